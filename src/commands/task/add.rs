@@ -11,6 +11,7 @@ use crate::commands::{input, open};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::text::MAX_TEXT;
 use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::groups::Groups;
 use crate::error::{Exit, Result};
 use crate::ops::cases::edit::{self, NewCase};
 
@@ -78,6 +79,6 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
     };
     let mut ctx = open(global, screen)?;
     let case = edit::add(&mut ctx, new)?;
-    screen.answer(&CaseView::of(ctx.state(), &case), || format!("{}\n", case.id))?;
+    screen.answer(&CaseView::of(&Groups::of(ctx.state()), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)
 }

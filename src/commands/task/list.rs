@@ -8,8 +8,8 @@ use crate::cli::screen::{Screen, table};
 use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::natural;
-use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::groups::Groups;
 use crate::domain::work::view::Shown;
 use crate::error::{Exit, Result};
 
@@ -57,10 +57,11 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     let state = ctx.state();
     let every = args.all || screen.wants_json();
+    let groups = Groups::of(state);
     let fits = |case: &&Case| {
         let asked = |wanted: &StatusFilter| match wanted {
             StatusFilter::Stored(status) => case.status == *status,
-            StatusFilter::Derived(shown) => Shown::of(state, case) == *shown,
+            StatusFilter::Derived(shown) => Shown::of(&groups, case) == *shown,
         };
         if wanted.is_empty() { every || case.status != Status::Archived } else { wanted.iter().any(asked) }
     };
@@ -68,8 +69,8 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let hidden = state.restorable.cases.len() - cases.len();
     let json = screen.wants_json();
     let answer =
-        TaskListAnswer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };
-    screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(state, &cases) })?;
+        TaskListAnswer { tasks: if json { cases.iter().map(|case| CaseView::of(&groups, case)).collect() } else { Vec::new() } };
+    screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(&groups, &cases) })?;
     if cases.is_empty() && hidden == 0 {
         screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");
     } else if wanted.is_empty() && hidden > 0 {
@@ -78,14 +79,14 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn rows(state: &State, cases: &[&Case]) -> String {
+fn rows<'a>(groups: &Groups<'a>, cases: &[&'a Case]) -> String {
     let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(String::from).to_vec()];
     for case in cases {
         let kind = if case.kind == Kind::Task { String::new() } else { format!(" [{}]", case.kind) };
         rows.push(vec![
             case.id.to_string(),
-            status_words(state, case),
-            format!("{:>3}%", state.progress(case)),
+            status_words(groups, case),
+            format!("{:>3}%", groups.progress(case)),
             joined(&case.after, "-"),
             format!("{}{kind}", case.title),
         ]);

@@ -10,8 +10,8 @@ use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
-use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind};
+use crate::domain::work::groups::Groups;
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 
@@ -45,39 +45,41 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let state = ctx.state();
     let case = state.case(&id)?;
     let body = case.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let groups = Groups::of(state);
     let workspace = state.restorable.workspaces.get(&id);
     let answer = TaskShowAnswer {
-        case: CaseView::of(state, case),
+        case: CaseView::of(&groups, case),
         body: body.as_deref(),
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
     };
-    screen.answer(&answer, || in_words(state, case, body.as_deref()))?;
+    screen.answer(&answer, || in_words(&groups, case, body.as_deref()))?;
     Ok(Exit::Done)
 }
 
-fn in_words(state: &State, case: &Case, body: Option<&str>) -> String {
+fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, body: Option<&str>) -> String {
+    let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    row("status", status_words(state, case));
+    row("status", status_words(groups, case));
     if let Some(reason) = &case.reason {
         row("reason", reason.clone());
     }
     if case.kind != Kind::Task {
         row("kind", case.kind.to_string());
     }
-    row("progress", format!("{}%", state.progress(case)));
+    row("progress", format!("{}%", groups.progress(case)));
     if let Some(parent) = &case.parent {
         row("part of", parent.to_string());
     }
-    let parts = natural::sorted(state.parts(&case.id).map(|part| part.id.clone()), CaseId::as_str);
+    let parts = natural::sorted(groups.parts(&case.id).iter().map(|part| part.id.clone()), CaseId::as_str);
     if !parts.is_empty() {
         row("parts", joined(&parts, ""));
     }
     if !case.after.is_empty() {
         row("after", joined(&case.after, ""));
     }
-    let waits: Vec<CaseId> = state.waits_for(case).cloned().collect();
+    let waits: Vec<CaseId> = groups.waits_for(case).cloned().collect();
     if !waits.is_empty() && !case.is_settled() {
         row("waits for", joined(&waits, ""));
     }

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::text::Text;
-use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::groups::Groups;
 use crate::domain::work::view::Shown;
 
 /// A case as JSON. `import` accepts the same keys.
@@ -39,7 +39,8 @@ pub struct CaseView<'a> {
 
 impl<'a> CaseView<'a> {
     /// The case as it is in `state`.
-    pub fn of(state: &'a State, case: &'a Case) -> Self {
+    pub fn of(groups: &Groups<'a>, case: &'a Case) -> Self {
+        let state = groups.state();
         let record = state.record.cases.get(&case.id);
         let agent = state.agent_on(&case.id).map(|agent| &agent.id);
         Self {
@@ -47,11 +48,11 @@ impl<'a> CaseView<'a> {
             title: &case.title,
             kind: case.kind,
             status: case.status,
-            shown: Shown::of(state, case),
-            progress: state.progress(case),
+            shown: Shown::of(groups, case),
+            progress: groups.progress(case),
             parent: case.parent.as_ref(),
             after: &case.after,
-            waits_for: if case.status == Status::Pending { state.waits_for(case).collect() } else { Vec::new() },
+            waits_for: if case.status == Status::Pending { groups.waits_for(case).collect() } else { Vec::new() },
             persona: case.persona.as_deref(),
             verify: &case.verify,
             reason: case.reason.as_deref(),
@@ -73,8 +74,8 @@ impl<'a> CaseView<'a> {
 }
 
 /// The status in words. For `done` it shows whether the work is merged.
-pub fn status_words(state: &State, case: &Case) -> String {
-    let shown = Shown::of(state, case).as_str();
+pub fn status_words<'a>(groups: &Groups<'a>, case: &'a Case) -> String {
+    let shown = Shown::of(groups, case).as_str();
     if case.merged.is_some() && case.status == Status::Done { format!("{shown}, merged") } else { shown.to_owned() }
 }
 

@@ -191,43 +191,6 @@ impl State {
             || self.record.checkpoints.keys().any(|id| id.folded() == folded)
     }
 
-    /// The cases that `case` still waits for: its own dependencies and those of its groups that are not merged yet.
-    pub fn waits_for<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
-        let up = |case: &&'a Case| case.parent.as_ref().and_then(|parent| self.restorable.cases.get(parent));
-        // Parents form no cycle: adding and changing cases checks that.
-        std::iter::successors(Some(case), up).flat_map(|case| &case.after).filter(|id| !self.is_in_target(id))
-    }
-
-    /// Whether all dependencies of `case` are merged (or, for groups, settled).
-    pub fn dependencies_met(&self, case: &Case) -> bool {
-        self.waits_for(case).next().is_none()
-    }
-
-    fn is_in_target(&self, id: &CaseId) -> bool {
-        let Some(case) = self.restorable.cases.get(id) else { return false };
-        match case.kind {
-            Kind::Task => case.is_settled(),
-            Kind::Operation | Kind::Directive => case.is_settled() || self.parts(id).all(|part| self.is_in_target(&part.id)),
-        }
-    }
-
-    /// The direct parts of a group.
-    pub fn parts<'a>(&'a self, id: &'a CaseId) -> impl Iterator<Item = &'a Case> {
-        self.restorable.cases.values().filter(move |case| case.parent.as_ref() == Some(id))
-    }
-
-    /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts.
-    pub fn progress(&self, case: &Case) -> u8 {
-        if case.is_settled() || case.status == Status::Done {
-            return 100;
-        }
-        if case.kind == Kind::Task {
-            return self.agent_on(&case.id).and_then(|agent| agent.work.as_ref()?.progress).unwrap_or(0);
-        }
-        let parts: Vec<u32> = self.parts(&case.id).map(|part| u32::from(self.progress(part))).collect();
-        if parts.is_empty() { 0 } else { (parts.iter().sum::<u32>() / parts.len() as u32) as u8 }
-    }
-
     /// The agent that works on a task.
     pub fn agent_on(&self, task: &CaseId) -> Option<&Agent> {
         self.restorable.agents.values().find(|agent| agent.work.as_ref().is_some_and(|work| &work.task == task))

@@ -1,8 +1,11 @@
 //! Which task is next, and which agent takes it. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::case::{Case, Kind, Status};
+use super::groups::Groups;
+use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::whole::State;
 use crate::error::Result;
@@ -12,11 +15,12 @@ pub const DEFAULT_PERSONA: &str = "agent";
 
 /// The pending tasks whose dependencies are merged: highest unblocking power first, then oldest, then by id.
 pub fn ready_tasks(state: &State) -> Vec<&Case> {
+    let groups = Groups::of(state);
     let mut ready: Vec<&Case> = state
         .restorable
         .cases
         .values()
-        .filter(|case| case.kind == Kind::Task && case.status == Status::Pending && state.dependencies_met(case))
+        .filter(|case| case.kind == Kind::Task && case.status == Status::Pending && groups.dependencies_met(case))
         .collect();
     if ready.len() > 1 {
         let power = unblocking_power(state);
@@ -26,28 +30,31 @@ pub fn ready_tasks(state: &State) -> Vec<&Case> {
     ready
 }
 
-/// How many open cases wait for each case, directly or indirectly.
-pub fn unblocking_power(state: &State) -> BTreeMap<&CaseId, usize> {
-    let mut waiting_for: BTreeMap<&CaseId, Vec<&CaseId>> = BTreeMap::new();
-    for case in state.restorable.cases.values().filter(|case| !case.is_settled()) {
-        for before in &case.after {
-            waiting_for.entry(before).or_default().push(&case.id);
+/// The ready tasks, looked up once for each event: finding and ordering them looks at every case.
+#[derive(Debug, Default)]
+pub struct ReadyQueue {
+    seq: Option<u64>,
+    order: Rc<[CaseId]>,
+    all: BTreeSet<CaseId>,
+}
+
+impl ReadyQueue {
+    /// The ready tasks of `state`, which has to be a later state of the same log at each call, in the order of
+    /// [`ready_tasks`].
+    pub fn order(&mut self, state: &State) -> Rc<[CaseId]> {
+        if self.seq != Some(state.seq) {
+            self.seq = Some(state.seq);
+            self.order = ready_tasks(state).into_iter().map(|case| case.id.clone()).collect();
+            self.all = self.order.iter().cloned().collect();
         }
+        Rc::clone(&self.order)
     }
-    let mut power = BTreeMap::new();
-    for id in waiting_for.keys() {
-        let mut seen: BTreeSet<&CaseId> = BTreeSet::new();
-        let mut todo = vec![*id];
-        while let Some(here) = todo.pop() {
-            for next in waiting_for.get(here).into_iter().flatten() {
-                if seen.insert(next) {
-                    todo.push(next);
-                }
-            }
-        }
-        power.insert(*id, seen.len());
+
+    /// Whether a task is ready in `state`.
+    pub fn contains(&mut self, state: &State, task: &CaseId) -> bool {
+        self.order(state);
+        self.all.contains(task)
     }
-    power
 }
 
 /// The agent that takes a task: the one that worked on it last if it is free and has the task's persona, otherwise the free
@@ -76,12 +83,13 @@ pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
 
 /// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
+    let groups = Groups::of(state);
     let open = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
     open.map(|case| {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
         let why = match (gate, case.status) {
             (Some(gate), _) => format!("waits at gate {}: {}", gate.id, gate.reason),
-            (None, Status::Pending) => match state.waits_for(case).next() {
+            (None, Status::Pending) => match groups.waits_for(case).next() {
                 Some(other) => format!("waits for {other}"),
                 None => "is still pending".to_owned(),
             },
@@ -138,6 +146,18 @@ mod tests {
         let ids: Vec<&str> = ready_tasks(&state).iter().map(|case| case.id.as_str()).collect();
         assert_eq!(ids, ["b", "a"], "'done' is not merged yet, so 'e' waits");
         assert_eq!(reasons_for_rest(&state).len(), 6);
+    }
+
+    #[test]
+    fn what_is_ready_is_looked_up_anew_after_an_event() {
+        let (b, c) = (CaseId::new("b").unwrap(), CaseId::new("c").unwrap());
+        let mut state = state(&[("a", &[], Status::Pending), ("b", &["a"], Status::Pending), ("c", &[], Status::Pending)]);
+        let mut queue = ReadyQueue::default();
+        assert_eq!(queue.order(&state).iter().map(CaseId::as_str).collect::<Vec<_>>(), ["a", "c"]);
+        state.restorable.cases.get_mut("a").unwrap().status = Status::Archived;
+        state.seq += 1;
+        assert!(queue.contains(&state, &b) && queue.contains(&state, &c));
+        assert_eq!(queue.order(&state).len(), 2);
     }
 
     #[test]

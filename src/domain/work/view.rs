@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::case::{Case, Kind, Status};
 use super::gate::{Gate, to_settle_first};
+use super::groups::Groups;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 
@@ -45,10 +46,12 @@ impl Shown {
     }
 
     /// The status to show for a case.
-    pub fn of(state: &State, case: &Case) -> Self {
+    pub fn of<'a>(groups: &Groups<'a>, case: &'a Case) -> Self {
         match case.status {
-            Status::Pending if !state.dependencies_met(case) => Self::Waiting,
-            Status::Pending if state.record.cases.get(&case.id).is_some_and(|record| record.interrupted) => Self::Interrupted,
+            Status::Pending if !groups.dependencies_met(case) => Self::Waiting,
+            Status::Pending if groups.state().record.cases.get(&case.id).is_some_and(|record| record.interrupted) => {
+                Self::Interrupted
+            }
             Status::Pending => Self::Pending,
             Status::Active => Self::Active,
             Status::Done => Self::Done,
@@ -117,6 +120,7 @@ pub fn next_commands(state: &State) -> Vec<String> {
 
 /// Counts all tasks.
 pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
+    let groups = Groups::of(state);
     let (mut counts, mut progress) = (TaskCounts::default(), TaskProgress::default());
     for case in state.restorable.cases.values().filter(|case| case.kind == Kind::Task) {
         let counter = match case.status {
@@ -131,7 +135,7 @@ pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
         progress.total += u32::from(case.status != Status::Archived);
         progress.merged += u32::from(case.merged.is_some() && case.status == Status::Done);
         if case.status == Status::Pending {
-            let ready = state.dependencies_met(case);
+            let ready = groups.dependencies_met(case);
             progress.ready += u32::from(ready);
             progress.waiting += u32::from(!ready);
         }

@@ -22,52 +22,56 @@ impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; returns whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
         let free = (self.options.slots as usize).saturating_sub(self.slots_taken() + self.answered());
-        let ready: Vec<Case> = ready::ready_tasks(self.ctx.state()).into_iter().cloned().collect();
-        let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str()) && !self.is_held(case)).collect();
+        let ready = self.ready.order(self.ctx.state());
+        let may_go = |task: &&CaseId| !self.must_wait(task.as_str()) && !self.is_held(task);
         // This task was claimed before and stopped when only its verification was missing: no human is asked again.
-        if let Some(case) = ready.iter().find(|case| free > 0 && self.is_complete(case)) {
-            if !self.reject_claim(case)? {
-                self.close_gate(GateKind::Claim, &case.id, "its work is complete")?;
-                self.claim(case)?;
+        if let Some(task) = ready.iter().filter(|_| free > 0).find(|task| self.is_complete(task) && may_go(task)) {
+            if !self.reject_claim(task)? {
+                self.close_gate(GateKind::Claim, task, "its work is complete")?;
+                self.claim(task)?;
             }
             return Ok(true);
         }
         match self.ctx.state().restorable.mode {
-            Mode::Autopilot => match ready.first() {
+            Mode::Autopilot => match ready.iter().find(may_go) {
                 // A rejection by a human before autopilot began is still valid.
-                Some(case) if self.reject_claim(case)? => Ok(true),
-                Some(case) if free > 0 => {
-                    let approved = self.gate(GateKind::Claim, &case.id).is_some_and(|gate| gate.decision.is_some());
+                Some(task) if self.reject_claim(task)? => Ok(true),
+                Some(task) if free > 0 => {
+                    let approved = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.decision.is_some());
                     let why = if approved { "approved" } else { "autopilot claims by itself" };
-                    self.close_gate(GateKind::Claim, &case.id, why)?;
-                    self.claim(case)?;
+                    self.close_gate(GateKind::Claim, task, why)?;
+                    self.claim(task)?;
                     Ok(true)
                 }
                 Some(_) | None => Ok(false),
             },
-            Mode::SemiAuto => self.claim_at_gates(&ready, free),
+            Mode::SemiAuto => {
+                let may_go: Vec<&CaseId> = ready.iter().filter(may_go).collect();
+                self.claim_at_gates(&may_go, free)
+            }
         }
     }
 
-    fn claim_at_gates(&mut self, ready: &[&Case], free: usize) -> Result<bool> {
+    fn claim_at_gates(&mut self, ready: &[&CaseId], free: usize) -> Result<bool> {
         let mut asked = 0;
-        for case in ready {
+        for task in ready {
             // Tasks that a human held are decided one by one: they do not count towards the limit.
-            let was_held = self.gate(GateKind::Claim, &case.id).is_some_and(|gate| gate.held.is_some());
+            let was_held = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.held.is_some());
             asked += usize::from(!was_held);
             if !was_held && asked > MOST_CLAIM_GATES {
                 continue;
             }
-            let decision = self.gate(GateKind::Claim, &case.id).map(|gate| gate.decision.clone());
+            let decision = self.gate(GateKind::Claim, task).map(|gate| gate.decision.clone());
             match decision {
                 None => {
-                    self.open_gate(GateKind::Claim, &case.id, format!("start {}: {}", case.id, case.title), Vec::new())?;
+                    let title = self.ctx.state().case(task)?.title.clone();
+                    self.open_gate(GateKind::Claim, task, format!("start {task}: {title}"), Vec::new())?;
                     return Ok(true);
                 }
-                Some(Some(Decision::Rejected { .. })) => return self.reject_claim(case),
+                Some(Some(Decision::Rejected { .. })) => return self.reject_claim(task),
                 Some(Some(Decision::Approved | Decision::Answered { .. })) if free > 0 => {
-                    self.close_gate(GateKind::Claim, &case.id, "approved")?;
-                    self.claim(case)?;
+                    self.close_gate(GateKind::Claim, task, "approved")?;
+                    self.claim(task)?;
                     return Ok(true);
                 }
                 Some(_) => {}
@@ -77,18 +81,17 @@ impl Supervisor<'_> {
     }
 
     /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
-    fn is_held(&self, case: &Case) -> bool {
-        self.gate(GateKind::Claim, &case.id).is_some_and(Gate::holds)
+    fn is_held(&self, task: &CaseId) -> bool {
+        self.gate(GateKind::Claim, task).is_some_and(Gate::holds)
     }
 
     /// Blocks the task if its claim was rejected at the gate; returns whether it was.
-    fn reject_claim(&mut self, case: &Case) -> Result<bool> {
-        let Some(Decision::Rejected { reason }) = self.gate(GateKind::Claim, &case.id).and_then(|gate| gate.decision.clone())
-        else {
+    fn reject_claim(&mut self, task: &CaseId) -> Result<bool> {
+        let Some(Decision::Rejected { reason }) = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.clone()) else {
             return Ok(false);
         };
-        self.close_gate(GateKind::Claim, &case.id, "rejected")?;
-        self.block(&case.id, Status::Pending, &reason)?;
+        self.close_gate(GateKind::Claim, task, "rejected")?;
+        self.block(task, Status::Pending, &reason)?;
         Ok(true)
     }
 
@@ -103,15 +106,16 @@ impl Supervisor<'_> {
     }
 
     /// Whether an earlier attempt completed the task and its branch has not changed since.
-    fn is_complete(&self, case: &Case) -> bool {
+    fn is_complete(&self, task: &CaseId) -> bool {
         let state = self.ctx.state();
-        let complete = state.record.cases.get(&case.id).and_then(|record| record.complete.as_ref());
-        let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(&case.id)) else { return false };
+        let complete = state.record.cases.get(task).and_then(|record| record.complete.as_ref());
+        let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(task)) else { return false };
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
     /// Makes the workspace, then claims the task. A workspace that cannot be made blocks the task, with the reason.
-    fn claim(&mut self, case: &Case) -> Result<()> {
+    fn claim(&mut self, task: &CaseId) -> Result<()> {
+        let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
         let workspace = match self.ensure_workspace(case, &agent) {
@@ -132,7 +136,7 @@ impl Supervisor<'_> {
             }
         };
         env::fault_point("claim.before-claim");
-        let complete = self.is_complete(case);
+        let complete = self.is_complete(&case.id);
         self.ctx.append_with(|state| {
             // Another process may have edited, blocked or archived the task meanwhile.
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);

@@ -1,12 +1,9 @@
 //! The gates of a session: opening, finding and closing them.
 
-use std::cell::OnceCell;
-
 use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::state::event::Event;
-use crate::domain::work::case::{Case, Status};
+use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Cause, Gate, GateKind};
-use crate::domain::work::ready;
 use crate::env;
 use crate::error::Result;
 
@@ -67,17 +64,14 @@ impl Supervisor<'_> {
     /// whether there was one.
     pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
         let state = self.ctx.state();
-        let ready = OnceCell::new();
+        let ready = &mut self.ready;
         let idle = state.restorable.gates.values().find(|gate| {
             let Some(task) = &gate.task_id else { return false };
             let case = state.restorable.cases.get(task);
             match gate.kind {
                 // A held task may wait for other tasks first; it stays held meanwhile.
                 GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
-                GateKind::Claim => {
-                    let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
-                    !ready.iter().any(|case| case.id == *task)
-                }
+                GateKind::Claim => !ready.contains(state, task),
                 GateKind::Merge | GateKind::HumanReview => {
                     !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
                 }

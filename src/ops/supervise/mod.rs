@@ -27,7 +27,6 @@ pub mod status;
 mod stopping;
 mod take_over;
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -37,10 +36,9 @@ use crate::domain::base::names::RefName;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
-use crate::domain::work::case::Case;
 use crate::domain::work::gate::{Decision, GateKind, Held};
 use crate::domain::work::outcome::Halt;
-use crate::domain::work::ready;
+use crate::domain::work::ready::{self, ReadyQueue};
 use crate::domain::work::session::{Mode, SessionState};
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
@@ -57,6 +55,9 @@ pub use stopping::Interrupts;
 
 /// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How often it is looked whether there is anything to decide about tasks though nothing was recorded.
+const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 
 /// How long a second supervisor waits for the lock: long enough for a process that only tests the lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
@@ -159,6 +160,9 @@ struct Supervisor<'a> {
     unstarted: HashMap<AgentId, u32>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
+    ready: ReadyQueue,
+    /// The event after which nothing was left to do, and when that was seen.
+    rested_at: Option<(u64, Instant)>,
     snapshot_at: Instant,
     backup_at: Instant,
 }
@@ -223,6 +227,8 @@ impl<'a> Supervisor<'a> {
             halted: HashMap::new(),
             unstarted: HashMap::new(),
             ended_runs: Vec::new(),
+            ready: ReadyQueue::default(),
+            rested_at: None,
             snapshot_at: now,
             backup_at: now,
         }
@@ -253,18 +259,43 @@ impl<'a> Supervisor<'a> {
             }
             self.clear_ended_runs();
             let mut busy = self.look_after_agents()?;
-            busy |= self.close_idle_gates()?;
-            busy |= self.merge_next()?;
-            if self.session_state() == SessionState::Running {
-                busy |= self.claim_next()?;
+            let rests = self.rests();
+            if !rests {
+                busy |= self.settle_tasks()?;
             }
             self.keep_copies()?;
             if !busy {
-                if let Some(ending) = self.ending() {
+                if !rests && let Some(ending) = self.ending() {
                     return Ok(ending);
                 }
+                self.rest();
                 std::thread::sleep(TICK);
             }
+        }
+    }
+
+    /// Decides about gates, merges and claims; returns whether anything was done.
+    fn settle_tasks(&mut self) -> Result<bool> {
+        let mut did = self.close_idle_gates()?;
+        did |= self.merge_next()?;
+        if self.session_state() == SessionState::Running {
+            did |= self.claim_next()?;
+        }
+        Ok(did)
+    }
+
+    /// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
+    /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
+    fn rests(&self) -> bool {
+        let seq = self.ctx.state().seq;
+        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LOOK_ANYWAY)
+    }
+
+    /// Remembers that nothing is left to decide, unless time or a verification decides.
+    fn rest(&mut self) {
+        if !self.rests() {
+            let waits = self.backs_off() || self.merge_check.is_some();
+            self.rested_at = (!waits).then(|| (self.ctx.state().seq, Instant::now()));
         }
     }
 
@@ -314,7 +345,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Whether the session is over because nothing more can be done.
-    fn ending(&self) -> Option<Ending> {
+    fn ending(&mut self) -> Option<Ending> {
         if !self.options.until_idle || self.session_state() != SessionState::Running {
             return None;
         }
@@ -324,13 +355,11 @@ impl<'a> Supervisor<'a> {
             let task = agent.work.as_ref().map(|work| &work.task);
             !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
         });
-        let ready = OnceCell::new();
+        let ready = &mut self.ready;
+        let mut is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(state, task));
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // The decision on a task that cannot be claimed yet is kept until it can be.
-            GateKind::Claim => {
-                let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
-                ready.iter().any(|case| Some(&case.id) == gate.task_id.as_ref())
-            }
+            GateKind::Claim => is_ready(&gate.task_id),
             GateKind::Merge
             | GateKind::Question
             | GateKind::HumanReview
