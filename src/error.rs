@@ -55,7 +55,7 @@ macro_rules! codes {
 codes! {
     Usage "USAGE" Usage "The command line cannot be understood.";
     NotARepository "NOT_A_REPOSITORY" Failed "The current folder is in no git repository.";
-    BareRepository "BARE_REPOSITORY" Failed "The repository is bare, and this is no worktree of it, or its main one is gone.";
+    BareRepository "BARE_REPOSITORY" Failed "The repository is bare and this is not one of its worktrees, or its main one is gone.";
     GitTooOld "GIT_TOO_OLD" Failed "git is older than 2.40.";
     GitMissing "GIT_MISSING" Failed "The git program cannot be started.";
     GitFailed "GIT_FAILED" Failed "A git command failed.";
@@ -81,27 +81,27 @@ codes! {
     InvalidTransition "INVALID_TRANSITION" Failed "The state does not allow this change.";
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
-    Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is said in place of an error.";
+    Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is printed instead of an error.";
     Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
-    NotTrusted "NOT_TRUSTED" Refused "A step would have to pass that nobody has approved.";
+    NotTrusted "NOT_TRUSTED" Refused "A command that must pass is not approved.";
     SigningFailed "SIGNING_FAILED" Failed "A commit that has to be signed could not be; nothing was changed.";
     TooManyTasks "TOO_MANY_TASKS" Refused "An agent has added as many tasks as agents may.";
     VerifyFailed "VERIFY_FAILED" Failed "A command that must pass before a merge failed; nothing was changed.";
-    NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
+    NotForAgents "NOT_FOR_AGENTS" Refused "A verb for humans was called by an agent or one of its child processes.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
-    NotUndoable "NOT_UNDOABLE" Failed "This transaction can not be undone any more.";
-    NoTaskCommits "NO_TASK_COMMITS" Failed "The target branch has no commit of the task to take back, and nothing else is left of it.";
-    HistoryMissing "HISTORY_MISSING" Failed "Commits that are needed are not in this clone.";
-    HasDependents "HAS_DEPENDENTS" Refused "Tasks that were begun depend on the task.";
+    NotUndoable "NOT_UNDOABLE" Failed "This transaction cannot be undone any more.";
+    NoTaskCommits "NO_TASK_COMMITS" Failed "There is nothing to take back: the target branch has no commit of the task.";
+    HistoryMissing "HISTORY_MISSING" Failed "Needed commits are missing from this clone.";
+    HasDependents "HAS_DEPENDENTS" Refused "Tasks that have been started depend on the task.";
     ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
-    NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is being settled by hand, and something is missing; nothing was changed.";
+    NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is not fully resolved by hand yet; nothing was changed.";
     NotTheOwner "NOT_THE_OWNER" Refused "Root would make files in the repository of another user, who could not read them.";
     BranchNotOurs "BRANCH_NOT_OURS" Failed "A branch has the name of a task's branch, and git axiom did not make it.";
     BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out, being rebased or being bisected in a worktree that is not part of the operation.";
-    PermissionsLost "PERMISSIONS_LOST" Conflict "The permissions, ACL or attributes of a file cannot be kept where a restore replaces it; nothing was changed.";
+    PermissionsLost "PERMISSIONS_LOST" Conflict "The permissions, ACL or attributes of a file cannot be kept if a restore replaces it; nothing was changed.";
     InTheWay "IN_THE_WAY" Conflict "Something of yours is in the way; nothing was changed.";
-    HoldsMount "HOLDS_MOUNT" Conflict "Something is mounted in what would be moved or deleted; it stays as it is.";
+    HoldsMount "HOLDS_MOUNT" Conflict "A folder to be moved or deleted contains a mount; it was left alone.";
     Busy "BUSY" Busy "Another process holds the lock that is needed.";
     SupervisorRunning "SUPERVISOR_RUNNING" Busy "A supervisor runs in this repository already.";
     NoSupervisor "NO_SUPERVISOR" Failed "No supervisor runs in this repository.";
@@ -110,21 +110,21 @@ codes! {
     ProgramNotFound "PROGRAM_NOT_FOUND" Failed "The agent program cannot be started.";
     AgentFailed "AGENT_FAILED" Failed "An agent program did not complete its task.";
     KeeperFailed "KEEPER_FAILED" Failed "A keeper could not be started or does not answer.";
-    WorkspaceInTheWay "WORKSPACE_IN_THE_WAY" Failed "The folder of a workspace exists and is not ours.";
+    WorkspaceInTheWay "WORKSPACE_IN_THE_WAY" Failed "The folder of a workspace exists already, and git axiom did not make it.";
     WorkspaceNotOurs "WORKSPACE_NOT_OURS" Failed "A folder is a worktree of another repository, and was left alone.";
     WorkspaceBroken "WORKSPACE_BROKEN" Failed "A workspace lost its connection to the repository.";
-    NotIdle "NOT_IDLE" Failed "The run ended while tasks are left.";
+    NotIdle "NOT_IDLE" Failed "The run ended with unfinished tasks.";
     CheckpointDamaged "CHECKPOINT_DAMAGED" Failed "A checkpoint's objects, note or tag are damaged.";
-    FileUnreadable "FILE_UNREADABLE" Failed "A file cannot be read, so no checkpoint is claimed.";
+    FileUnreadable "FILE_UNREADABLE" Failed "A file cannot be read, so no checkpoint was made.";
     EventLogCorrupted "EVENT_LOG_CORRUPTED" Damaged "The event log has lines whose checksum or JSON is wrong.";
-    EventLogTruncated "EVENT_LOG_TRUNCATED" Damaged "The event log ends earlier than what is known to be in it.";
+    EventLogTruncated "EVENT_LOG_TRUNCATED" Damaged "The event log ends earlier than it should.";
     EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
     RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
     DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
-    DemoFailed "DEMO_FAILED" Failed "A step of the demo did not go as it should.";
+    DemoFailed "DEMO_FAILED" Failed "A step of the demo failed.";
     Interrupted "INTERRUPTED" Interrupted "Interrupted by a signal.";
-    Internal "INTERNAL" Failed "A rule of git axiom's own was broken: please report it.";
+    Internal "INTERNAL" Failed "An internal rule of git axiom was broken: please report it.";
 }
 
 impl fmt::Display for Code {
@@ -158,7 +158,7 @@ impl Error {
             Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
         let denied = cause.kind() == std::io::ErrorKind::PermissionDenied;
         let error = error.because(cause);
-        let error = if denied { error.hint("this user may not do that: see with 'ls -ld' whose it is") } else { error };
+        let error = if denied { error.hint("this user may not do that: 'ls -ld' shows the owner") } else { error };
         match limit {
             Some(hint) => error.hint(hint),
             None if full => error.hint("free some disk space and run the command again; nothing was lost"),
@@ -275,7 +275,7 @@ fn limit_hit(cause: &std::io::Error) -> Option<&'static str> {
     use rustix::io::Errno;
     let errno = Errno::from_io_error(cause)?;
     let hints = [
-        (Errno::MFILE, "this process may have too few files open: see 'ulimit -n'; 1024 are enough"),
+        (Errno::MFILE, "this process may open too few files: see 'ulimit -n'; 1024 are enough"),
         (Errno::NFILE, "the whole system has too many files open: end something, then run the command again"),
         (Errno::AGAIN, "too many processes run, or memory is limited: see 'ulimit -u' and 'ulimit -v'"),
         (Errno::NOMEM, "there is too little memory: see 'ulimit -v', end something, then run the command again"),

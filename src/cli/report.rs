@@ -41,7 +41,7 @@ pub fn usage(error: &clap::Error, json: bool, verb: Option<String>) -> Exit {
             report = report.hint(text);
         }
     }
-    self::error(&mut screen, &report.hint("-h explains a verb and its options"))
+    self::error(&mut screen, &report.hint("see -h for the options"))
 }
 
 /// Sets up tracing if `AXIOM_LOG` is set: a filter, and after `>` a file to append to.

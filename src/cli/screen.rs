@@ -118,7 +118,7 @@ impl Screen {
             }
             Err(e) => Err(Error::new(Code::IoFailed, "the command was done, but its answer could not be printed")
                 .because(e)
-                .hint("nothing has to be run again; look at where standard output goes")),
+                .hint("do not repeat the command; look at where standard output goes")),
         }
     }
 
@@ -133,7 +133,7 @@ impl Screen {
         }
         if !self.can_ask() {
             return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
-                .hint("look with --dry-run, then run the command with --yes"));
+                .hint("try it with --dry-run, then run the command with --yes"));
         }
         if prompt::confirm(question)? { Ok(()) } else { Err(Error::new(Code::Declined, "the answer was no")) }
     }

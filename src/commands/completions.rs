@@ -10,13 +10,13 @@ use crate::error::{Exit, Result};
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It completes 'git axiom' and 'git-axiom': verbs, options, and the ids and names that there are
-in the repository.
+It completes 'git axiom' and 'git-axiom': verbs, options, and the ids and names in the
+repository.
   git axiom completions bash > ~/.local/share/bash-completion/completions/git-axiom
   git axiom completions fish > ~/.config/fish/conf.d/git-axiom.fish
   git axiom completions zsh  > _git-axiom    in a folder of $fpath
 bash without the package bash-completion: source the file in ~/.bashrc, after git's own
-completion where there is one.")]
+completion if there is one.")]
 pub struct Completions {
     /// The shell
     #[arg(value_enum)]

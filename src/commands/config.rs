@@ -18,7 +18,7 @@ use crate::ops::context::{configure, placement};
 Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
 XDG_CONFIG_HOME); git config axiom.SECTION.KEY, git -c too; options of the command.")]
 pub enum Config {
-    /// Show every value and where it is from
+    /// Show every value and its source
     Show(Show),
     /// Check that all layers can be used
     Check {},

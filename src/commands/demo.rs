@@ -23,8 +23,8 @@ yours, no configuration. Two agents (shell scripts, no model) work on five tasks
 is killed with SIGKILL; the next one takes over; everything is rolled back, and the rollback
 undone. Then each claim is checked against git. Takes less than a minute.
 
-Exits with 1 if a check fails. The repository stays, to look around in; the last lines say how
-to remove it.")]
+Exits with 1 if a check fails. The repository stays, so that you can look around; the last lines
+say how to remove it.")]
 pub struct Demo {}
 
 #[derive(Serialize)]
@@ -70,7 +70,7 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
         screen.answer_styled(&answer, || people(&answer))?;
         return Ok(Exit::Done);
     }
-    let error = Error::new(Code::DemoFailed, "not all that was claimed is so").hint("please report it with the output above");
+    let error = Error::new(Code::DemoFailed, "not every claim is true").hint("please report it with the output above");
     screen.answer_styled_with(&answer, &error, || people(&answer))?;
     Err(error)
 }

@@ -23,11 +23,10 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Arguments of `events`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The events are the truth that everything else is made of. With --json and --follow, each event
-is a document on a line of its own; with --json alone, there is one document with the key
-events.")]
+The event log is the source of the whole state. With --json and --follow, each event is a
+document on a line of its own; with --json alone, there is one document with the key events.")]
 pub struct Events {
-    /// Go on printing new ones, until interrupted
+    /// Keep printing new ones, until interrupted
     #[arg(long)]
     follow: bool,
     /// Only events with a higher number

@@ -22,32 +22,32 @@ use crate::ops::supervise::interventions;
 #[command(after_help = "\
 In mode semi-auto each claim and each merge waits at a gate; in any mode, questions of agents
 and merges that cannot be done wait. A decision is recorded at once. The supervisor acts on it
-within a second; where none runs, the next 'git axiom run' does.")]
+within a second; if none runs, the next 'git axiom run' does.")]
 pub enum GateVerb {
     /// List what waits for a human
     #[command(after_help = "\
-The last column is the command that lets each go on, or what you have said already.")]
+The last column is the command that lets it continue, or your decision if you have made one.")]
     List,
-    /// Let it go on
+    /// Let it continue
     #[command(after_help = "\
 At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
-a merge that was in conflict is tried again, so settle it on the task's branch first. A question
-needs 'git axiom gate answer'. Where no supervisor runs, the next 'git axiom run' acts on it; a
+a merge that was in conflict is tried again, so resolve it on the task's branch first. A question
+needs 'git axiom gate answer'. If no supervisor runs, the next 'git axiom run' acts on it; a
 merge can be done at once by 'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
     Approve {
         /// The gates' ids, or their tasks'
         #[arg(value_name = "GATE", required_unless_present = "all")]
         gates: Vec<String>,
-        /// All that wait, but for questions
+        /// All gates except questions
         #[arg(long, conflicts_with = "gates")]
         all: bool,
     },
-    /// Do not let it go on: its task is blocked
+    /// Do not let it continue: its task is blocked
     #[command(after_help = "\
 The task is blocked with the reason, and what the agent did stays on its branch and in its
-workspace. 'git axiom task unblock TASK' makes it pending again. Where no supervisor runs, the
-next 'git axiom run' blocks it; unblocked before, it never is.")]
+workspace. 'git axiom task unblock TASK' makes it pending again. If no supervisor runs, the next
+'git axiom run' blocks it, unless you unblock it first.")]
     Reject {
         /// The gate's id, or its task's
         gate: String,
@@ -57,8 +57,8 @@ next 'git axiom run' blocks it; unblocked before, it never is.")]
     },
     /// Answer an agent's question
     #[command(after_help = "\
-The agent gets question and answer in the prompt of its next iteration, which begins at once
-where a supervisor runs, and with the next 'git axiom run' elsewhere.")]
+The agent gets question and answer in the prompt of its next iteration. It begins at once if a
+supervisor runs, otherwise with the next 'git axiom run'.")]
     Answer {
         /// The gate's id, or its task's
         gate: String,
@@ -140,8 +140,7 @@ fn list(gates: &[&Gate]) -> String {
     if gates.is_empty() {
         return "Nothing waits for you.\n".to_owned();
     }
-    let mut rows =
-        vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "LET IT GO ON".to_owned()]];
+    let mut rows = vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "TO CONTINUE".to_owned()]];
     let zone = env::time_zone();
     for gate in gates {
         let command = match &gate.decision {

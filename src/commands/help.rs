@@ -25,15 +25,15 @@ git axiom: the safety net and control room for coding agents in a git repository
 
   git axiom help           all verbs
   git axiom help VERB      one of them, with its options; VERB -h does the same
-  git axiom status         what goes on right now
+  git axiom status         what is happening right now
 ";
 
 /// Arguments of `help`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The same as VERB -h, for every verb and its verbs, such as 'git axiom help task add'. It needs
-no page of the manual. 'git axiom --help' is git's own, and opens the page that 'git axiom man
---out FOLDER' has put where man looks.")]
+no manual page. 'git axiom --help' is handled by git, and opens the page that 'git axiom man
+--out FOLDER' has written to a folder where man looks.")]
 pub struct Help {
     /// The verb, such as 'task' or 'task add'; all verbs without it
     verb: Vec<String>,

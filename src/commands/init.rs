@@ -12,20 +12,20 @@ use crate::ops::workspaces;
 
 /// Suggestions for the next step.
 const NEXT: &str = "\
-next:  git axiom task add TITLE --body SCRIPT    plans a piece of work
-       git axiom run                             starts agents on what is planned
+next:  git axiom task add TITLE --body SCRIPT    adds a task
+       git axiom run                             starts agents on the tasks
        git axiom demo                            shows all of it in a scratch repository";
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Makes the folder 'axiom' in the git directory, for nobody but you; nothing in your worktree.
-Other verbs make it too where it is missing. 'git axiom demo' shows all of it in a scratch
+Makes the folder 'axiom' in the git directory, readable only by you; nothing in your worktree.
+Other verbs make it too if it is missing. 'git axiom demo' shows all of it in a scratch
 repository.
 
-Where the repository is bare and you work in linked worktrees, the one in which this is called
-becomes the main one: it is rolled back, and work is merged in it. It stays that when it is
-moved; where it is gone, call this in another.")]
+If the repository is bare and you work in linked worktrees, the one in which you run this
+becomes the main one: it is rolled back, and work is merged in it. It stays the main one when it
+is moved; if it is gone, run this in another.")]
 pub struct Init {}
 
 #[derive(Serialize)]

@@ -17,7 +17,7 @@ pub fn text_of(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(bytes).map_err(|e| {
         let what = if standard_input { "standard input".to_owned() } else { format!("'{}'", path.display()) };
         Error::new(Code::InvalidInput, format!("{what} is not UTF-8"))
-            .why(format!("byte {} begins no character", e.utf8_error().valid_up_to()))
+            .why(format!("byte {} does not begin a character", e.utf8_error().valid_up_to()))
             .hint("convert it, for example with iconv")
     })
 }

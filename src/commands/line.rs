@@ -41,7 +41,7 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     match limits::check_memory().and_then(|()| dispatch(cli, &mut screen)) {
         Ok(exit) => match end_signals::signal_that_waited() {
             Some(signal) => {
-                screen.complain(&format!("{signal} came meanwhile: what was under way was finished first"));
+                screen.complain(&format!("{signal} was received; the operation was finished first"));
                 Exit::Interrupted
             }
             None => exit,

@@ -22,14 +22,14 @@ use crate::ops::undo::Standing;
 /// Arguments of `log`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A transaction is one command of yours, or one step of the supervisor. What is listed is what
-people and agents asked for, merges, rollbacks, undos, checkpoints and where sessions began and
-ended; the steps in between (claims, iterations, gates) only with --all.
+A transaction is one command of yours, or one step of the supervisor. The list has the requests
+of people and agents, merges, rollbacks, undos, checkpoints, and the start and end of sessions;
+the steps in between (claims, iterations, gates) are listed only with --all.
 
-'git axiom undo ID' takes one back where UNDO says yes; a unique beginning of the id will do.
-It says no where something was changed since, and - where there is nothing to take back; --json
-says why, under 'obstacle'. Those that say gone were kept for checkpoints.keepDeletedDays, and
-what they need is there no more.")]
+'git axiom undo ID' undoes one if UNDO says yes; a unique beginning of the id is enough. It says
+no if something changed since, - if there is nothing to undo, and gone if the objects are no
+longer there (they are kept for checkpoints.keepDeletedDays); --json gives the reason under
+'obstacle'.")]
 pub struct Log {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
@@ -129,7 +129,7 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {
-        screen.note("Nothing was done yet.");
+        screen.note("There is no transaction yet.");
     } else if shown.is_empty() && args.undoable {
         screen.note("Nothing can be undone.");
     } else if steps > 0 && !args.all && !args.undoable && args.count.is_none() {

@@ -15,7 +15,7 @@ use crate::files;
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-'git axiom --help' opens the main page once the pages are where man looks, for example:
+'git axiom --help' opens the main page once the pages are in a folder where man looks:
   git axiom man --out ~/.local/share/man/man1
 'git axiom help' needs none.")]
 pub struct Man {

@@ -29,11 +29,11 @@ const SHOWN: usize = 20;
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The merge is computed in memory: a conflict changes nothing. Where the target branch is checked
-out, its files move with it; what you have staged, changed or not committed there stays as it
-is, and a merge that would write over it is refused. 'git axiom undo' takes a merge back.
+The merge is computed in memory: a conflict changes nothing. If the target branch is checked
+out, its files are updated too; your staged or uncommitted changes there stay as they are, and a
+merge that would overwrite them is refused. 'git axiom undo' takes a merge back.
 
-Where merge.verify names commands, they run on the result first, in a worktree of their own, and
+If merge.verify names commands, they run on the result first, in a worktree of their own, and
 nothing is merged unless all pass; Ctrl+C ends them.")]
 pub struct Merge {
     /// The task: it has to be done
@@ -154,21 +154,21 @@ fn foretold(preview: &Preview) -> String {
 fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
     match outcome {
         MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) => {
-            Error::new(Code::Internal, "a merge that was made is none")
+            Error::new(Code::Internal, "a merge that was made was reported as refused")
         }
         MergeOutcome::Conflict { files, target } => conflict(task, &files, target.short()),
         MergeOutcome::InTheWay { what } => Error::new(Code::InTheWay, format!("'{task}' was not merged"))
             .why(what)
             .hint("commit, stash or move what is in the way, then run the command again"),
         MergeOutcome::TouchesAxiom { files } => {
-            Error::new(Code::InTheWay, format!("the work of '{task}' changes what git axiom itself reads"))
+            Error::new(Code::InTheWay, format!("the work of '{task}' changes files that git axiom itself reads"))
                 .why(some_of(&files, 20))
-                .hint(format!("look at it, then: git axiom merge --allow-axiom {task}"))
+                .hint(format!("check them, then: git axiom merge --allow-axiom {task}"))
         }
         MergeOutcome::Unverified { of: _, failed } => not_verified(task, failed.as_deref()),
         MergeOutcome::TargetMissing { target } => {
             Error::new(Code::TargetMissing, format!("the branch {} does not exist", target.short()))
-                .hint("make it again with 'git branch', or set merge.target")
+                .hint("create it again with 'git branch', or set merge.target")
         }
     }
 }
@@ -176,15 +176,15 @@ fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
 fn conflict(task: &CaseId, files: &[RepoPath], target: &str) -> Error {
     Error::new(Code::MergeConflict, format!("'{task}' conflicts with the target at {target}"))
         .why(some_of(files, 20))
-        .hint(format!("merge the target into axiom/{task} by hand, settle the conflict there, then run the command again"))
+        .hint(format!("merge the target into axiom/{task} by hand, resolve the conflict there, then run the command again"))
 }
 
 fn not_verified(task: &CaseId, failed: Option<&Verification>) -> Error {
     let why = failed.and_then(Verification::summary).unwrap_or_else(|| "merge.verify has not passed".to_owned());
     let lines = failed.and_then(Verification::failed).map(|step| step.lines.join("\n")).unwrap_or_default();
     let error = Error::new(Code::VerifyFailed, format!("'{task}' was not merged: {why}"));
-    let error = if lines.is_empty() { error } else { error.why(format!("it printed at last:\n{lines}")) };
-    error.hint(format!("mend it on the branch axiom/{task}, then: git axiom merge {task}"))
+    let error = if lines.is_empty() { error } else { error.why(format!("its last lines:\n{lines}")) };
+    error.hint(format!("fix it on the branch axiom/{task}, then: git axiom merge {task}"))
 }
 
 /// Shows which commands verify the merge, and lets Ctrl+C end them.

@@ -15,7 +15,7 @@ use crate::ops::supervise::interventions;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 semi-auto   each claim and each merge waits at a gate until you approve it: git axiom gate list
-autopilot   tasks are claimed and merged by themselves; questions and merges that conflict wait
+autopilot   tasks are claimed and merged automatically; questions and merges that conflict wait
 
 The mode belongs to the repository and stays until it is changed, also for later sessions. A
 running supervisor follows at once. Before autopilot begins, a checkpoint is made

@@ -21,17 +21,16 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints what the agent printed: standard output and standard error in the order in which they
-were read. What a terminal would obey is shown, not sent: an escape as \\e. --raw prints the very
-bytes, into a file or a pipe. With --json, each line that was read is a document on a line of
-its own.")]
+were read. Control characters are shown escaped, such as \\e. --raw prints the original bytes
+into a file or a pipe. With --json, each line that was read is a document on a line of its own.")]
 pub struct Output {
     /// An agent (its newest task) or a task (all its iterations)
     #[arg(value_name = "AGENT|TASK")]
     of: String,
-    /// Go on printing as it comes, until the agent is done
+    /// Keep printing new output until the agent is done
     #[arg(long, short)]
     follow: bool,
-    /// The very bytes, where standard output is no terminal
+    /// Print the original bytes, if standard output is not a terminal
     #[arg(long)]
     raw: bool,
 }
@@ -49,7 +48,7 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
     let raw = args.raw && !screen.shows_terminal();
     if args.raw && !raw {
-        screen.note("note: standard output is a terminal: what it would obey is shown, not sent");
+        screen.note("note: standard output is a terminal, so control characters are shown escaped");
     }
     loop {
         // Checked before reading, so that the last output of a run that has just ended is read too.

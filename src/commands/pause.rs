@@ -13,12 +13,11 @@ use crate::ops::supervise::interventions;
 /// Arguments of `pause`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Agents that run end the iteration that they are in; then none starts, nothing is claimed, and
-the session stays. Merges that are approved go on. 'git axiom resume' lets agents go on; 'git
-axiom quit' ends the session. Needs a running supervisor: 'git axiom status' says whether there
-is one.")]
+Running agents finish their iteration; then no agent starts, no task is claimed, and the session
+stays. Approved merges are still done. 'git axiom resume' lets agents continue; 'git axiom quit'
+ends the session. Needs a running supervisor: 'git axiom status' says whether there is one.")]
 pub struct Pause {
-    /// Stop what runs instead of letting iterations end
+    /// Stop running agents instead of letting their iterations end
     #[arg(long)]
     force: bool,
     /// Return when no agent runs any more

@@ -30,19 +30,19 @@ use crate::ops::rollback::{self, FileLoss, LocalRefs, Part, Preview, Wish};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-What a rollback replaces is in a checkpoint made before it. What no checkpoint holds and is in
-the way (ignored files) goes to .worktrees/trash, for checkpoints.keepDeletedDays, or until
-'git clean -x' takes it. So it can be undone: git axiom undo
+A rollback first saves what it replaces in a checkpoint. Files in the way that no checkpoint
+holds (ignored files) are moved to .worktrees/trash, for checkpoints.keepDeletedDays, or until
+'git clean -x' deletes them. So it can be undone: git axiom undo
 
 Without arguments, at a terminal, it shows the checkpoints and asks.")]
 pub struct Rollback {
-    /// Finish an operation that was interrupted
+    /// Finish an interrupted operation
     #[arg(long = "continue", conflicts_with = "abort", group = "ends")]
     go_on: bool,
-    /// Put everything back as it was before an operation that was interrupted
+    /// Put everything back as it was before an interrupted operation
     #[arg(long, group = "ends")]
     abort: bool,
-    /// Neither of the two asks: taken, so that scripts may give it to every verb that changes something
+    /// Accepted for scripts; --continue and --abort never ask
     #[arg(long, short, hide = true, requires = "ends")]
     yes: bool,
     #[command(subcommand)]
@@ -63,9 +63,9 @@ enum To {
 /// Arguments of `rollback checkpoint` and of `restore`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With paths after '--', only these files and folders come back, in the worktree that they are in:
-HEAD, the index, branches, tasks and all other files stay. It is one transaction like any other:
-what is replaced is in a checkpoint made before, and 'git axiom undo' takes it back.
+With paths after '--', only these files and folders are restored, in the worktree that they are
+in: HEAD, the index, branches, tasks and all other files stay. It is a transaction like any
+other: a checkpoint saves what is replaced, and 'git axiom undo' takes it back.
 
   git axiom restore --at '1 hour ago' -- src/main.rs
   git axiom restore before-refactoring -- docs")]
@@ -73,13 +73,13 @@ pub struct Checkpoint {
     /// Its name, or a unique beginning of it
     #[arg(required_unless_present = "at")]
     name: Option<String>,
-    /// The newest checkpoint that was there at this time, as git reads times: 10:30, '1 hour ago'
+    /// The newest checkpoint at this time, which is given as git reads times: 10:30, '1 hour ago'
     #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
     at: Option<String>,
-    /// Go back in this worktree only, and leave all others, their branches and the tasks alone
+    /// Roll back only this worktree; other worktrees, their branches and the tasks stay
     #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "paths"])]
     worktree: Option<PathBuf>,
-    /// Bring back these files and folders alone
+    /// Restore only these files and folders
     #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs"])]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -90,16 +90,16 @@ pub struct Checkpoint {
 struct RollbackOptions {
     #[command(flatten)]
     consent: Consent,
-    /// Refuse where agents are at work, instead of stopping them
+    /// Refuse if agents are working, instead of stopping them
     #[arg(long)]
     no_stop: bool,
-    /// Move branches, tags and other local refs back too that moved since; deleted ones come back in any case
+    /// Also move back branches, tags and other local refs that moved since (deleted ones are always restored)
     #[arg(long, conflicts_with = "no_refs")]
     refs: bool,
     /// Leave deleted branches, tags and stash entries deleted
     #[arg(long)]
     no_refs: bool,
-    /// Let agents take up at once what is to be done again, instead of holding it at claim gates
+    /// Let agents start the tasks again at once, instead of holding them at claim gates
     #[arg(long)]
     retry: bool,
 }
@@ -196,8 +196,8 @@ pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Resul
 /// An empty list of paths (`-- $FILES` in a script) must not mean everything.
 fn names_some_path(to: &Checkpoint) -> Result<()> {
     if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
-        return Err(Error::new(Code::Usage, "no path is given behind '--'")
-            .hint("without '--', everything goes back; with paths behind it, these alone"));
+        return Err(Error::new(Code::Usage, "no path is given after '--'")
+            .hint("without '--', everything is restored; with paths after it, only these"));
     }
     Ok(())
 }
@@ -236,7 +236,7 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
         let was = if outcome == "done" { "finished" } else { outcome };
         let mut text = format!("'{}' was {was}.\n", open.operation.title);
         for what in &answer.left {
-            text.push_str(&format!("changed by somebody else meanwhile, and left as it is: {}\n", visible::line(what)));
+            text.push_str(&format!("changed by another process meanwhile, and left alone: {}\n", visible::line(what)));
         }
         for what in &answer.not_put_back {
             text.push_str(&format!("could not be put back: {}\n", visible::line(what)));

@@ -32,10 +32,10 @@ Examples:
   git axiom run --agents 3 -- ./my-agent --fast    any program; the prompt comes on its stdin
 
 In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
-Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; again leaves at
-once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
+Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; a second Ctrl+C
+leaves at once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
 pub struct Run {
-    /// How many agents may work at once
+    /// The number of agents that may work at once
     #[arg(long, value_name = "N")]
     pub agents: Option<u32>,
     /// semi-auto (each claim and merge waits for a human) or autopilot
@@ -47,10 +47,10 @@ pub struct Run {
     /// End when nothing more can be done: exit 0 if every task is merged
     #[arg(long)]
     pub until_idle: bool,
-    /// Take up tasks again that were stopped, killed or taken back and wait at claim gates
+    /// Also start tasks that wait at claim gates because they were stopped, killed or taken back
     #[arg(long)]
     pub retry: bool,
-    /// Run in the background; returns when the session has begun
+    /// Run in the background; return when the session has begun
     #[arg(long)]
     pub detach: bool,
     /// This is the session in the background
@@ -153,7 +153,7 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
 fn leave_at_once(running: &[String]) {
     let mut screen = Screen::for_people();
     if running.is_empty() {
-        screen.complain("left at once; no agent is known to run");
+        screen.complain("left at once; no running agent is known");
     } else {
         screen.complain(&format!("left at once; still running: {}", running.join(", ")));
         screen.complain("hint: 'git axiom stop --all' stops them, 'git axiom run' takes them over");

@@ -14,19 +14,19 @@ use crate::ops::keeper;
 Works only below 'git axiom run': the keeper of the agent sets AXIOM_SPOOL and AXIOM_TOKEN. A
 report is on disk when the command returns. Of complete, blocked and waiting the last one
 counts; it takes effect when the agent program ends. Without any, the program's exit status
-decides where the agent is 'shell' or a program of yours; for presets of models, the iteration
-is then unfinished.")]
+decides if the agent is 'shell' or a program of yours; for presets of models, the iteration is
+then unfinished.")]
 pub enum SignalVerb {
-    /// Say that the task is complete
+    /// Report that the task is complete
     #[command(after_help = "\
-The iteration still goes on until the program ends; then what is left is committed, and the task
-is done once its verify steps pass. One that fails begins another iteration, whose prompt says
-why.")]
+The iteration continues until the program ends; then uncommitted changes are committed, and the
+task is done once its verify steps pass. If one fails, another iteration begins, whose prompt
+says why.")]
     Complete,
-    /// Say that you cannot go on
+    /// Report that you cannot continue
     #[command(after_help = "\
 When the program ends, the task is blocked with the reason, and the agent is free for others. A
-human sees it in 'git axiom task list' and lets it be tried again with 'git axiom task unblock
+human sees it in 'git axiom task list' and makes it pending again with 'git axiom task unblock
 TASK'.")]
     Blocked {
         /// Why
@@ -35,33 +35,33 @@ TASK'.")]
     /// Ask a human, and end; the answer comes with the next iteration
     #[command(after_help = "\
 The question waits at a gate for 'git axiom gate answer'. End the program after asking: question
-and answer stand in the prompt of the next iteration.")]
+and answer are in the prompt of the next iteration.")]
     Waiting {
         /// What you ask
         question: String,
     },
-    /// Say how far the task is
+    /// Report how far the task is
     #[command(after_help = "For people only: shown by 'git axiom status' and the lines of 'git axiom run'.")]
     Progress {
         /// 0 to 100
         percent: u8,
     },
-    /// Keep something worth knowing beyond this task
+    /// Record something worth knowing beyond this task
     #[command(after_help = "Recorded in the event log and in the history of the task: 'git axiom task audit TASK'.")]
     Learning {
         /// What you learnt
         text: String,
-        /// Where it holds
+        /// Where it applies
         #[arg(long)]
         scope: Option<String>,
     },
-    /// Say which phase of the work begins
+    /// Report which phase of the work begins
     #[command(after_help = "For people only: shown by 'git axiom status --json' as 'phase' of the agent.")]
     Phase {
         /// Its name
         name: String,
     },
-    /// Say that a part of the task begins, or is done
+    /// Report that a part of the task begins, or is done
     #[command(after_help = "Recorded in the history of the task; after a crash, it helps to see how far the work was.")]
     Subtask {
         /// Its name
@@ -70,9 +70,9 @@ and answer stand in the prompt of the next iteration.")]
         #[arg(long)]
         done: bool,
     },
-    /// Say how far a file is
+    /// Report how far a file is
     File(FileArgs),
-    /// Say that something others may wait for is ready
+    /// Report that something is ready that others may wait for
     #[command(after_help = "Recorded in the event log and in the history of the task; nothing waits for it yet.")]
     Ready {
         /// Its name
@@ -80,9 +80,9 @@ and answer stand in the prompt of the next iteration.")]
         /// What it is
         text: String,
     },
-    /// Say that a tool call begins
+    /// Report that a tool call begins
     ToolStarted(ToolArgs),
-    /// Say that a tool call has ended
+    /// Report that a tool call has ended
     ToolCompleted(ToolArgs),
 }
 
@@ -113,7 +113,7 @@ pub struct FileArgs {
 
 /// Arguments of `signal tool-started` and `signal tool-completed`.
 #[derive(Debug, Args)]
-#[command(after_help = "Recorded in the event log, for whoever looks into what an agent did when it crashed.")]
+#[command(after_help = "Recorded in the event log, to find out what an agent did when it crashed.")]
 pub struct ToolArgs {
     /// The tool's name
     name: String,

@@ -27,7 +27,7 @@ waits for you, and whether something has to be recovered. Takes no lock and chan
 --watch needs a terminal to draw on; with --json it needs none, and prints one document for each
 change, a line each.")]
 pub struct Status {
-    /// Go on showing it as it changes, until 'q' or Ctrl+C
+    /// Keep showing it as it changes, until 'q' or Ctrl+C
     #[arg(long)]
     watch: bool,
 }
@@ -38,7 +38,7 @@ pub struct Status {
 /// Those of opening the repository; `USAGE` where `--watch` has no terminal.
 pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.watch && !screen.wants_json() && !screen.shows_terminal() {
-        return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is none")
+        return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is not one")
             .hint("git axiom status    shows it once")
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
     }
@@ -97,7 +97,7 @@ fn in_words(report: &Report) -> String {
     }
     for one in &report.settling {
         let Settling { task_id, path, .. } = one;
-        text.push_str(&format!("\nThe rollback of {task_id} has a conflict to be settled in {path}.\n"));
+        text.push_str(&format!("\nThe rollback of {task_id} has a conflict to resolve in {path}.\n"));
         text.push_str(&format!("  Then: git axiom rollback task {task_id} --resolve\n"));
     }
     if report.recovery.needed {

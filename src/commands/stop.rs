@@ -17,14 +17,14 @@ use crate::ops::supervise::interventions::{self, EndedAgent, Ending};
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What the agent left is committed on its branch; its workspace stays. Its task waits at a claim
-gate, in autopilot too: 'git axiom gate approve TASK' lets it go on, and so does 'git axiom run
---retry'. With --retry an agent may take it up again at once. 'git axiom status' lists the
-agents.
+The agent's uncommitted work is committed on its branch; its workspace stays. Its task waits at
+a claim gate, in autopilot too: 'git axiom gate approve TASK' lets it continue, and so does 'git
+axiom run --retry'. With --retry an agent may claim it again at once. 'git axiom status' lists
+the agents.
 
-A task that its agent has completed by then stays complete when the agent is stopped: it is
-done, or goes on at its verification when it is taken up again. 'kill' discards what the agent
-said; what is in the workspace is captured first, in refs/axiom/live/TASK.")]
+If the agent has completed the task before it is stopped, the task is done, or continues with
+its verification when it is claimed again. 'kill' discards the agent's reports; the workspace
+is captured first, in refs/axiom/live/TASK.")]
 pub struct Stop {
     /// The agents, as in 'git axiom status'
     #[arg(value_name = "AGENT")]
@@ -32,7 +32,7 @@ pub struct Stop {
     /// All agents
     #[arg(long, conflicts_with = "agents")]
     all: bool,
-    /// Let an agent take the task up again at once
+    /// Let an agent claim the task again at once
     #[arg(long)]
     retry: bool,
 }
@@ -65,9 +65,7 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
     let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
     let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
-        return Err(
-            Error::new(Code::InvalidTransition, format!("agent '{idle}' works on nothing")).hint("see 'git axiom status'")
-        );
+        return Err(Error::new(Code::InvalidTransition, format!("agent '{idle}' is not working")).hint("see 'git axiom status'"));
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
     let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).collect();
@@ -82,6 +80,6 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
 fn in_words(ended: &EndedAgent) -> String {
     let EndedAgent { agent, completed, gate } = ended;
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
-    let waits = gate.as_ref().map(|gate| format!(" To let its task go on: git axiom gate approve {gate}"));
+    let waits = gate.as_ref().map(|gate| format!(" To let its task continue: git axiom gate approve {gate}"));
     format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
 }

@@ -24,11 +24,11 @@ const LISTED: usize = 5;
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an id it is the last transaction that changed refs, files or tasks for good and was not
-taken back, whoever made it; again goes further back. Where it is not yours (a merge of the
-supervisor's), --yes needs its id. Only what the transaction changed goes back, and only if
-nobody changed it since. 'git axiom log --undoable' lists what can be undone; 'git axiom redo'
-takes an undo back.")]
+Without an id, undo takes back the last transaction that changed refs, files or tasks and is not
+undone yet, whoever made it; repeat it to go further back. If the transaction is not yours (a
+merge of the supervisor), --yes needs its id. Only what it changed is restored, and only if
+nothing changed it since. 'git axiom log --undoable' lists what can be undone; 'git axiom redo'
+undoes an undo.")]
 pub struct Undo {
     /// Which one: an id of 'git axiom log', or a unique beginning of it
     transaction: Option<String>,
@@ -39,9 +39,9 @@ pub struct Undo {
 /// Arguments of `redo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only what the undo changed is put back as it was before it, and only if nobody changed it since.
-Again goes further back; 'git axiom log' lists undos too, and 'git axiom undo ID' takes any of
-them back.")]
+Only what the undo changed is put back as it was before it, and only if nothing changed it since.
+Repeat it to go further back; 'git axiom log' lists undos too, and 'git axiom undo ID' takes back
+any of them.")]
 pub struct Redo {
     #[command(flatten)]
     consent: Consent,
@@ -98,12 +98,9 @@ fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &m
 /// Without an id, the newest change is meant. If the user did not make it, the id is needed to show that the user knows.
 fn not_yours(transaction: &Transaction) -> Error {
     let Transaction { id, at, by, what, .. } = transaction;
-    Error::new(
-        Code::NeedsConfirmation,
-        format!("what was done last was not done by you, but by {by}: {what} ({})", words::time(*at)),
-    )
-    .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run in place of --yes, it shows what changes"))
-    .hint("git axiom log --undoable    lists what else can be taken back")
+    Error::new(Code::NeedsConfirmation, format!("the last transaction is not yours but of {by}: {what} ({})", words::time(*at)))
+        .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run instead of --yes, it shows what changes"))
+        .hint("git axiom log --undoable    lists what else can be taken back")
 }
 
 /// If the user named no transaction, and the last one cannot be undone, the error lists those that can.
@@ -134,5 +131,5 @@ fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
         Some(edit) => error.hint(format!("git axiom rollback task {}    reverts its commits on top of what came after", edit.id)),
         None => error,
     };
-    error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back")
+    error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back")
 }

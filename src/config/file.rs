@@ -23,7 +23,7 @@ pub struct Place {
 pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, Place)>> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(0, |span| line_of(text, span.start));
-        Error::new(Code::ConfigInvalid, format!("{}:{line}: this is no TOML", path.display())).why(e.message().to_owned())
+        Error::new(Code::ConfigInvalid, format!("{}:{line}: this is not valid TOML", path.display())).why(e.message().to_owned())
     })?;
     let mut found = Vec::new();
     collect(text, "", table.get_ref(), &mut found);

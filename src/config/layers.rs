@@ -91,7 +91,7 @@ impl Loaded {
 
 fn does_nothing(key: &str, source: &Source) -> Error {
     Error::new(Code::ConfigInvalid, format!("{source}: '{key}' does nothing yet"))
-        .hint("take it out; a later version will know it")
+        .hint("remove it; a later version will support it")
 }
 
 /// The settings, while the layers are applied one after the other.
@@ -342,7 +342,7 @@ mod tests {
             ("[agents]\ncuont = 3\n", "/c.toml:2: there is no key 'agents.cuont'", "did you mean 'agents.count'?"),
             ("[agents]\n\ncount = 0\n", "/c.toml:3: the value 0 of 'agents.count'", "from 1 to 100"),
             ("[checkpoints]\nperiodic = 'x'", "/c.toml:2: ", "a whole number"),
-            ("[agents\n", "/c.toml:1: this is no TOML", ""),
+            ("[agents\n", "/c.toml:1: this is not valid TOML", ""),
             ("[agents.x]\nexitCompletes = true\n", "agents.x has no command", "agents.x.command"),
         ] {
             let error = with_file(text).unwrap_err();

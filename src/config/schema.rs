@@ -52,7 +52,7 @@ section! {
         protect_named: bool = true,
         /// Untracked files larger than this are not captured, in MB.
         max_file_size: u64 = 50,
-        /// How many days deleted things can be brought back.
+        /// How many days deleted things can be restored.
         keep_deleted_days: u32 = 7,
         /// Ignored files that are captured and restored nevertheless.
         include: Vec<String> = Vec::new(),
@@ -84,7 +84,7 @@ section! {
 section! {
     /// Agents.
     Agents {
-        /// The adapter that is used where the command line names no program.
+        /// The adapter that is used if the command line names no program.
         default: String = "shell".into(),
         /// How many work at once.
         count: u32 = 2,

@@ -46,7 +46,7 @@ fn before_the_rollback(seen: &Evidence) -> Vec<Check> {
         check("unwatched", "One agent ended while no supervisor ran, and its work was not lost", unwatched(seen), || {
             format!("when the next one began, still working: {:?}; merged: {:?}", working(&seen.log_at_takeover), seen.merged)
         }),
-        check("adopted", "The other went on through the crash, as the very same process", adopted(seen), || {
+        check("adopted", "The other kept running through the crash, as the same process", adopted(seen), || {
             format!("noted by the agents: {:?}", seen.log)
         }),
         check("once", "Each of the five agent programs was started exactly once", TASKS.iter().all(|task| once(task.id)), || {
@@ -86,12 +86,12 @@ fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
         check("held", "What you wrote after the checkpoint was kept in another one meanwhile", held, || {
             format!("in the folder {:?}, kept {:?}, written {:?}", rolled.idea, seen.idea_held, before.idea)
         }),
-        check("task", "Taking one task back removed its work alone, and made it pending again", one_is_gone(seen), || {
+        check("task", "Taking one task back removed only its work, and made it pending again", one_is_gone(seen), || {
             format!("expected all but {TAKEN_BACK} of {before:?}, found {:?}", seen.after_task_rollback)
         }),
         check(
             "undo",
-            "Both undos brought back the same commit, task states, and your file",
+            "Both undos restored the same commit, task states, and your file",
             undone == before && undone != rolled,
             || format!("expected {before:?}, found {undone:?}"),
         ),

@@ -114,7 +114,7 @@ impl Story<'_> {
             self.axiom(&arguments)?;
         }
         self.evidence.at_start = evidence::whole(self.stage)?;
-        self.say("\n3. A checkpoint of everything: also what is staged, modified and untracked.\n");
+        self.say("\n3. A checkpoint of everything, including staged, modified and untracked files.\n");
         self.axiom(&["checkpoint", "create", CHECKPOINT])?;
         self.look_at_users_work("after the checkpoint")
     }
@@ -170,7 +170,7 @@ impl Story<'_> {
     /// Starts the next supervisor, which takes over the agent that is running and the one that has ended.
     fn recover(&mut self, killed: u32) -> Result<()> {
         self.say(
-            "\n6. 'recover' has only looked. The next 'run' takes over: nothing is started a second time, nothing is lost.\n",
+            "\n6. 'recover' changed nothing yet. The next 'run' takes over: nothing is started a second time, nothing is lost.\n",
         );
         self.say(&shown("git axiom", &RUN));
         let mut supervisor = self.stage.start_axiom(&RUN)?;
@@ -191,7 +191,7 @@ impl Story<'_> {
         if !status.success() {
             return Err(Error::new(Code::DemoFailed, format!("git axiom run failed: {status}")));
         }
-        self.say("\n   All is merged, and each merge says by trailers which task and which agent it is of:\n");
+        self.say("\n   Everything is merged; the trailers of each merge name its task and agent:\n");
         let format = "--format=%h %s";
         self.say("  $ git log --oneline --first-parent main");
         let merges = evidence::git(self.stage, &["log", "--first-parent", format, "main"])?;
@@ -224,11 +224,11 @@ impl Story<'_> {
 
     /// Rolls back a single task by the commits that name it, and undoes that.
     fn take_one_task_back(&mut self) -> Result<()> {
-        self.say("\n9. One task alone was not what you wanted: its commits are reverted, and it is to be done again.\n");
+        self.say("\n9. Only one task was not what you wanted: its commits are reverted, and it is pending again.\n");
         self.axiom(&["rollback", "task", TAKEN_BACK, "--yes"])?;
         self.evidence.after_task_rollback = evidence::whole(self.stage)?;
         self.look_at_users_work("after the rollback of a task")?;
-        self.say("\n   That is undone like anything else.\n");
+        self.say("\n   That can be undone like anything else.\n");
         self.axiom(&["undo", "--yes"])?;
         self.look_at_users_work("after its undo")
     }

@@ -122,7 +122,7 @@ impl Beneath {
             // Moving a folder changes its ctime, not its mtime.
             Ok(stat) => Ok(Some(stat.st_mtime.max(stat.st_ctime))),
             Err(Errno::NOENT) => Ok(None),
-            Err(e) => Err(Error::io("look at", &self.path.join(name), e)),
+            Err(e) => Err(Error::io("access", &self.path.join(name), e)),
         }
     }
 
@@ -150,7 +150,7 @@ impl Beneath {
     /// Checks the name of an entry of this folder.
     fn entry(&self, name: &OsStr) -> Result<CString> {
         if name.as_bytes().contains(&b'/') || matches!(name.as_bytes(), b"" | b"." | b"..") {
-            return Err(Error::new(Code::Internal, format!("'{}' is no name in a folder", name.display())));
+            return Err(Error::new(Code::Internal, format!("'{}' is not a name in a folder", name.display())));
         }
         c_string(name, &self.path.join(name))
     }
@@ -208,7 +208,7 @@ impl Removal {
             None => match rustix::fs::statat(above.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                 Err(Errno::NOENT) => return Ok(()),
-                Err(e) => return Err(Error::io("look at", &above.place(name), e)),
+                Err(e) => return Err(Error::io("access", &above.place(name), e)),
             },
         };
         if kind == FileType::Directory {

@@ -123,7 +123,7 @@ fn model(path: &Path, folder: &Path) -> Result<Model> {
     let of = |meta: &Metadata, mask: u32| Model { mode: meta.mode() & mask, uid: meta.uid(), gid: meta.gid() };
     match super::metadata(path)?.filter(Metadata::is_file) {
         Some(meta) => Ok(of(&meta, 0o7777)),
-        None => std::fs::metadata(folder).map(|meta| of(&meta, 0o666)).map_err(|e| Error::io("look at", folder, e)),
+        None => std::fs::metadata(folder).map(|meta| of(&meta, 0o666)).map_err(|e| Error::io("access", folder, e)),
     }
 }
 

@@ -114,7 +114,7 @@ pub fn is_locked(path: &Path) -> Result<bool> {
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(false),
         Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(true),
-        Err(e) => Err(Error::io("look at the lock", path, e)),
+        Err(e) => Err(Error::io("access the lock", path, e)),
     }
 }
 

@@ -21,7 +21,7 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(meta) => Ok(Some(meta)),
         Err(e) if says_nothing_is_there(&e) => Ok(None),
-        Err(e) => Err(Error::io("look at", path, e)),
+        Err(e) => Err(Error::io("access", path, e)),
     }
 }
 
@@ -72,15 +72,15 @@ pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Small::Nothing),
         Err(Errno::LOOP | Errno::MLINK) => return Ok(Small::Odd("a symbolic link")),
         // It is a socket.
-        Err(Errno::NXIO) => return Ok(Small::Odd("no file")),
+        Err(Errno::NXIO) => return Ok(Small::Odd("not a regular file")),
         Err(e) => return Err(Error::io("open", path, e)),
     };
-    let meta = file.metadata().map_err(|e| Error::io("look at", path, e))?;
+    let meta = file.metadata().map_err(|e| Error::io("access", path, e))?;
     if meta.is_dir() {
         return Ok(Small::Odd("a folder"));
     }
     if !meta.is_file() {
-        return Ok(Small::Odd("no file"));
+        return Ok(Small::Odd("not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
@@ -202,6 +202,6 @@ mod tests {
         assert_eq!(read("file", 4), Small::Odd("too large"));
         assert_eq!((read("nowhere", 5), read("file/below", 5)), (Small::Nothing, Small::Nothing));
         assert_eq!((read("folder", 5), read("link", 5)), (Small::Odd("a folder"), Small::Odd("a symbolic link")));
-        assert_eq!((read("fifo", 5), read("socket", 5)), (Small::Odd("no file"), Small::Odd("no file")));
+        assert_eq!((read("fifo", 5), read("socket", 5)), (Small::Odd("not a regular file"), Small::Odd("not a regular file")));
     }
 }

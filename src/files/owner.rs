@@ -21,7 +21,7 @@ pub fn may_give_to_group(gid: u32) -> bool {
 /// `IO_FAILED` with the path.
 pub fn hand_owner(place: &Path, wanted: &Metadata) -> Result<bool> {
     use std::os::unix::fs::lchown;
-    let look = || std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e));
+    let look = || std::fs::symlink_metadata(place).map_err(|e| Error::io("access", place, e));
     let now = look()?;
     if (now.uid(), now.gid()) == (wanted.uid(), wanted.gid()) {
         return Ok(true);
@@ -38,7 +38,7 @@ pub fn hand_owner(place: &Path, wanted: &Metadata) -> Result<bool> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn hand_group(place: &Path, gid: u32) -> Result<()> {
-    let now = std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e))?;
+    let now = std::fs::symlink_metadata(place).map_err(|e| Error::io("access", place, e))?;
     if now.gid() == gid || !may_give_to_group(gid) {
         return Ok(());
     }

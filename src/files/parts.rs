@@ -309,12 +309,12 @@ fn open_up(folder: &Path) -> Result<()> {
     if super::refuses_changes(folder).is_none() {
         return Ok(());
     }
-    let now = std::fs::symlink_metadata(folder).map_err(|e| Error::io("look at", folder, e))?;
+    let now = std::fs::symlink_metadata(folder).map_err(|e| Error::io("access", folder, e))?;
     set_mode(folder, now.permissions().mode() & 0o7777 | 0o700)
 }
 
 fn set_mode(path: &Path, mode: u32) -> Result<()> {
-    let now = std::fs::symlink_metadata(path).map_err(|e| Error::io("look at", path, e))?;
+    let now = std::fs::symlink_metadata(path).map_err(|e| Error::io("access", path, e))?;
     if now.permissions().mode() & 0o7777 == mode { Ok(()) } else { durable::set_mode(path, mode) }
 }
 

@@ -19,7 +19,7 @@ pub const SCRATCH_PREFIX: &str = "axiom-";
 pub fn remove_scratch(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
     if !name.as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()) || !is_trashed_name(name.as_encoded_bytes()) {
-        return Err(Error::new(Code::Internal, format!("'{}' is no temporary folder of git axiom", path.display())));
+        return Err(Error::new(Code::Internal, format!("'{}' is not a temporary folder of git axiom", path.display())));
     }
     remove_tree(path)
 }

@@ -38,7 +38,7 @@ pub fn standing(path: &Path) -> Result<Option<Standing>> {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         // An old kernel, or a sandbox without statx.
         Err(Errno::NOSYS | Errno::PERM) => by_stat(path),
-        Err(e) => Err(Error::io("look at", path, e)),
+        Err(e) => Err(Error::io("access", path, e)),
     }
 }
 

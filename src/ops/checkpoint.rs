@@ -123,7 +123,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
             // Where even this cannot be written, recovery finds the intent.
             match complete_intent(ctx) {
                 Ok(None) => Err(error.context(format!("no checkpoint '{name}' was made"))),
-                Ok(Some(_)) => Err(error.context(format!("checkpoint '{name}' was made, but only at the second try"))),
+                Ok(Some(_)) => Err(error.context(format!("checkpoint '{name}' was made in spite of this error"))),
                 Err(second) => {
                     tracing::warn!(%second, "the intent of a failed checkpoint is left to recovery");
                     Err(error.context(format!("checkpoint '{name}' is not complete")))
@@ -155,7 +155,7 @@ fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointNam
                 return Err(match (task, tag.filter(|_| !state.is_taken(name.as_str()))) {
                     (Some(id), _) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
                     (None, Some(tag)) => error
-                        .why(format!("the tag axiom/{tag} is of no checkpoint here; a clone brings such tags along"))
+                        .why(format!("the tag axiom/{tag} belongs to no checkpoint here; it may have come with a clone"))
                         .hint(format!("git tag -d axiom/{tag}    if nobody needs it; or choose another name")),
                     (None, None) => error.hint("see 'git axiom checkpoint list', or choose another name"),
                 });
@@ -199,8 +199,8 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) ->
                     }
                     Err(error) => {
                         take_back(ctx, name, capture)?;
-                        let what = "objects of the capture are missing as soon as it is made";
-                        Error::new(Code::Busy, what).because(error).hint("git fsck    says what was missing before")
+                        let what = "objects of the new capture are already missing";
+                        Error::new(Code::Busy, what).because(error).hint("git fsck    shows what was missing before")
                     }
                 }
             }
@@ -345,7 +345,7 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
     let Some(capture) = ctx.repo.refs().read_ref(&capture_ref(&name))? else {
         clear_abandoned(ctx, &name)?;
-        ctx.append(Event::CheckpointAbandoned { name, reason: "its creator ended before anything was saved".into() })?;
+        ctx.append(Event::CheckpointAbandoned { name, reason: "its process ended before anything was saved".into() })?;
         return Ok(None);
     };
     let (json, document) = look::document_of(ctx, &capture)?;

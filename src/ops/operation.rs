@@ -114,31 +114,29 @@ pub fn put_back(error: Error, ended: Option<&EndedOperation>) -> Error {
     if left.is_empty() && not_put_back.is_empty() {
         return error.hint("everything was put back");
     }
-    let mut error = error.hint("everything was put back, but for what follows");
+    let mut error = error.hint("everything was put back, except:");
     if !left.is_empty() {
-        error = error.hint(format!("changed by somebody else meanwhile, and left as it is: {}", some_of(left, NAMED)));
+        error = error.hint(format!("changed by another process meanwhile, and left alone: {}", some_of(left, NAMED)));
     }
     if !not_put_back.is_empty() {
         error = error.hint(format!("could not be put back: {}", some_of(not_put_back, NAMED)));
     }
     match open.operation.safety.as_ref().filter(|_| !not_put_back.is_empty()) {
-        Some(safety) => {
-            error.hint(format!("git axiom rollback checkpoint {safety}    brings it back, once nothing keeps it from that"))
-        }
+        Some(safety) => error.hint(format!("git axiom rollback checkpoint {safety}    restores it, once the cause is removed")),
         None => error,
     }
 }
 
 fn not_written_down(error: Error) -> Error {
     error
-        .context("everything is changed, but that could not be written down")
-        .hint("git axiom rollback --continue    writes it down")
+        .context("everything was changed, but the outcome could not be recorded")
+        .hint("git axiom rollback --continue    records it")
         .hint("git axiom rollback --abort    puts everything back")
 }
 
 fn left_open(error: Error, second: &Error) -> Error {
     error
-        .hint(format!("putting everything back did not end: {second}"))
+        .hint(format!("putting everything back failed too: {second}"))
         .hint("git axiom rollback --abort    puts everything back")
         .hint("git axiom rollback --continue    tries to finish it")
 }
@@ -202,7 +200,8 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperatio
         let aside = asides::moved_aside(ctx, &inverse, &open.txn)?;
         let stays = asides::put_back(ctx, &aside)?;
         end(ctx, OperationEnd::Aborted, Vec::new())?;
-        let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
+        let stays = stays.iter().map(|moved| moved.now_at.display());
+        let stays = stays.map(|trashed| format!("the original path of '{trashed}', which stays in the trash"));
         Ok((done.left.into_iter().chain(stays).collect(), done.not_put_back))
     })?;
     Ok(EndedOperation { open, left, not_put_back, turned_back: None })

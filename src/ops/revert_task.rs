@@ -167,7 +167,7 @@ fn busy_on(ctx: &Context, tasks: &[CaseId]) -> Vec<AgentId> {
 }
 
 fn at_work(busy: &[AgentId]) -> Error {
-    let error = Error::new(Code::Busy, "agents may be at work on what is to be taken back")
+    let error = Error::new(Code::Busy, "agents may be working on what is to be taken back")
         .hint("without --no-stop they are stopped; 'git axiom quit' ends a session");
     if busy.is_empty() { error } else { error.why(busy.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")) }
 }

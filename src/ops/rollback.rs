@@ -239,7 +239,7 @@ fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocu
     if !output.ok() {
         return Err(Error::new(Code::CheckpointDamaged, format!("objects of checkpoint '{}' are missing", record.name))
             .because(output.error())
-            .hint("git fsck    says which; nothing was changed"));
+            .hint("git fsck    shows which; nothing was changed"));
     }
     Ok((record, document))
 }

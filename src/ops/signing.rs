@@ -73,7 +73,7 @@ fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
         let error = if printed.is_empty() { error } else { error.why(printed) };
         return Err(error
             .hint("unlock the key (gpg-agent, ssh-agent), then try again")
-            .hint("git config commit.gpgSign    says where signing is asked for"));
+            .hint("git config commit.gpgSign    shows whether signing is required"));
     }
     ctx.repo.history().keep_signed(to_sign, folder.path(), &done.output)
 }

@@ -109,7 +109,7 @@ pub(in crate::ops) fn are_folders(ctx: &Context, operation: &Operation) -> Resul
         worktrees(ctx, operation)?.iter().map(|worktree| root_of(ctx, worktree)).collect::<Result<_>>()?;
     for trash in std::iter::once(root(ctx)?).chain(of_files) {
         if files::metadata(&trash)?.is_some_and(|meta| !meta.is_dir()) {
-            let what = format!("'{}' is no folder, so what is replaced cannot be kept and nothing was changed", trash.display());
+            let what = format!("'{}' is not a folder, so replaced files could not be kept; nothing was changed", trash.display());
             return Err(Error::new(Code::IoFailed, what).hint("move it away, or set agents.workspaceRoot to another folder"));
         }
     }
@@ -130,7 +130,7 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
         }
         files::create_dir_all(&trash).map_err(|error| {
             error
-                .context("there is no room for what is replaced, so nothing was changed")
+                .context("replaced files could not be kept, so nothing was changed")
                 .hint("move away what is in the way there, or set agents.workspaceRoot to another folder")
         })?;
     }

@@ -391,7 +391,7 @@ fn onto(
 }
 
 fn changed(what: &[String]) -> Error {
-    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched")
+    Error::new(Code::ChangedMeanwhile, "what the undo would restore was changed since; nothing was touched")
         .why(some_of(what, 20))
-        .hint("git axiom rollback checkpoint NAME    goes back whole")
+        .hint("git axiom rollback checkpoint NAME    goes back completely")
 }

@@ -71,7 +71,7 @@ pub fn branch_is_not_others(ctx: &Context, task: &CaseId) -> Result<()> {
     Err(Error::new(Code::BranchNotOurs, format!("the branch '{name}' is not one that git axiom made"))
         .why(format!("the work of '{task}' belongs on '{}'", branch.short()))
         .hint(format!("git branch -m {name} ANOTHER    renames yours"))
-        .hint(format!("then, where the task was blocked: git axiom task unblock {task}")))
+        .hint(format!("then, if the task was blocked: git axiom task unblock {task}")))
 }
 
 /// A branch whose name prevents the branches of all tasks.
@@ -153,7 +153,7 @@ pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<Condition> {
     }
     if has_its_own_repository(ctx, path) {
         return Ok(Condition::ForAHuman(format!(
-            "'{}' has a repository of its own: see 'git -C {} log --all'; approved, its .git goes to the trash and the files stay",
+            "'{}' has a repository of its own: see 'git -C {} log --all'; approving moves its .git to the trash, the files stay",
             workspace.path, workspace.path
         )));
     }
@@ -172,5 +172,5 @@ pub fn mend_contents(ctx: &Context, workspace: &Workspace) -> Result<Option<&'st
         return Ok(Some(what));
     }
     let index = ctx.repo.workspaces().mend_index(&path, &trash)?;
-    Ok(index.then_some("had a damaged index, which is made again from its commit"))
+    Ok(index.then_some("had a damaged index, which was rebuilt from its commit"))
 }

@@ -135,7 +135,7 @@ fn take(signal: i32) {
     if CAN_END.load(Ordering::SeqCst) > 0 {
         return;
     }
-    let words = "git axiom finishes what it is doing, so that nothing is left half-way; once more leaves at once, \
+    let words = "git axiom finishes what it is doing, so that nothing is left half-done; a second signal leaves at once, \
                  then: git axiom rollback --continue or --abort\n";
     // The terminal may be closed.
     let _ = std::io::stderr().write_all(words.as_bytes());

@@ -82,7 +82,7 @@ impl Store {
             Snapshot::Good(state, position, changed) => (*state, Some(position), changed),
             Snapshot::Missing => (State::default(), None, None),
             Snapshot::Damaged(why) => {
-                warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was passed over").why(why));
+                warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was ignored").why(why));
                 (State::default(), None, None)
             }
         };
@@ -186,11 +186,11 @@ impl Store {
         decide: impl FnOnce(&State) -> Result<Vec<Event>>,
     ) -> Result<Vec<Envelope>> {
         if self.only_shown {
-            return Err(Error::new(Code::Internal, "a command that only looks was about to write"));
+            return Err(Error::new(Code::Internal, "a read-only command was about to write"));
         }
         if self.poisoned {
             return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
-                .hint("look at the disk, then run the command again"));
+                .hint("check the disk, then run the command again"));
         }
         self.layout.ensure()?;
         let lock = match FileLock::take(&self.layout.state_lock(), PATIENCE)? {
@@ -259,7 +259,7 @@ impl Store {
         {
             self.poisoned = true;
             return Err(
-                error.hint("whether the last change is on disk is unknown: look at the disk, then run 'git axiom status'")
+                error.hint("it is unknown whether the last change is on disk: check the disk, then run 'git axiom status'")
             );
         }
         env::fault_point("store.after-sync");

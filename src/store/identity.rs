@@ -56,7 +56,7 @@ impl Identity {
 
     fn here(self) -> Result<Self> {
         let path = Path::new(&self.place.common_dir);
-        let inode = std::fs::metadata(path).map_err(|e| Error::io("look at", path, e))?.ino();
+        let inode = std::fs::metadata(path).map_err(|e| Error::io("access", path, e))?.ino();
         Ok(Self { inode, ..self })
     }
 
@@ -65,7 +65,7 @@ impl Identity {
     /// # Errors
     /// `IO_FAILED` where `common_dir` itself cannot be read.
     pub fn compare(&self, common_dir: &Path) -> Result<(Recorded, Inode)> {
-        let here = std::fs::metadata(common_dir).map_err(|e| Error::io("look at", common_dir, e))?;
+        let here = std::fs::metadata(common_dir).map_err(|e| Error::io("access", common_dir, e))?;
         let inode = if here.ino() == self.inode { Inode::Same } else { Inode::Other };
         Ok((self.recorded(&here), inode))
     }
@@ -99,7 +99,7 @@ pub fn read(layout: &Layout) -> Result<Option<Identity>> {
         Ok(identity) if identity.v == VERSION => Ok(Some(identity)),
         Ok(_) => Err(Error::new(Code::EventLogTooNew, format!("'{}' was written by a newer git axiom", path.display()))),
         Err(error) => {
-            tracing::warn!(%error, "what is written down of the repository's place cannot be read");
+            tracing::warn!(%error, "the recorded location of the repository cannot be read");
             Ok(None)
         }
     }
@@ -110,6 +110,7 @@ pub fn read(layout: &Layout) -> Result<Option<Identity>> {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &Layout, identity: &Identity) -> Result<()> {
-    let json = serde_json::to_vec(identity).map_err(|e| Error::new(Code::Internal, "an identity is no JSON").because(e))?;
+    let json = serde_json::to_vec(identity)
+        .map_err(|e| Error::new(Code::Internal, "an identity cannot be written as JSON").because(e))?;
     files::write_atomic(&layout.identity(), &[&json[..], b"\n"].concat())
 }

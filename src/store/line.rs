@@ -55,7 +55,7 @@ impl BadLine {
             Self::Corrupt(why) => {
                 Error::new(Code::EventLogCorrupted, format!("{place} is damaged")).why(why).hint("see 'git axiom recover'")
             }
-            Self::Schema(why) => Error::new(Code::EventSchemaInvalid, format!("{place} is no event that is known here"))
+            Self::Schema(why) => Error::new(Code::EventSchemaInvalid, format!("{place} is not a known event"))
                 .why(why)
                 .hint("see 'git axiom recover'"),
             Self::TooNew(version) => Error::new(

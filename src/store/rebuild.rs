@@ -67,7 +67,7 @@ impl std::str::FromStr for Source {
             "checkpoint" => Self::Checkpoint,
             "fresh" => Self::Fresh,
             _ => backup().ok_or_else(|| {
-                Error::new(Code::InvalidInput, format!("'{text}' is nothing to recover from"))
+                Error::new(Code::InvalidInput, format!("'{text}' is not a source to recover from"))
                     .hint("use snapshot, events, partial, backup, cases, checkpoint or fresh")
             })?,
         })
@@ -79,7 +79,7 @@ impl std::str::FromStr for Source {
 /// # Errors
 /// `RECOVERY_FAILED` where the source has no usable state, with the damage as the reason; `IO_FAILED`.
 pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
-    let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to take from: {source}")).why(why);
+    let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to recover from: {source}")).why(why);
     match source {
         Source::Snapshot => match snapshot::load(layout)? {
             Snapshot::Good(state, ..) => Ok(*state),
@@ -98,7 +98,7 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
         Source::Cases => {
             let found = cases::load(layout)?;
             if found.cases.is_empty() {
-                return Err(nothing("cases.jsonl holds no good line".into()));
+                return Err(nothing("cases.jsonl has no valid line".into()));
             }
             Ok(only_cases(found.cases))
         }
@@ -149,12 +149,12 @@ pub fn from_backup(layout: &Layout, number: u32) -> Result<(State, Option<Error>
     let path = backup::path(layout, number);
     let envelopes = intact(&path)?;
     let Some(first) = envelopes.first().map(|envelope| envelope.seq) else {
-        return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, "the backup holds no good event"))));
+        return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, "the backup has no valid event"))));
     };
     let mut state = before(layout, first)?;
     let begins_anew = matches!(envelopes.first().map(|one| &one.event), Some(Event::StateAdopted { .. }));
     if state.seq + 1 < first && !begins_anew {
-        let what = format!("the backup begins with event {first}, and what was before it is damaged");
+        let what = format!("the backup begins with event {first}, and the older events are damaged");
         return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, what))));
     }
     for envelope in envelopes {

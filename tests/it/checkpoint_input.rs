@@ -172,7 +172,7 @@ fn damage_is_told_and_what_can_be_rebuilt_is_rebuilt() {
     env.git(&["notes", "--ref=axiom", "add", "-f", "-m", "somebody's words", "axiom/one"]);
     let run = env.axiom(&["checkpoint", "verify"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stdout.contains("one: its note is not its document"), "{}", run.stdout);
+    assert!(run.stdout.contains("one: its note differs from its document"), "{}", run.stdout);
     env.ok(&["checkpoint", "verify", "--repair"]);
     let tag = env.git(&["rev-parse", "axiom/two"]);
     env.git(&["tag", "-d", "axiom/two"]);
@@ -259,7 +259,7 @@ fn what_others_wrote_into_a_note_of_ours_stays() {
     assert_eq!(env.axiom(&["checkpoint", "verify"]).code, Some(1));
     let repaired = env.json(&["checkpoint", "verify", "--repair"]);
     assert_eq!((&repaired["whole"], &repaired["repaired"][0]["name"]), (&true.into(), &"two".into()));
-    assert!(repaired["repaired"][0]["what"].as_str().unwrap().contains("its note is not its document"));
+    assert!(repaired["repaired"][0]["what"].as_str().unwrap().contains("its note differs from its document"));
     assert!(note("two").starts_with('{') && note("two").ends_with("somebody's words"), "{}", note("two"));
     env.git(&["tag", "-d", "axiom/two"]);
     let words = env.ok(&["checkpoint", "verify", "--repair"]);
@@ -293,7 +293,7 @@ fn in_a_partial_clone_verify_fetches_nothing_and_tells_damage_from_what_is_owed(
     for url in [source.as_str(), "file:///nowhere"] {
         env.git_in(&partial, &["remote", "set-url", "origin", url]);
         let run = env.axiom_in(&partial, &["checkpoint", "verify"]).success();
-        assert!(run.stdout.contains("is whole") && run.stdout.contains("still at the remote"), "{}", run.stdout);
+        assert!(run.stdout.contains("is intact") && run.stdout.contains("only at the remote"), "{}", run.stdout);
         assert_eq!(missing(), before, "objects were fetched");
     }
     let owed = env.axiom_in(&partial, &["checkpoint", "verify", "--json"]).json();

@@ -21,7 +21,7 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
         scratch.write(name, "now\n");
     }
     std::fs::remove_dir_all(scratch.path().join("sub")).unwrap();
-    let line = "only 3 paths were looked at; all else is as of checkpoint full";
+    let line = "only 3 paths were checked; the rest is taken from checkpoint full";
     let said = told(&scratch, &["checkpoint", "create", "some", "--only", "a.txt", "new", "--", "sub/b.txt"]);
     assert!(said.contains(line), "{said}");
     let held = scratch.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/some"]);
@@ -36,7 +36,7 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
     let short = serde_json::json!({"count": 3, "allElseAsOf": "full", "allElseCapture": capture, "allElseGone": false});
     assert_eq!(shown["checkpoint"]["only"], short);
     let people = scratch.axiom(&["checkpoint", "show", "some"]);
-    assert!(people.contains(line) && people.contains("looked at: "), "{people}");
+    assert!(people.contains(line) && people.contains("\nchecked: "), "{people}");
     let list = scratch.axiom(&["checkpoint", "list"]);
     assert!(list.contains("named, 3 paths"), "{list}");
     assert!(scratch.json(&["checkpoint", "list"])["checkpoints"][0].get("only").is_none());
@@ -74,7 +74,7 @@ fn what_was_named_before_is_looked_at_again() {
     scratch.axiom(&["checkpoint", "create", "full-2"]);
     scratch.write("a.txt", "three\n");
     let said = told(&scratch, &["checkpoint", "create", "third", "--only", "sub/b.txt"]);
-    assert!(said.contains("only 1 path was looked at; all else is as of checkpoint full-2"), "{said}");
+    assert!(said.contains("only 1 path was checked; the rest is taken from checkpoint full-2"), "{said}");
     assert_eq!(scratch.git(&["show", &at("third", "a.txt")]), "two");
     // The newest complete one is what they are built on: it stays as long as they do.
     scratch.axiom(&["checkpoint", "delete", "full", "--protected", "--yes"]);
@@ -86,7 +86,7 @@ fn where_there_is_nothing_to_build_on_everything_is_looked_at() {
     let scratch = Scratch::new();
     scratch.write("unnamed", "x\n");
     let said = told(&scratch, &["checkpoint", "create", "first", "--only", "a.txt"]);
-    assert!(said.contains("everything was looked at: there is no complete checkpoint yet"), "{said}");
+    assert!(said.contains("everything was checked: there is no complete checkpoint yet"), "{said}");
     assert!(scratch.json(&["checkpoint", "list"])["checkpoints"][0].get("only").is_none());
     assert_eq!(scratch.git(&["show", &at("first", "unnamed")]), "x");
     // A rollback writes files that nobody names.
@@ -98,10 +98,10 @@ fn where_there_is_nothing_to_build_on_everything_is_looked_at() {
     assert_eq!(scratch.git(&["show", &at("second", "later")]), "x");
     scratch.write(".gitignore", "later\n");
     let said = told(&scratch, &["checkpoint", "create", "third", "--only", ".gitignore"]);
-    assert!(said.contains("everything was looked at: git has to look at"), "{said}");
+    assert!(said.contains("everything was checked: the worktree '"), "{said}");
     let held = scratch.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/third"]);
     assert!(!held.contains("later") && held.contains("unnamed"), "{held}");
-    assert!(told(&scratch, &["checkpoint", "create", "all", "--only", "."]).contains("everything was looked at"));
+    assert!(told(&scratch, &["checkpoint", "create", "all", "--only", "."]).contains("everything was checked"));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_checkpoint_that_gets_the_name_again_is_not_what_all_else_is_as_of() {
     scratch.write("a.txt", "now\n");
     scratch.axiom(&["checkpoint", "create", "q", "--only", "a.txt"]);
     scratch.axiom(&["checkpoint", "delete", "b", "--yes", "--protected"]);
-    let line = "all else is as of checkpoint b, which was deleted since";
+    let line = "the rest is taken from checkpoint b, which was deleted since";
     for again in [false, true] {
         if again {
             scratch.write("u", "small\n");
@@ -229,8 +229,10 @@ fn named_paths_that_are_nowhere_are_told_of() {
     let place = |path: &str| scratch.path().join(path).display().to_string();
     assert_eq!(made["nowhere"], serde_json::json!([place("q2"), place("sub/*")]));
     let said = told(&scratch, &["checkpoint", "create", "--only", "a.txt", "q2"]);
-    let line =
-        format!("there is no '{}', and the checkpoint that this is built on has none; a name goes before --only", place("q2"));
-    assert!(said.contains(&line) && said.matches("there is no").count() == 1, "{said}");
+    let line = format!(
+        "'{}' exists neither here nor in the base checkpoint; if it is the checkpoint's name, put it before --only",
+        place("q2")
+    );
+    assert!(said.contains(&line) && said.matches("exists neither").count() == 1, "{said}");
     assert!(scratch.json(&["checkpoint", "create", "--only", "fresh"]).get("nowhere").is_none());
 }

@@ -53,10 +53,10 @@ fn it_counts_and_escape_changes_nothing_anywhere() {
     terminal.keys(&[DOWN, "\r"]);
     terminal.wait_for("Older than how many days");
     terminal.keys(&["x", "\r"]);
-    terminal.wait_for("is no number of days");
+    terminal.wait_for("is not a number of days");
     terminal.wait_for(WHAT_NEXT);
     terminal.keys(&[DOWN, DOWN, DOWN, "\r"]);
-    terminal.wait_for("Back to which one?");
+    terminal.wait_for("Roll back to which one?");
     terminal.keys(&[ESCAPE]);
     terminal.wait_for(WHAT_NEXT);
     terminal.keys(&[ESCAPE]);
@@ -129,7 +129,7 @@ fn it_packs_and_goes_back_after_showing_what_that_reverts() {
     terminal.wait_for(" loose objects; the repository took");
     terminal.wait_for(WHAT_NEXT);
     terminal.keys(&[DOWN, DOWN, DOWN, "\r"]);
-    terminal.wait_for("Back to which one?");
+    terminal.wait_for("Roll back to which one?");
     terminal.keys(&["\r"]);
     let seen = terminal.wait_for("Go back?");
     assert!(seen.contains("Type: named") && seen.contains("a.txt"), "{seen}");

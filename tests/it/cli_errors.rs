@@ -27,7 +27,7 @@ fn a_bare_repository_has_no_worktree() {
     env.git_in(env.root(), &["init", "-q", "--bare", "repo"]);
     insta::assert_snapshot!(env.axiom(&["init"]), @r"
     --- stderr
-    error[BARE_REPOSITORY]: '$ROOT/repo' is bare: there is no file in it to work with
+    error[BARE_REPOSITORY]: '$ROOT/repo' is bare: it has no working files
     hint: git worktree add PATH BRANCH    makes a worktree; then call git axiom in it
     --- exit 1
     ");
@@ -155,7 +155,7 @@ fn titles_and_bodies_that_cannot_be() {
     env.write("latin1", b"caf\xe9 au lait");
     insta::assert_snapshot!(add(&env, &["x", "--body-file", "latin1"]), @r"
     --- stderr
-    error[INVALID_INPUT]: '$ROOT/repo/latin1' is not UTF-8: byte 3 begins no character
+    error[INVALID_INPUT]: '$ROOT/repo/latin1' is not UTF-8: byte 3 does not begin a character
     hint: convert it, for example with iconv
     --- exit 2
     ");
@@ -193,7 +193,7 @@ fn transitions_that_cannot_be() {
     insta::assert_snapshot!(env.axiom(&["task", "unblock", "a"]), @r"
     --- stderr
     error[INVALID_TRANSITION]: 'a' is pending, so it cannot be unblocked
-    hint: an agent may take it as it is; 'git axiom task block a --reason R' keeps them from it
+    hint: agents may claim it already; 'git axiom task block a --reason R' prevents that
     --- exit 1
     ");
     env.ok(&["task", "archive", "a"]);
@@ -273,7 +273,7 @@ fn configuration_that_cannot_be_used() {
     agents.maxIterations  9     git config, $ROOT/repo/.git/config
     agents.timeLimit      7200  $ROOT/home/.config/git-axiom/config.toml:3
     --- stderr
-    note: '$ROOT/repo/.axiom/config.toml' is not applied, since nobody can approve it yet; use 'git config axiom.…'
+    note: '$ROOT/repo/.axiom/config.toml' is ignored, since it cannot be approved yet; use 'git config axiom.…'
     --- exit 0
     ");
     env.git(&["config", "axiom.agents.count", "many"]);

@@ -8,8 +8,8 @@ fn init_may_be_repeated() {
     insta::assert_snapshot!(env.axiom(&["init"]), @r"
     Initialised $ROOT/repo/.git/axiom
     --- stderr
-    next:  git axiom task add TITLE --body SCRIPT    plans a piece of work
-           git axiom run                             starts agents on what is planned
+    next:  git axiom task add TITLE --body SCRIPT    adds a task
+           git axiom run                             starts agents on the tasks
            git axiom demo                            shows all of it in a scratch repository
     --- exit 0
     ");

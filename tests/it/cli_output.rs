@@ -135,7 +135,7 @@ fn usage_errors_name_what_can_be_said() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.axiom(&["mode", "fast"]), @r"
     --- stderr
-    error[INVALID_INPUT]: 'fast' is no mode
+    error[INVALID_INPUT]: 'fast' is not a mode
     hint: modes are semi-auto and autopilot
     --- exit 2
     ");
@@ -150,14 +150,14 @@ fn usage_errors_name_what_can_be_said() {
     --- stderr
     error[USAGE]: unexpected argument '--nonsense' found
     hint: Usage: git axiom rollback [OPTIONS], or git axiom rollback <COMMAND>
-    hint: -h explains a verb and its options
+    hint: see -h for the options
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["gate", "approve"]), @r"
     --- stderr
     error[USAGE]: the following required arguments were not provided: <GATE>...
     hint: Usage: git axiom gate approve <GATE>..., or git axiom gate approve --all
-    hint: -h explains a verb and its options
+    hint: see -h for the options
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["gate", "approve", "--all"]), @r"

@@ -59,7 +59,7 @@ fn a_first_use() {
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["task", "edit", "task-002", "--title", "Test all of it"]), @r"
-    task-002: nothing to change, all is so already
+    task-002: nothing to change, it has these values already
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "block", "task-002", "--reason", "no tests yet"]), @r"
@@ -200,7 +200,7 @@ fn an_import_is_all_or_nothing() {
             Code::DependencyCycle,
             "a → b → a",
         ),
-        ("{\"title\": \"x\", \"status\": \"maybe\"}", Code::InvalidInput, "line 1: 'maybe' is no status"),
+        ("{\"title\": \"x\", \"status\": \"maybe\"}", Code::InvalidInput, "line 1: 'maybe' is not a status"),
         ("{\"title\": \"\"}", Code::InvalidInput, "line 1"),
     ] {
         let run = env.axiom_fed(&["task", "import", "-"], lines.as_bytes()).fails_with(code);
@@ -295,7 +295,7 @@ fn the_log_tells_what_can_be_taken_back() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["log"]), @r"
     --- stderr
-    Nothing was done yet.
+    There is no transaction yet.
     --- exit 0
     ");
     env.ok(&["task", "add", "x", "--id", "a"]);
@@ -312,9 +312,9 @@ fn the_log_tells_what_can_be_taken_back() {
     env.ok(&["task", "edit", "a", "--title", "z"]);
     insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t0000000000030001"]), @r"
     --- stderr
-    error[CHANGED_MEANWHILE]: what the undo would put back was changed since; nothing was touched: task a was changed
+    error[CHANGED_MEANWHILE]: what the undo would restore was changed since; nothing was touched: task a was changed
     hint: since then: edit a: title (2026-01-13 12:00:05 +0000, user); to take that back first: git axiom undo t0000000000050001
-    hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back
+    hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back
     --- exit 4
     ");
 }

@@ -78,7 +78,8 @@ fn what_was_not_tried_is_named_and_has_its_turn() {
     }
     commit_settled(&scratch);
     assert_eq!(converted(&scratch, "one"), 3);
-    assert!(scratch.axiom(&["checkpoint", "show", "one"]).contains("(3 files only as git converts them, not their bytes)"));
+    let said = "(3 files held only as git stores them, not with their original bytes)";
+    assert!(scratch.axiom(&["checkpoint", "show", "one"]).contains(said));
     assert_eq!(converted(&scratch, "two"), 0);
 }
 

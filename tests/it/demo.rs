@@ -49,7 +49,7 @@ fn the_demo_shows_what_it_does_and_passes_its_checks() {
     for command in ["$ git axiom run ", "$ kill -KILL ", "$ git axiom recover", "$ git axiom rollback ", "$ git axiom undo "] {
         assert!(run.stderr.contains(command), "{command} is not shown\n{run}");
     }
-    assert!(run.stderr.contains("it has ended, and its result is taken up"), "{run}");
+    assert!(run.stderr.contains("it has ended, and its result is used"), "{run}");
     let made: Vec<_> = std::fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(made.len(), 1, "one folder and nothing beside it: {made:?}");
     assert!(run.stdout.contains("rm -rf "), "{run}");

@@ -186,7 +186,7 @@ fn an_object_of_which_only_the_name_is_left_is_not_vouched_for_and_is_written_ag
     assert_eq!(loose(&env, &blob).metadata().unwrap().len(), 0);
     anew(&["recover", "--yes"]);
     assert_eq!(env.git(&["cat-file", "blob", &blob]), "never committed");
-    assert!(anew(&["checkpoint", "verify"]).contains("is whole"));
+    assert!(anew(&["checkpoint", "verify"]).contains("is intact"));
     env.fsck();
     assert_eq!(std::fs::read_dir(env.axiom_dir().join("quarantine")).unwrap().count(), 2, "what was there is kept");
 }

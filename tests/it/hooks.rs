@@ -31,7 +31,7 @@ fn a_hook_below_an_operation_is_refused_at_once_and_can_look() {
     env.axiom(&["checkpoint", "create", "outer"]).success();
     assert!(begun.elapsed() < Duration::from_secs(15), "it waited: {:?}", begun.elapsed());
     let said = std::fs::read_to_string(env.root().join("said")).unwrap();
-    assert!(said.contains("error[BUSY]: called from a git hook while git axiom is at work"), "{said}");
+    assert!(said.contains("error[BUSY]: called from a git hook during an operation of git axiom"), "{said}");
     for line in ["checkpoint 5", "status 0", "task 0"] {
         assert!(said.lines().any(|each| each == line), "{line}\n{said}");
     }

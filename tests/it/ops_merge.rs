@@ -135,7 +135,7 @@ fn a_preview_of_a_merge_says_what_becomes_of_the_workspace() {
         (scratch.json(&dry)["workspaces"][0]["action"].clone(), scratch.axiom(&dry))
     };
     let (action, words) = dry();
-    assert!(action == "putAside" && words.contains("t1: put aside"), "{words}");
+    assert!(action == "putAside" && words.contains("t1: moved to the trash"), "{words}");
     std::fs::remove_dir_all(scratch.workspace("t1")).unwrap();
     let (action, words) = dry();
     assert!(action == "forgotten" && words.contains("t1: forgotten, its folder is gone"), "{words}");

@@ -180,7 +180,7 @@ fn an_undone_deletion_brings_checkpoints_back_whole() {
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(ours(refs()), before);
     assert!(noted.lines().all(|note| notes().lines().any(|now| now == note)), "{noted} {}", notes());
-    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("are whole"));
+    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("are intact"));
     assert_eq!(size(), was);
     // And they go again with tag and note.
     scratch.axiom(&["redo", "--yes"]);
@@ -244,9 +244,12 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     scratch.axiom(&["checkpoint", "create", "safe"]);
     scratch.axiom(&["merge", "t1"]);
     let (merged, words) = (scratch.head(), scratch.axiom(&["undo", "--dry-run"]));
-    for part in
-        ["Would take back", "1 ref changes\n    main: ", "1 file changes\n    t1.txt: goes\n", "1 task changes\n    t1: merged"]
-    {
+    for part in [
+        "Would take back",
+        "1 ref changes\n    main: ",
+        "1 file changes\n    t1.txt: is deleted\n",
+        "1 task changes\n    t1: merged",
+    ] {
         assert!(words.contains(part), "{part}: {words}");
     }
     let plan = scratch.json(&["undo", "--dry-run"]);
@@ -262,7 +265,7 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     let undo = done["undo"].as_str().unwrap().strip_prefix("git axiom undo ").unwrap().to_owned();
     for args in [&["redo", "--dry-run"][..], &["undo", &undo, "--dry-run"]] {
         let words = scratch.axiom(args);
-        assert!(words.starts_with("Would do again ") && words.contains("t1.txt: comes back"), "{words}");
+        assert!(words.starts_with("Would do again ") && words.contains("t1.txt: is restored"), "{words}");
     }
     let words = scratch.axiom(&["redo", "--yes"]);
     assert!(words.starts_with("Did again ") && words.contains("To take it back again: git axiom undo"), "{words}");
@@ -309,7 +312,7 @@ fn an_undo_of_a_deletion_that_was_killed_before_the_tags_is_completed_by_the_nex
         let found = scratch.axiom_with(&["checkpoint", "verify"], &[]);
         assert_eq!(found.status.code(), Some(1), "{point}: it was killed too late");
         scratch.axiom(&["checkpoint", "list"]);
-        assert!(scratch.axiom(&["checkpoint", "verify"]).contains("All 3 checkpoints are whole"), "{point}");
+        assert!(scratch.axiom(&["checkpoint", "verify"]).contains("All 3 checkpoints are intact"), "{point}");
         scratch.fsck();
     }
 }

@@ -57,7 +57,7 @@ fn what_is_pasted_or_was_typed_before_the_question_is_no_answer() {
         assert!(question.is_running(), "{pasted:?}");
         question.type_at_once(pasted);
         if pasted != "\x1b[200~y\r" {
-            question.wait_for("pasted text is no answer");
+            question.wait_for("pasted text is not an answer");
         }
     }
     question.wait_for(QUESTION);

@@ -114,7 +114,7 @@ fn the_first_use_that_readme_shows_works_as_written() {
         let mut terminal = Terminal::start(command);
         if line == "git axiom undo" {
             let plan = terminal.wait_for("Take it back?");
-            assert!(plan.contains("merge task-002 into main") && plan.contains("loud.txt: goes"), "{plan}");
+            assert!(plan.contains("merge task-002 into main") && plan.contains("loud.txt: is deleted"), "{plan}");
             assert!(plan.contains("[y/N]") || !plan.contains("[Y/n]"), "{plan}");
             terminal.keys(&["y", "\r"]);
         }

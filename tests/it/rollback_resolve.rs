@@ -60,7 +60,7 @@ fn a_conflict_is_settled_in_a_worktree_and_the_rollback_goes_on_and_can_be_undon
     assert!(scratch.case("t1").merged.is_none());
     let status = scratch.json(&["status"]);
     assert_eq!(status["settling"][0]["taskId"], "t1");
-    assert!(scratch.axiom(&["status"]).contains("has a conflict to be settled in"));
+    assert!(scratch.axiom(&["status"]).contains("has a conflict to resolve in"));
     // What went by itself is done, git waits in the middle of the next one.
     assert!(!place(&scratch).join("three.txt").exists());
     scratch.refused(&RESOLVE, "NOT_SETTLED", 4);

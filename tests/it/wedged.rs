@@ -224,7 +224,7 @@ fn what_keeps_checkpoints_from_being_made_is_named() {
     env.axiom(&["checkpoint", "create"]).fails_with(Code::GitFailed);
     assert_eq!(reasons(&env), ["noCheckpoint"]);
     let run = env.axiom(&["recover", "--yes"]).success();
-    assert!(run.stdout.contains("but for what is to be done by hand"), "{run}");
+    assert!(run.stdout.contains("except for what you have to do by hand"), "{run}");
     env.git(&["config", "filter.broken.clean", "cat"]);
     assert_eq!(reasons(&env), [] as [&str; 0]);
 }

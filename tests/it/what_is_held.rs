@@ -331,7 +331,8 @@ fn a_file_that_changes_while_its_bytes_are_kept_is_named() {
     scratch.write(".git/info/attributes", "odd.bin filter=odd\n");
     scratch.write("odd.bin", "x\n");
     assert_eq!(not_held(&scratch, "safe", "converted"), ["odd.bin"]);
-    assert!(scratch.axiom(&["checkpoint", "show", "safe"]).contains("(1 file only as git converts it, not its bytes)"));
+    let said = "(1 file held only as git stores it, not with its original bytes)";
+    assert!(scratch.axiom(&["checkpoint", "show", "safe"]).contains(said));
     scratch.remove(".git/odd");
     scratch.write("ends.txt", "gone\n");
     scratch.write("odd.bin", "later\n");

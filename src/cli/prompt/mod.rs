@@ -82,7 +82,7 @@ fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
             Next::Asked => note = "",
             Next::Pasted => {
                 terminal.forget_the_rest().map_err(gone)?;
-                note = "(pasted text is no answer: type it)";
+                note = "(pasted text is not an answer: type it)";
             }
             Next::Suspended => {
                 terminal.suspend().map_err(gone)?;

@@ -22,7 +22,7 @@ use crate::ops::checkpoint::{self, Listed, Shown};
 Names the commit and branch, the capture that holds the files, the workspaces of agents, the
 tasks by status, what was done since, and what is not held: ignored files, nested repositories,
 files over checkpoints.maxFileSize. 'git axiom checkpoint diff NAME' shows what changed since;
-'git axiom rollback checkpoint NAME --dry-run' shows what going back would do.")]
+'git axiom rollback checkpoint NAME --dry-run' shows what a rollback would change.")]
 pub struct Show {
     /// Its name, or a unique beginning of it
     name: String,
@@ -31,7 +31,7 @@ pub struct Show {
 /// Arguments of `checkpoint list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// List the newest N alone
+    /// List only the newest N
     #[arg(short = 'n', long, value_name = "NUMBER")]
     max_count: Option<usize>,
 }
@@ -53,7 +53,7 @@ struct Single<'a> {
 pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     for name in checkpoint::heal_at_once(&mut ctx) {
-        screen.note(&format!("tag or note of checkpoint {name} was missing and is there again"));
+        screen.note(&format!("the missing tag or note of checkpoint {name} was rebuilt"));
     }
     let answer = CheckpointListAnswer { checkpoints: checkpoint::list(&ctx, args.max_count)? };
     screen.answer(&answer, || {

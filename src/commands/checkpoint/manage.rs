@@ -28,8 +28,8 @@ enum Action {
 
 const ACTIONS: &[(Action, &str)] = &[
     (Action::Delete, "Delete selected checkpoints"),
-    (Action::DeleteOld, "Delete all that are older than some days"),
-    (Action::Compact, "Compact: pack what checkpoints hold"),
+    (Action::DeleteOld, "Delete all older than some days"),
+    (Action::Compact, "Compact: pack the objects of checkpoints"),
     (Action::RollBack, "Roll back to a checkpoint"),
     (Action::Leave, "Leave"),
 ];
@@ -129,7 +129,7 @@ fn delete_old(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
         return Ok(());
     }
     let Ok(days) = days.trim_end_matches('d').parse::<u16>() else {
-        screen.note(&format!("'{days}' is no number of days; nothing was deleted."));
+        screen.note(&format!("'{days}' is not a number of days; nothing was deleted."));
         return Ok(());
     };
     let age = jiff::SignedDuration::from_hours(24 * i64::from(days));
@@ -156,7 +156,7 @@ fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<O
         return Ok(None);
     }
     let (heading, labels) = labels(all);
-    let chosen = prompt::one_of("Back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
+    let chosen = prompt::one_of("Roll back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
     match chosen.and_then(|place| all.get(place)) {
         Some(one) => menu::offer(ctx, screen, one),
         None => Ok(None),

@@ -35,17 +35,17 @@ pub enum Checkpoint {
     List(list::List),
     /// Show what a checkpoint holds, and what it does not
     Show(list::Show),
-    /// Show what has changed since a checkpoint in the worktree you are in, untracked files too
+    /// Show what changed since a checkpoint in the current worktree, untracked files too
     Diff(verify::Diff),
-    /// Prove that checkpoints are whole
+    /// Check that checkpoints are intact
     Verify(verify::Verify),
-    /// Delete checkpoints; undo brings them back
+    /// Delete checkpoints; undo restores them
     Delete(remove::Delete),
-    /// Delete old checkpoints; undo brings them back
+    /// Delete old checkpoints; undo restores them
     Cleanup(remove::Cleanup),
-    /// Pack what checkpoints hold
+    /// Pack the objects of checkpoints
     Compact {},
-    /// Look through the checkpoints and tidy up, interactively
+    /// Browse, delete and restore checkpoints interactively
     Manage {},
 }
 
@@ -56,18 +56,18 @@ The files of a checkpoint can be read with plain git:
   git diff axiom/captures/NAME             what has changed since
   git restore --source=axiom/captures/NAME --worktree -- :/
 
---only looks at the named files and folders, and at what was staged or committed since the
-newest complete checkpoint; all else is taken from that one, in the other worktrees too. It is
-quick in a large repository, for an editor or the hook that an agent calls after each edit. Such
-a checkpoint says what was looked at, and so does a rollback to it. Where there is nothing to
-build on, or git has to look at more, everything is looked at.")]
+--only checks the named files and folders, and what was staged or committed since the newest
+complete checkpoint; the rest is taken from that one, in the other worktrees too. It is quick in
+a large repository, for an editor or the hook that an agent calls after each edit. Such a
+checkpoint says which paths were checked, and so does a rollback to it. If there is no complete
+checkpoint yet, or only a full check is safe, everything is checked.")]
 pub struct Create {
-    /// Its name: letters, digits, '-' and '_'; made up from the time where it is left out
+    /// Its name: letters, digits, '-' and '_'; by default made up from the time
     name: Option<CheckpointName>,
-    /// Leave out what cannot be read, and say so, in place of failing
+    /// Leave out what cannot be read and report it, instead of failing
     #[arg(long, conflicts_with = "only")]
     allow_unreadable: bool,
-    /// Look only at these files and folders, and take all else from the newest complete checkpoint
+    /// Check only these files and folders, and take the rest from the newest complete checkpoint
     #[arg(long, value_name = "PATH", num_args = 0..)]
     only: Option<Vec<PathBuf>>,
     /// The paths of --only
@@ -149,15 +149,16 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     })?;
     let document = checkpoint::read_document(&ctx, &record)?;
     if let Some(why) = &looked_at_all {
-        screen.note(&format!("everything was looked at: {why}"));
+        screen.note(&format!("--only was ignored and everything was checked: {why}"));
     }
     if let Some(only) = &record.only {
         screen.note(&only_text(only));
     }
     let nowhere: Vec<String> = nowhere.iter().map(|path| path.display().to_string()).collect();
     for path in &nowhere {
-        screen
-            .note(&format!("there is no '{path}', and the checkpoint that this is built on has none; a name goes before --only"));
+        screen.note(&format!(
+            "'{path}' exists neither here nor in the base checkpoint; if it is the checkpoint's name, put it before --only"
+        ));
     }
     if let Some(line) = included(&document.coverage, !ctx.config.checkpoints.include.is_empty()) {
         screen.note(&line);
@@ -190,7 +191,7 @@ pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
     let paths = words::count(only.paths, "path");
     let were = if only.paths == 1 { "was" } else { "were" };
     let since = since_deleted(only.all_else_gone);
-    format!("only {paths} {were} looked at; all else is as of checkpoint {}{since}", only.all_else_as_of)
+    format!("only {paths} {were} checked; the rest is taken from checkpoint {}{since}", only.all_else_as_of)
 }
 
 /// The text after the name of a base checkpoint that was deleted.
@@ -202,7 +203,7 @@ fn since_deleted(gone: bool) -> &'static str {
 fn refs_not_held(refs: &[RefName]) -> Option<String> {
     let named: Vec<&str> = refs.iter().take(5).map(RefName::as_str).collect();
     let more = if refs.len() > named.len() { format!(" and {} more", refs.len() - named.len()) } else { String::new() };
-    let why = "what they name is not here, or they cannot be read";
+    let why = "their objects are missing, or they cannot be read";
     (!refs.is_empty()).then(|| format!("refs not held ({why}): {}{more}", named.join(", ")))
 }
 
@@ -281,14 +282,14 @@ const KINDS: &[Kind] = &[
     Kind { of: |c| &c.refused_names, one: "file whose name git refuses", many: "files whose names git refuses" },
     Kind {
         of: |c| &c.converted,
-        one: "file only as git converts it, not its bytes",
-        many: "files only as git converts them, not their bytes",
+        one: "file held only as git stores it, not with its original bytes",
+        many: "files held only as git stores them, not with their original bytes",
     },
-    Kind { of: |c| &c.excluded, one: "entry of checkpoints.exclude", many: "entries of checkpoints.exclude" },
+    Kind { of: |c| &c.excluded, one: "entry excluded by checkpoints.exclude", many: "entries excluded by checkpoints.exclude" },
     Kind {
         of: |c| &c.over_include_limit,
-        one: "file of checkpoints.include beyond 100 MB",
-        many: "files of checkpoints.include beyond 100 MB",
+        one: "file over the 100 MB limit of checkpoints.include",
+        many: "files over the 100 MB limit of checkpoints.include",
     },
 ];
 
@@ -302,7 +303,7 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>,
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if shown.is_empty() { format!("nothing in '{path_text}'") } else { format!("{}{more}", shown.join(", ")) };
         let since = since_deleted(base_gone);
-        lines.push(format!("looked at: {what}; all else is as of checkpoint {}{since}", only.all_else_as_of));
+        lines.push(format!("checked: {what}; the rest is taken from checkpoint {}{since}", only.all_else_as_of));
     }
     if coverage.missing {
         lines.push(format!("not held: '{path_text}', whose folder is gone"));

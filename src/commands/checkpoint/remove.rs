@@ -17,13 +17,13 @@ use crate::ops::context::handle::Context;
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What the checkpoints hold stays for checkpoints.keepDeletedDays (7), so that 'git axiom undo'
-brings them back.")]
+The contents of deleted checkpoints are kept for checkpoints.keepDeletedDays (7), so that 'git
+axiom undo' can restore them.")]
 pub struct Delete {
     /// Their names, or unique beginnings of them
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// Delete protected ones too: those that were named, the session's start, and what undo may need
+    /// Delete protected ones too: named ones, the session's start, and what undo may need
     #[arg(long)]
     protected: bool,
     #[command(flatten)]
@@ -33,10 +33,9 @@ pub struct Delete {
 /// Arguments of `checkpoint cleanup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without options: what checkpoints.maxCount and maxAgeDays say; complete ones and those of
-known paths (create --only) are counted each by themselves. Never deleted are the newest
-three, the session's start, and what undo or an interrupted operation needs; named ones only
-with --protected.")]
+Without options, checkpoints.maxCount and maxAgeDays decide; complete checkpoints and those of
+known paths (create --only) are counted separately. The newest three, the session's start, and
+what undo or an interrupted operation needs are never deleted; named ones only with --protected.")]
 pub struct Cleanup {
     /// Only those older than this: 7d, 12h, 2w
     #[arg(long, value_name = "AGE", value_parser = age)]
@@ -61,7 +60,7 @@ struct CheckpointRemoveAnswer<'a> {
 
 /// An age such as `7d`.
 fn age(text: &str) -> Result<SignedDuration, String> {
-    let wrong = || format!("'{text}' is no age: write a number and m, h, d or w, such as 7d");
+    let wrong = || format!("'{text}' is not an age: write a number and m, h, d or w, such as 7d");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: i64 = digits.parse().map_err(|_| wrong())?;
     let seconds = match &text[digits.len()..] {
@@ -101,9 +100,7 @@ pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> R
     ctx.for_humans_only("checkpoint cleanup")?;
     ctx.no_open_operation()?;
     if args.protected && args.older_than.is_none() && args.keep.is_none() {
-        return Err(
-            Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("-h explains a verb and its options")
-        );
+        return Err(Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("see -h for the options"));
     }
     let names = checkpoint::cleanup_plan(&ctx, args.older_than, args.keep, args.protected);
     go_ahead(&mut ctx, screen, &names, &args.consent, checkpoint::clean_up)

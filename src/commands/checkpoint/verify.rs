@@ -18,12 +18,12 @@ const NAMED: usize = 20;
 /// Arguments of `checkpoint verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Its name, or a unique beginning of it; all of them where it is left out
+    /// Its name, or a unique beginning of it; by default all of them
     name: Option<String>,
     /// Rebuild what can be rebuilt: tags, notes, refs
     #[arg(long)]
     repair: bool,
-    /// Do not read the contents of files, only ask whether they are there
+    /// Do not read the contents of files, only check that they exist
     #[arg(long)]
     quick: bool,
 }
@@ -33,12 +33,12 @@ pub struct Verify {
 pub struct Diff {
     /// Its name, or a unique beginning of it
     name: String,
-    /// Another one to compare with, in place of the files as they are now
+    /// Another one to compare with, instead of the present files
     other: Option<String>,
     /// Only count changed lines
     #[arg(long)]
     stat: bool,
-    /// Only name the files
+    /// Only list the files
     #[arg(long)]
     name_only: bool,
 }
@@ -75,22 +75,22 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     let (total, bad, owed) = (found.len(), damaged.len(), found.iter().filter(|one| one.owed > 0).count());
     match (total, bad) {
         (0, _) => lines.push_str("There is no checkpoint yet.\n"),
-        (1, 0) => lines.push_str("The checkpoint is whole.\n"),
-        (total, 0) => lines.push_str(&format!("All {} are whole.\n", words::count(total, "checkpoint"))),
+        (1, 0) => lines.push_str("The checkpoint is intact.\n"),
+        (total, 0) => lines.push_str(&format!("All {} are intact.\n", words::count(total, "checkpoint"))),
         (_, _) => {}
     }
     if owed > 0 {
         let most = words::count(found.iter().map(|one| one.owed).max().unwrap_or_default(), "object");
         let whose = words::count(owed, "checkpoint");
         lines.push_str(&format!(
-            "Of {whose}, up to {most} are still at the remote of this partial clone: git gets them when needed.\n"
+            "{whose}: up to {most} are only at the remote of this partial clone; git fetches them when needed.\n"
         ));
     }
     if let Some(not_read) = &verification.not_read {
         lines.push_str(&format!("Not read: {not_read}.\n"));
     }
     if let Some(beside) = &verification.beside {
-        lines.push_str(&format!("Beside the checkpoints something is missing, and 'git gc' fails on it: {beside}\n"));
+        lines.push_str(&format!("Objects outside of the checkpoints are missing, so 'git gc' fails: {beside}\n"));
     }
     let whole = bad == 0 && verification.beside.is_none();
     let answer = CheckpointVerifyAnswer { whole, repaired, found: verification };
@@ -99,11 +99,11 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
         return Ok(Exit::Done);
     }
     let error = if bad == 0 {
-        Error::new(Code::CheckpointDamaged, "refs, worktrees or indexes name what is missing; the checkpoints are whole")
+        Error::new(Code::CheckpointDamaged, "refs, worktrees or indexes refer to missing objects; the checkpoints are intact")
     } else {
         Error::new(
             Code::CheckpointDamaged,
-            format!("{bad} of {} not whole", words::count_of(total, "checkpoint is", "checkpoints are")),
+            format!("{bad} of {} damaged", words::count_of(total, "checkpoint is", "checkpoints are")),
         )
         .why(names)
     };
@@ -166,7 +166,7 @@ pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
 pub(super) fn text(done: &Compacted) -> String {
     let Compacted { before, after, notes_cut: _, not_packed } = done;
     if let Some(why) = not_packed {
-        return format!("Loose objects were not packed: {why}\nhint: git axiom recover    says how to mend it\n");
+        return format!("Loose objects were not packed: {why}\nhint: git axiom recover    says how to repair it\n");
     }
     let (was, is) = (size_text(Some(before.bytes)), size_text(Some(after.bytes)));
     format!("Packed {} loose objects; the repository took {was} and takes {is}\n", before.loose.saturating_sub(after.loose))

@@ -24,7 +24,7 @@ pub struct Cli {
 /// Options that every verb takes.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
-    /// Run as if started in PATH; given again, each is seen from the one before
+    /// Run as if started in PATH; may be repeated, each relative to the one before
     #[arg(short = 'C', value_name = "PATH", global = true, action = clap::ArgAction::Append)]
     pub directory: Vec<OsString>,
     /// Print one JSON document on standard output
@@ -44,18 +44,18 @@ pub enum Verb {
     Task(Later<commands::task::Task>),
     /// Run agents on the tasks: the supervisor
     Run(Later<commands::run::Run>),
-    /// Show what goes on right now
+    /// Show what is happening right now
     Status(Later<commands::status::Status>),
-    /// Print what an agent printed
+    /// Print the output of an agent
     #[command(alias = "logs")]
     Output(Later<commands::output::Output>),
     /// List what was done, newest first: the transactions that undo works on
     Log(Later<commands::log::Log>),
     /// Print the events of the log, oldest first
     Events(Later<commands::events::Events>),
-    /// Hold all agents at their next iteration boundary
+    /// Pause all agents when their iterations end
     Pause(Later<commands::pause::Pause>),
-    /// Let paused agents go on
+    /// Let paused agents continue
     #[command(after_help = "\
 Takes back 'git axiom pause': agents begin their next iterations, and ready tasks are claimed
 again. It does not start a session that has ended or crashed: 'git axiom run' does.")]
@@ -80,15 +80,15 @@ run' begins the next session.")]
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
     Checkpoint(Later<commands::checkpoint::Checkpoint>),
-    /// Go back to a checkpoint, or end a rollback that was interrupted
+    /// Go back to a checkpoint, or finish an interrupted rollback
     Rollback(Later<commands::rollback::Rollback>),
-    /// Bring files back from a checkpoint: short for 'rollback checkpoint'
+    /// Restore files from a checkpoint: short for 'rollback checkpoint'
     Restore(Later<commands::rollback::Checkpoint>),
-    /// Take a transaction back: the last one of yours, or the one named
+    /// Undo the last transaction, or the one that you name
     Undo(Later<commands::undo::Undo>),
-    /// Take the last undo back
+    /// Undo the last undo
     Redo(Later<commands::undo::Redo>),
-    /// Look at what a crash left, and put it right
+    /// Show what a crash left, and repair it
     Recover(Later<commands::recover::Recover>),
     /// Report to the supervisor (for agents)
     #[command(subcommand)]

@@ -44,14 +44,14 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
         };
     }
     let error =
-        error.hint("git axiom recover --from SOURCE --yes    begins anew from one of the choices; damaged files are kept");
+        error.hint("git axiom recover --from SOURCE --yes    starts again from one of the choices; damaged files are kept");
     screen.answer_with(&Damaged { needed: true, recovered: false, damage: &found }, &error, || in_words(&found))?;
     Err(error)
 }
 
 fn choose(found: &Inspection) -> Result<Option<Source>> {
     let items: Vec<&str> = found.choices.iter().map(|choice| choice.from.as_str()).collect();
-    let picked = prompt::one_of("Begin anew from (Escape changes nothing)", None, &items, 0)?;
+    let picked = prompt::one_of("Start again from (Escape changes nothing)", None, &items, 0)?;
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
 }
 
@@ -62,16 +62,16 @@ fn choose(found: &Inspection) -> Result<Option<Source>> {
 /// [`log_recovery::begin_anew`].
 pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
     if !yes && log_recovery::is_sound(&repository(global)?)? {
-        return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and beginning anew would throw it away")
-            .hint("git axiom recover    looks whether anything has to be recovered")
-            .hint(format!("git axiom recover --from {source} --yes    begins anew all the same; the old files are kept")));
+        return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and starting again would throw it away")
+            .hint("git axiom recover    checks whether anything has to be recovered")
+            .hint(format!("git axiom recover --from {source} --yes    starts again anyway; the old files are kept")));
     }
     if !yes && !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
-            .hint("git axiom recover    shows what there is to begin anew from")
+            .hint("git axiom recover    shows from what it can start again")
             .hint(format!("git axiom recover --from {source} --yes    does it; the damaged files are kept")));
     }
-    screen.confirm(&format!("Begin the state anew from {source}? The damaged files are kept"), yes)?;
+    screen.confirm(&format!("Start again from {source}? The damaged files are kept"), yes)?;
     begin_anew(global, source, screen)
 }
 
@@ -84,9 +84,9 @@ fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Ex
     let answer = Anew { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };
     screen.answer(&answer, || {
         let mut text =
-            format!("The state begins anew from {} with {}.\n", answer.source, words::count(answer.task_count, "case"));
+            format!("The state was started again from {} with {}.\n", answer.source, words::count(answer.task_count, "case"));
         if !answer.checkpoints.is_empty() {
-            text.push_str(&format!("{} taken up again.\n", words::count(answer.checkpoints.len(), "checkpoint")));
+            text.push_str(&format!("{} found again.\n", words::count(answer.checkpoints.len(), "checkpoint")));
         }
         if let Some(kept) = &answer.kept {
             text.push_str(&format!("The damaged files are kept in {kept}\n"));
@@ -110,7 +110,7 @@ fn in_words(found: &Inspection) -> String {
         SnapshotReport::Damaged { why } => format!("damaged ({why})"),
         SnapshotReport::Good { seq, .. } => format!("good, up to event {seq}"),
     };
-    text.push_str(&format!("Snapshot: {snapshot}.\n\nIt can begin anew from:\n"));
+    text.push_str(&format!("Snapshot: {snapshot}.\n\nIt can start again from:\n"));
     let mut rows = vec![vec!["SOURCE".to_owned(), "CASES".to_owned(), "UP TO EVENT".to_owned(), "OF".to_owned()]];
     for choice in &found.choices {
         rows.push(vec![

@@ -20,19 +20,18 @@ use crate::ops::supervise::Options;
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --yes it only looks, and says what it would do; what no program can do for you is named
-with the commands that do it. 'git axiom run' does the same repairs when it starts, but for a
-rollback or undo that was interrupted: that waits for 'recover --yes', or for
-'git axiom rollback --continue' or '--abort'. Agents that still run go on; the next 'git axiom
-run' takes them over.")]
+Without --yes it only shows what it would do. For what it cannot repair itself, it names the
+commands that do. 'git axiom run' does the same repairs when it starts, except for an interrupted
+rollback or undo: that waits for 'recover --yes', or for 'git axiom rollback --continue' or
+'--abort'. Agents that still run continue; the next 'git axiom run' takes them over.")]
 pub struct Recover {
-    /// Do every safe repair; with --from, begin anew without being asked
+    /// Do every safe repair; with --from, start again without asking
     #[arg(long, short)]
     yes: bool,
-    /// Only look (the default)
+    /// Only show what would be done (the default)
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Where the stored state is damaged: begin anew from snapshot, events, partial, backup, cases, checkpoint or fresh
+    /// If the stored state is damaged: start again from snapshot, events, partial, backup, cases, checkpoint or fresh
     #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<Source>,
 }
@@ -97,20 +96,20 @@ fn in_words(answer: &RecoverAnswer) -> String {
     group("reset    ", &view.reset);
     group("failed   ", &view.failed);
     if let Some(operation) = &view.operation {
-        text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed where that cannot be\n"));
+        text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed if that fails\n"));
     }
     if let Some(checkpoint) = &view.checkpoint {
-        text.push_str(&format!("checkpoint {checkpoint} was being made: it is completed if its capture stands\n"));
+        text.push_str(&format!("checkpoint {checkpoint} was being made: it is completed if its capture exists\n"));
     }
     for checkpoint in &view.forgotten_checkpoints {
-        text.push_str(&format!("checkpoint {checkpoint} is there, but the state does not know it: it is taken up\n"));
+        text.push_str(&format!("checkpoint {checkpoint} exists, but the state does not know it: it is added\n"));
     }
     for lock in &view.locks {
-        text.push_str(&format!("lock       {lock}: removed if its owner is proved dead\n"));
+        text.push_str(&format!("lock       {lock}: removed if its owner is proven dead\n"));
     }
     for object in &view.damaged_objects {
         text.push_str(&format!(
-            "object     {object} is not what its name says: put aside, and written again where its content is left\n"
+            "object     {object} is corrupt: moved to quarantine, and written again if its content still exists\n"
         ));
     }
     for words in &view.lost_objects {
@@ -127,7 +126,7 @@ fn in_words(answer: &RecoverAnswer) -> String {
     }
     text.push_str(match (answer.recovered, by_hand.is_empty(), view.repairs || !view.locks.is_empty()) {
         (true, true, _) => "Recovered.\n",
-        (true, false, _) => "Recovered, but for what is to be done by hand.\n",
+        (true, false, _) => "Recovered, except for what you have to do by hand.\n",
         (false, _, true) => "Nothing was changed. To do it: git axiom recover --yes\n",
         (false, _, false) => "Nothing was changed.\n",
     });

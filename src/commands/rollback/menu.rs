@@ -24,7 +24,7 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     if !screen.can_ask() {
         return Err(Error::new(Code::Usage, "the rollback menu needs a terminal")
             .hint("git axiom rollback checkpoint NAME, task ID or session")
-            .hint("-h explains a verb and its options"));
+            .hint("see -h for the options"));
     }
     ctx.no_open_operation()?;
     loop {
@@ -36,7 +36,7 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
             if all.is_empty() { Vec::new() } else { table(&rows(&all)).lines().map(str::to_owned).collect() };
         let heading = if items.is_empty() { None } else { Some(items.remove(0)) };
         items.push("Make a new checkpoint".to_owned());
-        let question = "Back to which checkpoint? (Escape leaves everything as it is)";
+        let question = "Roll back to which checkpoint? (Escape changes nothing)";
         let Some(chosen) = prompt::one_of(question, heading.as_deref(), &items, 0)? else {
             screen.note("Nothing was changed.");
             return Ok(Exit::Done);
@@ -89,7 +89,7 @@ fn agreed(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> 
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
     screen.note_text(people(&preview, "Would go").trim_end());
-    screen.note("What is there now is kept in a checkpoint: it can be taken back with 'git axiom undo'.");
+    screen.note("The present state is kept in a checkpoint; 'git axiom undo' restores it.");
     match screen.confirm("Go back?", false) {
         Ok(()) => Ok(true),
         Err(error) if error.code() == Code::Declined => Ok(false),
@@ -98,7 +98,7 @@ fn agreed(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> 
 }
 
 fn create(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
-    let Some(name) = prompt::line("Its name (empty: made up)")? else { return Ok(()) };
+    let Some(name) = prompt::line("Its name (empty: made up from the time)")? else { return Ok(()) };
     let name = match name.trim() {
         "" => None,
         name => Some(CheckpointName::new(name)),

@@ -46,12 +46,12 @@ impl Parts {
 
 /// The text after a rollback: where things are now, and how to undo it.
 pub(super) fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, undo: &str) -> String {
-    let aside: String = moved_aside.iter().map(|place| format!("moved out of the way: {}\n", visible::line(place))).collect();
+    let aside: String = moved_aside.iter().map(|place| format!("moved to the trash: {}\n", visible::line(place))).collect();
     let waits = match gates {
         [] => String::new(),
-        [one] => format!("It is not begun again until you say so: git axiom gate approve {one}\n"),
+        [one] => format!("The task waits for you before it starts again: git axiom gate approve {one}\n"),
         many => {
-            format!("{} are not begun again until you say so: git axiom gate list\n", words::count(many.len(), "task"))
+            format!("{} wait for you before they start again: git axiom gate list\n", words::count(many.len(), "task"))
         }
     };
     format!("{aside}{waits}What was there before is in checkpoint {safety}.\nTo take it back: {undo}\n")

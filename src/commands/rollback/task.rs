@@ -24,31 +24,30 @@ use crate::ops::supervise::Options;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in
-the subject, what merges that name it took in, and what its iterations are recorded to have
-made. They are reverted, newest first; nothing is rewritten. The task is then to be done again,
-on a fresh branch, once its claim gate is approved. A conflict changes nothing, and is listed
-with the commits behind it.
+the subject, those that were merged by a merge that names it, and those recorded by its
+iterations. They are reverted, newest first; nothing is rewritten. The task is then pending
+again, on a new branch, once its claim gate is approved. A conflict changes nothing, and is
+listed with the commits that cause it.
 
-With --resolve a conflict gets a worktree of its own, in which git waits in the middle of the
-revert; the exit status is 4. Settle it there (edit, 'git add', 'git revert --continue'), then
-give the same command again: what was committed there is what the branch goes to. To give it
-up, remove the worktree with 'git worktree remove --force'.")]
+With --resolve, a conflict gets a worktree of its own with the git revert in progress; the exit
+status is 4. Resolve it there (edit, 'git add', 'git revert --continue') and repeat the command:
+the branch moves to what you committed. To give up: 'git worktree remove --force'.")]
 pub(super) struct Task {
-    /// The task; commits may name it where git axiom does not know it
+    /// The task; if git axiom does not know it, commits that name it are enough
     task: CaseId,
-    /// Take back tasks too that were begun on top of it
+    /// Also take back tasks that were begun on top of it
     #[arg(long)]
     cascade: bool,
-    /// The branch on which commits are reverted, where it is not the one that the task was merged into
+    /// The branch on which commits are reverted, if not the one that the task was merged into
     #[arg(long, value_name = "BRANCH")]
     target: Option<String>,
-    /// Set up a worktree to settle a conflict in; given again, take what was settled there
+    /// Make a worktree to resolve a conflict in; when repeated, use the resolution from it
     #[arg(long)]
     resolve: bool,
-    /// Refuse where an agent works on it, instead of stopping the agent
+    /// Refuse if an agent works on it, instead of stopping the agent
     #[arg(long)]
     no_stop: bool,
-    /// Let agents take the task up again at once, instead of holding it at a claim gate
+    /// Let agents start the task again at once, instead of holding it at a claim gate
     #[arg(long)]
     retry: bool,
     #[command(flatten)]
@@ -142,14 +141,14 @@ fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit
     let place = path.display().to_string();
     let answer = RollbackTaskAnswer { resolve_in: Some(place.clone()), ..RollbackTaskAnswer::of(preview, false) };
     let error =
-        Error::new(Code::MergeConflict, format!("'{}' is not taken back before its conflict is settled", preview.task_id))
-            .why(format!("git waits for that in {place}"))
-            .hint(format!("settle it there, then: git axiom rollback task {} --resolve", preview.task_id));
+        Error::new(Code::MergeConflict, format!("'{}' is not taken back before its conflict is resolved", preview.task_id))
+            .why(format!("a git revert is in progress in {place}"))
+            .hint(format!("resolve it there, then: git axiom rollback task {} --resolve", preview.task_id));
     screen.answer_with(&answer, &error, || {
         let files: Vec<String> =
             preview.conflicts.iter().map(|conflict| format!("  {}\n", visible::line(&conflict.path.to_string()))).collect();
         format!(
-            "'{0}' conflicts with what was done since. In {place} git waits for you to settle it:\n{1}\
+            "'{0}' conflicts with what was done since. Resolve it in {place}, where a git revert is in progress:\n{1}\
              There: edit, git add, git revert --continue. Then: git axiom rollback task {0} --resolve\n\
              To give it up: git worktree remove --force '{place}'\n",
             preview.task_id,
@@ -173,7 +172,7 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
         Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
             .why(lines.join(", "))
             .hint("take back what was built on it first")
-            .hint(format!("git axiom rollback task {} --resolve    sets up a worktree to settle it in", preview.task_id));
+            .hint(format!("git axiom rollback task {} --resolve    makes a worktree to resolve it in", preview.task_id));
     screen.answer_with(&RollbackTaskAnswer::of(preview, dry_run), &error, String::new)?;
     Err(error)
 }
@@ -183,7 +182,7 @@ fn people(preview: &Preview, takes: &str) -> String {
     let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
     let brings = |id: &crate::domain::base::names::Oid| {
         let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
-        merge.map_or_else(String::new, |merge| format!(" (with {} that it took in)", words::count(merge.brings.len(), "commit")))
+        merge.map_or_else(String::new, |merge| format!(" (with {} that it merged)", words::count(merge.brings.len(), "commit")))
     };
     part("agent stopped", "agents stopped", agents(&preview.agents));
     let commits = preview.commits.iter().map(|one| format!("{} {}{}", one.id.short(), one.subject, brings(&one.id)));
@@ -202,7 +201,7 @@ fn people(preview: &Preview, takes: &str) -> String {
         let those = preview.workspaces.iter().filter(|one| one.action == action);
         those.map(|one| one.path.clone()).collect()
     };
-    part("workspace put aside", "workspaces put aside", workspaces(WorkspaceFate::PutAside));
+    part("workspace moved to the trash", "workspaces moved to the trash", workspaces(WorkspaceFate::PutAside));
     part(
         "workspace forgotten, its folder is gone",
         "workspaces forgotten, their folders are gone",

@@ -18,7 +18,7 @@ use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestore
 
 /// The note for a checkpoint of an older version that holds no refs.
 const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
-  entries: what was deleted of them since does not come back\n";
+  entries: those that were deleted since are not restored\n";
 
 /// The whole text. `goes` is its beginning: `Would go`, `Went`.
 pub(super) fn people(preview: &Preview, goes: &str) -> String {
@@ -29,9 +29,9 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
         [] => Parts::below(&format!("{goes} back to {which}{place}:{only}")),
         [one] => {
             let one = if one.as_bytes().is_empty() { "all files".to_owned() } else { format!("'{}'", quoted(one.as_bytes())) };
-            Parts::below(&format!("{goes} back to {which} with {one}{place}, all else stays:{only}"))
+            Parts::below(&format!("{goes} back to {which} with {one}{place}, the rest stays:{only}"))
         }
-        all => Parts::below(&format!("{goes} back to {which} with {}{place}, all else stays:{only}", count(all.len(), "path"))),
+        all => Parts::below(&format!("{goes} back to {which} with {}{place}, the rest stays:{only}", count(all.len(), "path"))),
     };
     parts.add("agent stopped", "agents stopped", agents(&preview.agents));
     add_history(preview, &mut parts);
@@ -40,7 +40,7 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
     add_state(preview, &mut parts);
     add_files(preview, &mut parts);
     add_left_alone(preview, &mut parts);
-    let nothing = if parts.is_empty() { "  nothing that is there now is lost\n" } else { "" };
+    let nothing = if parts.is_empty() { "  no present content is lost\n" } else { "" };
     format!("{}{nothing}{}", parts.into_text(), if preview.refs_held { "" } else { NO_REFS })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn nothing_changes(preview: &Preview) -> String {
 pub(super) fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
     if !agents.is_empty() {
         let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-        screen.note(&format!("At work, and stopped first: {}", names.join(", ")));
+        screen.note(&format!("Stopping these agents first: {}", names.join(", ")));
     }
 }
 
@@ -83,7 +83,7 @@ fn add_history(preview: &Preview, parts: &mut Parts) {
     let (on_branch, on_none): (Vec<&CommitLine>, Vec<&CommitLine>) =
         preview.commits.iter().partition(|line| line.branch.is_some());
     parts.add("commit taken off its branch", "commits taken off their branches", on_branch.into_iter().map(of).collect());
-    parts.add("commit on no branch left behind", "commits on no branch left behind", on_none.into_iter().map(of).collect());
+    parts.add("commit that no branch will contain", "commits that no branch will contain", on_none.into_iter().map(of).collect());
     let reverted = preview.on_upstream.iter().map(|(branch, all, there)| {
         let commits = preview.reverted_commits.iter().filter(|line| line.branch.as_ref() == Some(branch));
         let named: Vec<&str> = commits.take(5).map(|line| line.id.short()).collect();
@@ -91,8 +91,8 @@ fn add_history(preview: &Preview, parts: &mut Parts) {
         format!("{}: {} ({there} of {all} on an upstream)", branch.short(), named.join(", ") + more)
     });
     let words = (
-        "branch with a reverting commit, its commits since kept",
-        "branches with a reverting commit each, their commits since kept",
+        "branch gets a reverting commit; its newer commits stay",
+        "branches get a reverting commit each; their newer commits stay",
     );
     parts.add(words.0, words.1, reverted.collect());
     let branches = preview.branches.iter().map(|name| name.short().to_owned());
@@ -113,7 +113,7 @@ fn add_branches(preview: &Preview, parts: &mut Parts) {
         (None, Some(new)) => Some(format!("{} at {}{}", change.name.short(), new.short(), with(&change.name))),
         (_, None) | (Some(_), Some(_)) => None,
     });
-    parts.add("branch comes back", "branches come back", back.collect());
+    parts.add("branch restored", "branches restored", back.collect());
     let forward = untold().filter_map(|change| match (&change.value.old, &change.value.new) {
         (Some(old), Some(new)) => Some(format!("{}: {} → {}", change.name.short(), old.short(), new.short())),
         (None, _) | (_, None) => None,
@@ -125,27 +125,25 @@ fn add_refs(preview: &Preview, parts: &mut Parts) {
     let with = configurations(preview);
     let back = preview.refs_back.iter();
     let back = back.map(|line| format!("{} at {}{}", ref_name(&line.name), line.id.short(), with(&line.name)));
-    parts.add("deleted ref comes back", "deleted refs come back", back.collect());
+    parts.add("deleted ref restored", "deleted refs restored", back.collect());
     let stash = preview.stash_back.iter().map(|entry| format!("{} ({})", entry.message, entry.id.short()));
-    parts.add("stash entry comes back", "stash entries come back", stash.collect());
+    parts.add("stash entry restored", "stash entries restored", stash.collect());
     let of = |moves: bool| {
         let lines = preview.refs_moved.iter().filter(move |line| line.moves == moves);
         lines.map(|line| format!("{}: {} → {}", ref_name(&line.name), line.old.short(), line.new.short())).collect::<Vec<_>>()
     };
     parts.add("ref moved back", "refs moved back", of(true));
-    let words = (
-        "ref left where it is, though the checkpoint has it elsewhere (to move it too: --refs)",
-        "refs left where they are, though the checkpoint has them elsewhere (to move them too: --refs)",
-    );
+    let words =
+        ("ref that moved since is not moved back (--refs does it)", "refs that moved since are not moved back (--refs does it)");
     parts.add(words.0, words.1, of(false));
     let left = preview.refs_left.iter().map(|line| format!("{}: {}", ref_name(&line.name), line.why));
-    parts.add("deleted ref that does not come back", "deleted refs that do not come back", left.collect());
+    parts.add("deleted ref that is not restored", "deleted refs that are not restored", left.collect());
 }
 
 /// The text after the name of a branch that comes back: its configuration.
 fn configurations(preview: &Preview) -> impl Fn(&RefName) -> String {
     let back = preview.configs_back.iter().map(|line| (line.branch.clone(), format!(", with {}", said(&line.values))));
-    let left = preview.configs_left.iter().map(|branch| (branch.clone(), ", what is configured of it now stays".to_owned()));
+    let left = preview.configs_left.iter().map(|branch| (branch.clone(), ", its present configuration stays".to_owned()));
     let all: BTreeMap<RefName, String> = back.chain(left).collect();
     move |name| all.get(name).cloned().unwrap_or_default()
 }
@@ -172,7 +170,7 @@ fn task_line(task: &TaskChange) -> String {
     let words = [
         (task.unmerged, ", no longer merged"),
         (task.merged_again, ", merged again"),
-        (task.edited, ", its text or settings as then"),
+        (task.edited, ", text or settings restored"),
     ];
     words.iter().filter(|(is_so, _)| *is_so).for_each(|(_, words)| line.push_str(words));
     line
@@ -198,13 +196,16 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     };
     parts.add(words.0, words.1, places(&|file| !file.uncommitted));
     let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
-    let permissions = ("file or folder with the permissions of then", "files or folders with the permissions of then");
+    let permissions = ("file or folder gets its earlier permissions", "files or folders get their earlier permissions");
     parts.add(permissions.0, permissions.1, places(&preview.permissions));
     parts.add("file no longer staged as it was", "files no longer staged as they were", places(&preview.staged));
     parts.add("file staged again", "files staged again", places(&preview.staged_back));
-    let aside = ("thing that no checkpoint holds moved out of the way", "things that no checkpoint holds moved out of the way");
+    let aside = (
+        "file or folder that no checkpoint holds, moved to the trash",
+        "files or folders that no checkpoint holds, moved to the trash",
+    );
     parts.add(aside.0, aside.1, places(&preview.moves_aside));
-    let gone = ("thing of then that does not come back", "things of then that do not come back");
+    let gone = ("earlier file or folder that is not restored", "earlier files or folders that are not restored");
     parts.add(gone.0, gone.1, preview.not_restored.iter().map(NotRestored::text).collect());
     let submodules = ("submodule left with its files and its commit", "submodules left with their files and their commits");
     parts.add(submodules.0, submodules.1, places(&preview.submodules));
@@ -213,14 +214,14 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
 fn add_left_alone(preview: &Preview, parts: &mut Parts) {
     let is_gone = |path: &&String| preview.gone.iter().any(|gone| gone.path == **path);
     let words = (
-        "other worktree left as it is, though the checkpoint has it otherwise (to go back there: --worktree PATH)",
-        "other worktrees left as they are, though the checkpoint has them otherwise (to go back there: --worktree PATH)",
+        "other worktree that differs from the checkpoint is left alone (--worktree PATH rolls it back)",
+        "other worktrees that differ from the checkpoint are left alone (--worktree PATH rolls one back)",
     );
     let standing = preview.left_alone.iter().filter(|path| !is_gone(path)).cloned();
     parts.add(words.0, words.1, standing.collect());
     let words = (
-        "other worktree that is gone, though the checkpoint has it (made again by this, then --worktree PATH)",
-        "other worktrees that are gone, though the checkpoint has them (made again by this, then --worktree PATH)",
+        "other worktree of the checkpoint is gone (this command creates it again; then use --worktree PATH)",
+        "other worktrees of the checkpoint are gone (these commands create them again; then use --worktree PATH)",
     );
     parts.add(words.0, words.1, preview.gone.iter().map(|gone| gone.made_by.clone()).collect());
 }
@@ -236,10 +237,10 @@ fn head(state: &HeadState) -> String {
 pub(in crate::commands) fn workspace(fate: WorkspaceFate) -> &'static str {
     match fate {
         WorkspaceFate::Restored => "restored",
-        WorkspaceFate::PutAside => "put aside",
-        WorkspaceFate::BroughtBack => "brought back",
-        WorkspaceFate::MadeAgain => "made again",
+        WorkspaceFate::PutAside => "moved to the trash",
+        WorkspaceFate::BroughtBack => "restored from the trash",
+        WorkspaceFate::MadeAgain => "created again",
         WorkspaceFate::Forgotten => "forgotten, its folder is gone",
-        WorkspaceFate::NotCaptured => "cannot be captured, and stays as it is",
+        WorkspaceFate::NotCaptured => "cannot be captured, and is left alone",
     }
 }

@@ -47,10 +47,10 @@ pub struct Add {
     /// A shell command that must pass before it is done; may be repeated
     #[arg(long, value_name = "COMMAND")]
     verify: Vec<String>,
-    /// What the agent is told
+    /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     body: Option<String>,
-    /// A file with what the agent is told, at most 16 MiB of UTF-8; - for standard input
+    /// A file with the instructions, at most 16 MiB of UTF-8; - for standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ use crate::ops::history;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Oldest first: when, who, and what happened, with the old and new value of each field that
-changed. All of it is from the event log; 'git axiom events' prints that whole.")]
+changed. All of it is from the event log; 'git axiom events' prints the whole log.")]
 pub struct Audit {
     /// The case
     id: String,

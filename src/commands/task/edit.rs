@@ -20,7 +20,7 @@ use crate::ops::cases::edit;
 /// Arguments of `task edit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An empty value takes a field away: --parent '', --body '', --persona ''; --after '' and --verify
+An empty value clears a field: --parent '', --body '', --persona ''; --after '' and --verify
 '' empty the list. A list that is given replaces the old one. 'git axiom undo' takes the edit
 back.")]
 pub struct Edit {
@@ -41,10 +41,10 @@ pub struct Edit {
     /// Shell commands that must pass before it is done, instead of the present ones; may be repeated
     #[arg(long, value_name = "COMMAND")]
     verify: Option<Vec<String>>,
-    /// What the agent is told
+    /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     body: Option<String>,
-    /// A file with what the agent is told; - for standard input
+    /// A file with the instructions; - for standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
 }
@@ -97,7 +97,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let changes = edit::edit(&mut ctx, &id, edit)?;
     screen.answer(&TaskEditAnswer { id: &id, changes: &changes }, || {
         if changes.is_empty() {
-            return format!("{id}: nothing to change, all is so already\n");
+            return format!("{id}: nothing to change, it has these values already\n");
         }
         changes.iter().map(|change| format!("{id}: {}\n", visible::line(&change_text(change)))).collect()
     })?;

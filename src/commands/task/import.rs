@@ -23,9 +23,9 @@ Each line is a JSON object with the keys of 'git axiom task list --json'; only t
   {\"id\": \"parser\", \"title\": \"Write the parser\", \"body\": \"…\"}
   {\"title\": \"Test it\", \"after\": [\"parser\"], \"verify\": [\"cargo test\"]}
 
-Statuses may be called todo, queued, doing, running and stuck too. A task that is done is taken
-to be in the commit that is checked out; one that is active becomes pending. References may
-point forward in the file. All or nothing: an error names its line.")]
+Statuses may also be called todo, queued, doing, running and stuck. A task that is done counts as
+merged in the commit that is checked out; one that is active becomes pending. References may
+point forward in the file. If one line is wrong, nothing is imported; the error names the line.")]
 pub struct Import {
     /// JSON lines, at most 100,000; - for standard input
     file: PathBuf,

@@ -26,15 +26,15 @@ pub enum Task {
     Add(add::Add),
     /// List the cases
     List(list::List),
-    /// Show all that is known of a case
+    /// Show everything about a case
     Show(show::Show),
     /// Change fields of a case
     Edit(edit::Edit),
-    /// Keep agents from taking cases
+    /// Keep agents from claiming cases
     Block(restate::Block),
     /// Make blocked or failed cases pending again
     Unblock(restate::Unblock),
-    /// Put cases out of the way; nothing waits for them any more
+    /// Archive cases; nothing waits for them any more
     Archive(restate::Archive),
     /// Show the history of a case
     Audit(audit::Audit),

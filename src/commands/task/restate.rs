@@ -14,7 +14,7 @@ use crate::ops::context::handle::Context;
 /// Arguments of `task block`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Pending, blocked and failed cases can be blocked; where an agent works on one, 'git axiom stop
+Pending, blocked and failed cases can be blocked; if an agent works on one, use 'git axiom stop
 AGENT' first. All or none. 'git axiom task unblock ID' makes them pending again, and so does
 'git axiom undo'.")]
 pub struct Block {
@@ -29,9 +29,9 @@ pub struct Block {
 /// Arguments of `task unblock`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All or none. Agents take them again as soon as a session runs and what they come after is
-merged; what earlier attempts left is on the branch axiom/ID and in the workspace, and the next
-one goes on from there. Where a gate was rejected, no session has to have blocked the task yet.")]
+All or none. Agents claim them again as soon as a session runs and what they come after is
+merged. The next attempt continues with the branch axiom/ID and the workspace of the earlier
+ones. A task whose gate was just rejected can be unblocked at once.")]
 pub struct Unblock {
     /// The cases
     #[arg(required = true, value_name = "ID")]
@@ -40,7 +40,7 @@ pub struct Unblock {
 
 /// Arguments of `task archive`.
 #[derive(Debug, Args)]
-#[command(after_help = "Archived cases stay on record; 'git axiom undo' brings them back.")]
+#[command(after_help = "Archived cases stay on record; 'git axiom undo' restores them.")]
 pub struct Archive {
     /// The cases
     #[arg(required = true, value_name = "ID")]

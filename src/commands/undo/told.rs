@@ -76,9 +76,9 @@ impl<'a> UndoToldAnswer<'a> {
             format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, visible::line(&which(chosen)));
         text.push_str(&changes(self.preview, main));
         for place in &self.brought_back {
-            text.push_str(&format!("  would put back what was out of the way: {}\n", visible::line(place)));
+            text.push_str(&format!("  would restore from the trash: {}\n", visible::line(place)));
         }
-        text.push_str(&self.lost_from_trash("cannot come back"));
+        text.push_str(&self.lost_from_trash("cannot be restored"));
         text.push_str(&self.left_out("would leave out"));
         text
     }
@@ -87,15 +87,15 @@ impl<'a> UndoToldAnswer<'a> {
     pub fn outcome(&self, chosen: &Chosen) -> String {
         let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, visible::line(&which(chosen)));
         for place in &self.moved_aside {
-            text.push_str(&format!("moved out of the way: {}\n", visible::line(place)));
+            text.push_str(&format!("moved to the trash: {}\n", visible::line(place)));
         }
         for place in &self.brought_back {
-            text.push_str(&format!("put back what was out of the way: {}\n", visible::line(place)));
+            text.push_str(&format!("restored from the trash: {}\n", visible::line(place)));
         }
         for place in &self.still_aside {
-            text.push_str(&format!("still out of the way, for its place is taken: {}\n", visible::line(place)));
+            text.push_str(&format!("still in the trash, since its path is occupied: {}\n", visible::line(place)));
         }
-        text.push_str(&self.lost_from_trash("did not come back"));
+        text.push_str(&self.lost_from_trash("not restored"));
         text.push_str(&self.left_out("left out"));
         if let Some(name) = &self.safety {
             text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
@@ -112,19 +112,17 @@ impl UndoToldAnswer<'_> {
     /// Worktrees that were removed since, and are left out.
     fn left_out(&self, what: &str) -> String {
         let paths = self.preview.left_out.iter();
-        paths.map(|path| format!("{what}, for it was removed since: the worktree {}\n", visible::line(path))).collect()
+        paths.map(|path| format!("{what}, since the worktree was removed: {}\n", visible::line(path))).collect()
     }
 
     /// Files that are no longer in the trash.
     fn lost_from_trash(&self, what: &str) -> String {
-        let asides =
-            self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {}\n", visible::line(place)));
+        let lost = self.preview.lost.iter();
+        let asides = lost.map(|place| format!("{what}, since it is no longer in the trash: {}\n", visible::line(place)));
         let again = self.preview.workspaces.iter().filter(|workspace| workspace.action == WorkspaceFate::MadeAgain);
         let again = again.map(|workspace| {
             let path = &workspace.path;
-            format!(
-                "{what}, for they are no longer in the trash: ignored files of '{path}', which is made again from its capture\n"
-            )
+            format!("{what}, since they are no longer in the trash: ignored files of '{path}' (created again from its capture)\n")
         });
         asides.chain(again).collect()
     }
@@ -152,12 +150,12 @@ fn changes(preview: &Preview, main: &Path) -> String {
     part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
     let configs = preview.branch_configs.iter().map(|change| match change.way {
         Way::BringBack => format!("{}: {}", change.branch.short(), said(&change.values)),
-        Way::PutAside => format!("{}: goes ({})", change.branch.short(), said(&change.values)),
+        Way::PutAside => format!("{}: is removed ({})", change.branch.short(), said(&change.values)),
     });
-    part("branch configured otherwise", "branches configured otherwise", configs.collect());
+    part("branch gets another configuration", "branches get another configuration", configs.collect());
     let stash = preview.stash.iter().map(|change| match change.way {
-        Way::BringBack => format!("{}: comes back", change.entry.message),
-        Way::PutAside => format!("{}: goes", change.entry.message),
+        Way::BringBack => format!("{}: is restored", change.entry.message),
+        Way::PutAside => format!("{}: is deleted", change.entry.message),
     });
     part("stash entry changes", "stash entries change", stash.collect());
     let heads = preview.heads.iter().map(|change| {
@@ -169,9 +167,9 @@ fn changes(preview: &Preview, main: &Path) -> String {
     part("operation in progress", "operations in progress", operations.collect());
     part("file changes", "files change", file_lines(preview, main));
     let workspaces = preview.workspaces.iter().map(|workspace| match workspace.action {
-        WorkspaceFate::PutAside => format!("{}: put aside", workspace.path),
+        WorkspaceFate::PutAside => format!("{}: moved to the trash", workspace.path),
         WorkspaceFate::Forgotten => format!("{}: forgotten, its folder is gone", workspace.path),
-        WorkspaceFate::BroughtBack | WorkspaceFate::MadeAgain => format!("{}: comes back", workspace.path),
+        WorkspaceFate::BroughtBack | WorkspaceFate::MadeAgain => format!("{}: is restored", workspace.path),
         WorkspaceFate::Restored | WorkspaceFate::NotCaptured => workspace.path.clone(),
     });
     part("workspace", "workspaces", workspaces.collect());
@@ -183,7 +181,7 @@ fn changes(preview: &Preview, main: &Path) -> String {
     let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
     part("mode changes", "modes change", mode.collect());
     if text.is_empty() {
-        text.push_str("  nothing that is there now changes\n");
+        text.push_str("  nothing changes\n");
     }
     text
 }
@@ -195,19 +193,19 @@ fn file_lines(preview: &Preview, main: &Path) -> Vec<String> {
     };
     let files = preview.files.iter().map(|file| {
         let action = match file.change {
-            FileChange::Added => "comes back",
+            FileChange::Added => "is restored",
             FileChange::Modified | FileChange::ModeChanged | FileChange::TypeChanged => "changes",
-            FileChange::Deleted => "goes",
+            FileChange::Deleted => "is deleted",
         };
         line(&file.worktree, &file.path, action)
     });
     let permissions = preview.permissions.iter();
-    let permissions = permissions.map(|file| line(&file.worktree, &file.path, "stays, with the permissions of before"));
+    let permissions = permissions.map(|file| line(&file.worktree, &file.path, "content stays, permissions are restored"));
     // The index entry of a changed file changes with it, and is not listed separately.
     let changes: BTreeSet<(&str, &RepoPath)> = preview.files.iter().map(|file| (file.worktree.as_str(), &file.path)).collect();
     let staged = preview.staged.iter().chain(&preview.staged_back).map(|file| (file.worktree.as_str(), &file.path));
     let staged: BTreeSet<_> = staged.filter(|place| !changes.contains(place)).collect();
-    let staged = staged.into_iter().map(|(worktree, path)| line(worktree, path, "stays, and is staged otherwise"));
+    let staged = staged.into_iter().map(|(worktree, path)| line(worktree, path, "stays, but is staged differently"));
     files.chain(permissions).chain(staged).collect()
 }
 
@@ -218,9 +216,9 @@ fn ref_text(change: &RefChange) -> String {
     };
     match (&change.value.old, &change.value.new) {
         (Some(old), Some(new)) => format!("{name}: {} → {}", old.short(), new.short()),
-        (None, Some(new)) => format!("{name}: comes back at {}", new.short()),
-        (Some(old), None) => format!("{name}: goes (is at {})", old.short()),
-        (None, None) => format!("{name}: stays away"),
+        (None, Some(new)) => format!("{name}: is restored at {}", new.short()),
+        (Some(old), None) => format!("{name}: is deleted (is at {})", old.short()),
+        (None, None) => format!("{name}: stays deleted"),
     }
 }
 

@@ -25,7 +25,7 @@ impl Oid {
     }
 
     fn is_none(text: &str) -> Error {
-        Error::new(Code::InvalidInput, format!("'{text}' is no object id"))
+        Error::new(Code::InvalidInput, format!("'{text}' is not an object id"))
     }
 
     fn is_id(text: &[u8]) -> bool {

@@ -50,7 +50,7 @@ impl Protection {
             Self::Named => "it was named",
             Self::Undo => "what was done after it can still be undone",
             Self::SessionStart => "the session began with it",
-            Self::OpenOperation => "an operation that is open needs it",
+            Self::OpenOperation => "an unfinished operation needs it",
         }
     }
 }

@@ -150,7 +150,7 @@ impl Transaction {
             return Some("it was undone already");
         }
         if self.begins_anew {
-            return Some("the log begins anew with it: what was before is kept beside it, see 'git axiom recover'");
+            return Some("the log was restarted here: the older log is kept as a file, see 'git axiom recover'");
         }
         let nothing = !self.moves() && self.added.is_empty() && self.edits.is_empty() && self.mode_restored.is_none();
         if nothing && self.mode.is_some() {
@@ -517,7 +517,7 @@ mod tests {
         let for_good: Vec<&str> = all.iter().filter(|one| one.changes_for_good()).map(|one| one.id.as_str()).collect();
         assert_eq!(for_good, ["added", "deleted", "merge", "edit"]);
         let anew = fold_by(vec![("anew", By::Recovery, adopted)]);
-        assert!(anew[0].obstacle().unwrap().contains("begins anew"));
+        assert!(anew[0].obstacle().unwrap().contains("restarted here"));
     }
 
     #[test]

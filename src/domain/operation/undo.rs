@@ -127,7 +127,7 @@ pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
     let back = StateBack { edits: edits(transaction, now)?, mode: mode(transaction, now.restorable.mode)? };
     if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
         let what = format!("'{}' cannot be undone: {}", transaction.id, transaction.what);
-        return Err(Error::new(Code::NotUndoable, what).why("what it did is taken back already"));
+        return Err(Error::new(Code::NotUndoable, what).why("its changes are taken back already"));
     }
     Ok(back)
 }
@@ -176,12 +176,12 @@ fn worked_on_again(tasks: &[&CaseId]) -> Error {
     let ids: Vec<String> = tasks.iter().map(|id| format!("'{id}'")).collect();
     let first = tasks.first().map(ToString::to_string).unwrap_or_default();
     Error::new(Code::ChangedMeanwhile, format!("{} was worked on again since; nothing was touched", some_of(&ids, NAMED)))
-        .hint(format!("git axiom rollback task {first}    takes back what was done since; then try again"))
+        .hint(format!("git axiom rollback task {first}    takes back the newer work; then try again"))
 }
 
 fn changed_since_then(tasks: &[&str]) -> Error {
     let why: Vec<String> = tasks.iter().map(|id| format!("task {id} was changed")).collect();
-    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched")
+    Error::new(Code::ChangedMeanwhile, "what the undo would restore was changed since; nothing was touched")
         .why(some_of(&why, NAMED))
 }
 

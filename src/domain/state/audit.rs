@@ -188,21 +188,21 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
         Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
-        Event::WorkspaceClosed { task, .. } => (2, format!("workspace of {task} put aside")),
+        Event::WorkspaceClosed { task, .. } => (2, format!("workspace of {task} moved to the trash")),
         Event::GateOpened { gate } => (2, format!("gate {}: {}", gate.id, gate.reason)),
         Event::GateClosed { id, reason } => (2, format!("gate {id} closed: {reason}")),
         Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),
-        Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} given up: {reason}")),
+        Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} abandoned: {reason}")),
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::RepositoryPlaced { placing } => (8, placing.words()),
-        Event::LogRepaired { bytes, .. } => (1, format!("a torn end of {bytes} bytes was cut off the log")),
+        Event::LogRepaired { bytes, .. } => (1, format!("an incomplete end of {bytes} bytes was cut off the log")),
         Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
     }
 }
 
 fn session_text(state: SessionState, reason: &str) -> String {
     let state = match state {
-        SessionState::Running => "goes on",
+        SessionState::Running => "continues",
         SessionState::Pausing => "is to pause",
         SessionState::Paused if reason == "paused" => return "session paused".into(),
         SessionState::Paused => "paused",

@@ -133,7 +133,7 @@ impl Placing {
         match self.how {
             Arrival::Moved => format!("the repository was moved here from {from}"),
             Arrival::Restored => format!("the repository was restored here; it was at {from}"),
-            Arrival::Copied => format!("the repository is a copy of {from}, and its own from here on"),
+            Arrival::Copied => format!("the repository is a copy of {from}, and independent of it from now on"),
         }
     }
 

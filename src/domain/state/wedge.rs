@@ -142,19 +142,19 @@ impl Wedge {
     /// The condition in words.
     pub fn words(&self) -> String {
         match self {
-            Self::DeadLock { path } => format!("the lock '{path}' belongs to nobody any more"),
+            Self::DeadLock { path } => format!("the lock '{path}' was left by a process that ended"),
             Self::EarlierDamage { what } => {
-                format!("{what}; what was saved later is sound, but 'log', 'events' and 'undo' cannot read the past")
+                format!("{what}; the present state is not affected, but 'log', 'events' and 'undo' cannot read the older events")
             }
             Self::CheckpointsGone { names, all } => {
                 let whence = if *all { ": this state may have come from another repository" } else { "" };
-                format!("nothing is in git of {}{whence}", checkpoints(names))
+                format!("git has no data of {}{whence}", checkpoints(names))
             }
             Self::NotTheWorktree { path, what, workspace: false } => {
                 format!("'{path}' is registered as a worktree, and {what}: no checkpoint holds it")
             }
             Self::NotTheWorktree { path, what, workspace: true } => {
-                format!("the workspace '{path}' is no worktree any more: {what}")
+                format!("the workspace '{path}' is not a worktree any more: {what}")
             }
             Self::DamagedWorktree { path, what, .. } => {
                 format!("git cannot work with the worktree '{path}': {what}; no checkpoint holds it")
@@ -185,37 +185,37 @@ impl Wedge {
             | Self::DamagedWorktree { by_hand: None, .. } => WayOut::Recover,
             Self::DamagedWorktree { by_hand: Some(command), .. } => by_hand(std::slice::from_ref(command)),
             Self::EarlierDamage { .. } => by_hand(&[
-                "git axiom recover --from partial --yes    goes on with the state as it is; the damaged files are kept"
+                "git axiom recover --from partial --yes    continues with the state as it is; the damaged files are kept"
                     .to_owned(),
             ]),
             Self::CheckpointsGone { all: true, .. } => by_hand(&[
-                "git axiom recover --from fresh --yes    begins a state of this repository's own; tasks stay, old files are kept"
+                "git axiom recover --from fresh --yes    starts a state of this repository's own; tasks stay, old files are kept"
                     .to_owned(),
             ]),
             Self::CheckpointsGone { names, all: false } => by_hand(&[format!(
-                "git axiom checkpoint delete --protected --yes {}    forgets what cannot be gone back to",
+                "git axiom checkpoint delete --protected --yes {}    removes the checkpoints that cannot be restored",
                 names.join(" ")
             )]),
             Self::NotTheWorktree { path, workspace: false, .. } => by_hand(&[
-                format!("mv '{path}' ELSEWHERE && git worktree prune    where that worktree is given up"),
-                format!("git worktree repair '{path}'    where its files are the worktree's, without a .git of their own"),
+                format!("mv '{path}' ELSEWHERE && git worktree prune    if you no longer need that worktree"),
+                format!("git worktree repair '{path}'    if its files are right and only its .git is missing"),
             ]),
             Self::WorktreeMoved { now_at: Some(now_at), .. } => {
                 by_hand(&[format!("git worktree repair '{now_at}'    tells git where it is")])
             }
             Self::WorktreeMoved { now_at: None, .. } => by_hand(&[
-                "git worktree repair PATH    where it was moved: tells git where it is".to_owned(),
-                "git worktree prune    where it was deleted: forgets it".to_owned(),
+                "git worktree repair PATH    if it was moved: tells git where it is".to_owned(),
+                "git worktree prune    if it was deleted: removes its entry".to_owned(),
             ]),
             Self::LeftWorkspace { path, branch } => by_hand(&[
                 format!(
                     "git worktree move '{path}' ELSEWHERE && git branch -m {branch} ANOTHER    keeps its work under other names"
                 ),
-                format!("git worktree remove --force '{path}' && git branch -D {branch}    throws its work away"),
+                format!("git worktree remove --force '{path}' && git branch -D {branch}    deletes its work"),
             ]),
             Self::LeftBranch { branch } => by_hand(&[format!("git branch -m {branch} ANOTHER    keeps it under another name")]),
             Self::NotCaptured { path, .. } => by_hand(&[
-                format!("git -C '{path}' status    shows what git says of it; put that right"),
+                format!("git -C '{path}' status    shows what git reports; fix that"),
                 "git axiom gate list    its task waits there".to_owned(),
             ]),
             Self::NoCheckpoint { hints, .. } => by_hand(hints),

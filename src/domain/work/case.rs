@@ -59,7 +59,7 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self> {
                 match text {
                     $($word $(| $alias)* => Ok($type::$variant),)+
-                    _ => Err(Error::new(Code::InvalidInput, format!(concat!("'{}' is no ", $what), text)).hint($hint)),
+                    _ => Err(Error::new(Code::InvalidInput, format!(concat!("'{}' is not a ", $what), text)).hint($hint)),
                 }
             }
         }

@@ -84,7 +84,7 @@ impl Held {
             Self::Killed => "was killed",
             Self::Redirected => "was left for another task",
             Self::RolledBack => "was taken back",
-            Self::Broken => "has a workspace that nobody can work in",
+            Self::Broken => "has an unusable workspace",
         }
     }
 }
@@ -161,8 +161,9 @@ pub struct Gate {
 /// What the user has to do by hand before approving: without it, a merge with a conflict would only conflict again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
     let (task, target) = reason.split_once(" conflicts with ")?;
-    (CaseId::new(task).is_ok())
-        .then(|| format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, settle it, commit"))
+    CaseId::new(task).is_ok().then(|| {
+        format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, resolve it, commit")
+    })
 }
 
 impl Gate {

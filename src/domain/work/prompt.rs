@@ -61,7 +61,7 @@ pub fn prompt(parts: Parts<'_>) -> String {
     let _ = write!(
         text,
         "## How to report\n\n\
-         Run `git axiom signal complete` when the task is complete, `git axiom signal blocked REASON` when you cannot go on,\n\
+         Run `git axiom signal complete` when the task is complete, `git axiom signal blocked REASON` when you cannot continue,\n\
          `git axiom signal waiting QUESTION` to ask a human, `git axiom signal progress PERCENT` in between.\n\
          Or end your last message with one of these, alone on its line: `<axiom {token}>COMPLETE</axiom>`,\n\
          `<axiom {token}>BLOCKED: reason</axiom>`, `<axiom {token}>WAITING: question</axiom>`.\n"

@@ -35,7 +35,7 @@ impl std::str::FromStr for Mode {
         match text {
             "semi-auto" => Ok(Self::SemiAuto),
             "autopilot" => Ok(Self::Autopilot),
-            _ => Err(Error::new(Code::InvalidInput, format!("'{text}' is no mode")).hint("modes are semi-auto and autopilot")),
+            _ => Err(Error::new(Code::InvalidInput, format!("'{text}' is not a mode")).hint("modes are semi-auto and autopilot")),
         }
     }
 }

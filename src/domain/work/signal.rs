@@ -139,7 +139,7 @@ impl Signal {
             Self::Blocked { reason } => text("the reason", reason)?,
             Self::Waiting { question } => text("the question", question)?,
             Self::Progress { percent } if *percent > 100 => {
-                return Err(invalid(format!("{percent} is no percentage")).hint("give a number from 0 to 100"));
+                return Err(invalid(format!("{percent} is not a percentage")).hint("give a number from 0 to 100"));
             }
             Self::Progress { .. } => {}
             Self::Learning { text: learnt, scope } => {
@@ -168,10 +168,10 @@ fn file(report: &FileReport) -> Result<()> {
     optional("the section", report.section.as_deref())?;
     optional("the next section", report.next.as_deref())?;
     if report.line == Some(0) {
-        return Err(invalid("0 is no line").hint("lines are counted from 1"));
+        return Err(invalid("0 is not a line").hint("lines are counted from 1"));
     }
     match report.confidence {
-        Some(sure) if !(0.0..=1.0).contains(&sure) => Err(invalid(format!("{sure} is no confidence")).hint("give 0 to 1")),
+        Some(sure) if !(0.0..=1.0).contains(&sure) => Err(invalid(format!("{sure} is not a confidence")).hint("give 0 to 1")),
         Some(_) | None => Ok(()),
     }
 }

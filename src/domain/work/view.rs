@@ -101,7 +101,7 @@ pub fn next_commands(state: &State) -> Vec<String> {
         commands.push(gate.kind.command(gate.id.as_str()));
     }
     if waiting.len() > MOST_COMMANDS {
-        commands.push("git axiom gate list    shows all that waits".to_owned());
+        commands.push("git axiom gate list    shows everything that waits".to_owned());
     }
     let stuck = |case: &&Case| match case.status {
         Status::Failed | Status::Blocked => case.kind == Kind::Task,
@@ -110,7 +110,7 @@ pub fn next_commands(state: &State) -> Vec<String> {
     let stuck: Vec<&CaseId> = state.restorable.cases.values().filter(stuck).map(|case| &case.id).collect();
     for id in stuck.iter().take(MOST_COMMANDS) {
         commands.push(format!("git axiom output {id}    shows what its agent printed"));
-        commands.push(format!("git axiom task unblock {id}    lets it be tried again"));
+        commands.push(format!("git axiom task unblock {id}    makes it pending again"));
     }
     if commands.is_empty() || stuck.len() > MOST_COMMANDS {
         commands.push("git axiom task list    shows them".to_owned());

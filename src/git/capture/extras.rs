@@ -173,7 +173,7 @@ impl CaptureExtras {
             return Ok(Self::default());
         };
         let json = repository.objects().read_blob(&list.oid, limits::EXTRAS)?;
-        let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())).because(e);
+        let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is not a capture", capture.short())).because(e);
         serde_json::from_slice(&json).map_err(damaged)
     }
 }

@@ -91,13 +91,13 @@ impl Moments<'_> {
             return Ok(self.now.operation.clone());
         }
         Err(match (in_progress(self.left), in_progress(self.now)) {
-            (Some(then), Some(now)) if then == now => format!("{now} went on"),
+            (Some(then), Some(now)) if then == now => format!("{now} was continued"),
             (_, Some(now)) => format!("{now} is in progress"),
             (Some(then), None) => format!("{then} has ended"),
             (None, None) => {
                 let differs = |path: &&&RepoPath| left.get(**path) != now.get(**path);
                 let other = left.keys().chain(now.keys()).find(differs).map(ToString::to_string);
-                format!("'{}' of git's", other.unwrap_or_default())
+                format!("git's file '{}'", other.unwrap_or_default())
             }
         })
     }
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(settle([&none, &merge, &none], &[]).as_ref(), Ok(&merge));
         assert_eq!(settle([&merge, &none, &merge], &[]).as_ref(), Ok(&none));
         assert_eq!(settle([&none, &none, &remains], &[]).as_ref(), Ok(&remains));
-        assert_eq!(settle([&none, &merge, &remains], &[]), Err(vec!["'MERGE_RR' of git's".to_owned()]));
+        assert_eq!(settle([&none, &merge, &remains], &[]), Err(vec!["git's file 'MERGE_RR'".to_owned()]));
     }
 
     #[test]

@@ -218,7 +218,7 @@ impl Captures<'_> {
     fn now_on_disk(&self) -> Result<i128> {
         use std::os::unix::fs::MetadataExt;
         let scratch = self.repo.scratch_folder()?;
-        let meta = scratch.path().metadata().map_err(|e| Error::io("look at", scratch.path(), e))?;
+        let meta = scratch.path().metadata().map_err(|e| Error::io("access", scratch.path(), e))?;
         Ok(i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()))
     }
 }

@@ -26,7 +26,7 @@ impl Captures<'_> {
     pub fn capture_parts(&self, capture: &Oid) -> Result<CaptureParts> {
         let commit = self.repo.objects().read_commit(capture)?;
         let [base, index, ..] = commit.parents.as_slice() else {
-            return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())));
+            return Err(Error::new(Code::CheckpointDamaged, format!("{} is not a capture", capture.short())));
         };
         let index = self.repo.objects().read_commit(index)?;
         let further = index.parents.into_iter().skip(1).collect();

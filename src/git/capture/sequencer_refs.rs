@@ -100,7 +100,7 @@ impl Captures<'_> {
         }
         let git = self.repo.git_in(worktree).args(["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
         let text = git.args(ROOT_REFS).args(BELOW).text()?;
-        let unclear = |line: &str| Error::new(crate::error::Code::GitFailed, format!("git says '{line}' of a ref"));
+        let unclear = |line: &str| Error::new(crate::error::Code::GitFailed, format!("git printed '{line}' for a ref"));
         let value = |line: &str| -> Result<Value> {
             let (name, oid) = line.split_once(' ').ok_or_else(|| unclear(line))?;
             Ok((RefName::new(name), Oid::new(oid)?))

@@ -118,14 +118,14 @@ impl Checkpoints<'_> {
             if hash == Some(gix_id(&oid)?) {
                 kept.insert(oid);
             } else {
-                wrong.push(format!("the content of tag {} is another", oid.short()));
+                wrong.push(format!("the content of tag {} does not match its id", oid.short()));
             }
         }
         let not = |oid: &Oid| !kept.contains(oid);
         let refs = held.refs.iter().filter(|(_, oid)| not(oid));
-        wrong.extend(refs.map(|(name, oid)| format!("{name} at {} is named and not kept", oid.short())));
+        wrong.extend(refs.map(|(name, oid)| format!("{name} at {} is in the checkpoint, but is not kept", oid.short())));
         let stash = held.stash.iter().filter(|entry| not(&entry.id));
-        wrong.extend(stash.map(|entry| format!("stash entry {} is named and not kept", entry.id.short())));
+        wrong.extend(stash.map(|entry| format!("stash entry {} is in the checkpoint, but is not kept", entry.id.short())));
         Ok(wrong)
     }
 }

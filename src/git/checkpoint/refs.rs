@@ -64,7 +64,7 @@ impl Checkpoints<'_> {
         refs: &HeldRefs,
     ) -> Result<CheckpointObjects> {
         limits::fits("the document of the checkpoint", json, limits::DOCUMENT)
-            .map_err(|error| error.hint("long bodies of tasks make it large; those over 1 KiB are kept beside it"))?;
+            .map_err(|error| error.hint("long bodies of tasks make it large; those over 1 KiB are stored separately"))?;
         let who = self.repo.objects().signature()?;
         let blob = self.repo.objects().write_blob(json)?;
         let document = TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() };

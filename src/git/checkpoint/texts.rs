@@ -65,12 +65,12 @@ impl NoteStore<'_> {
         let lock = self.repo.refs().lock_of_ref(name);
         match last {
             Some(error) if error.code() == Code::GitLocked || lock.exists() => {
-                let what = format!("'{}' is there, and was not given up while we waited", lock.display());
+                let what = format!("'{}' exists, and was not removed while we waited", lock.display());
                 Error::new(Code::GitLocked, what)
                     .why("another git command holds it, or was killed and left it")
                     .hint("git axiom recover --yes    removes it if nobody owns it; then run the command again")
             }
-            Some(_) | None => Error::new(Code::Busy, format!("{name} is changed by others all the time")).hint("try again"),
+            Some(_) | None => Error::new(Code::Busy, format!("{name} keeps being changed by other processes")).hint("try again"),
         }
     }
 

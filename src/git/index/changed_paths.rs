@@ -109,7 +109,7 @@ fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
 
 fn unreadable_file(error: Error, stderr: &str) -> Error {
     if error.code() == Code::GitFailed && stderr.contains("filter '") {
-        return error.hint("make the filter work (git config --get-regexp '^filter'), or take its attribute away");
+        return error.hint("fix the filter (git config --get-regexp '^filter'), or remove its attribute");
     }
     let signs =
         ["Permission denied", "unable to index file", "Unable to process path", "unsupported file type", "failed to insert"];

@@ -84,7 +84,7 @@ impl Repository {
 pub(in crate::git) fn copy_index(from: &Path, to: &Path) -> Result<()> {
     let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
-    let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("look at", from, e))?;
+    let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", from, e))?;
     file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
     files::write_scratch(to, &bytes)?;
     std::fs::File::open(to).and_then(|copy| copy.set_modified(modified)).map_err(|e| Error::io("set the time of", to, e))
@@ -160,7 +160,7 @@ pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, 
     git.args(["update-index", "--force-write-index"]).run_ok()?;
     facts_by_gix(repository, &flat).ok_or_else(|| {
         let what = format!("the index of '{}' cannot be read", worktree.path().display());
-        Error::new(Code::GitFailed, what).hint("git status    says more")
+        Error::new(Code::GitFailed, what).hint("git status    shows more")
     })
 }
 

@@ -193,7 +193,7 @@ impl Index<'_> {
         for file in self.repo.captures().restore_operation_refs(self.worktree, &extras.operation)? {
             let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
             if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
-                return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));
+                return Err(Error::new(Code::InvalidInput, format!("'{}' is not a file of a git operation", file.path)));
             }
             let place = self.worktree.git_dir().join(file.path.to_path());
             if let Some(folder) = place.parent() {

@@ -19,7 +19,7 @@ const MARK_LIMIT: u64 = 4096;
 
 fn held(lock: &Path) -> Error {
     Error::new(Code::GitLocked, format!("'{}' is held by another git command", lock.display()))
-        .hint("wait until it has ended; 'git axiom recover' removes lock files of dead ones")
+        .hint("wait until it has ended; 'git axiom recover' removes locks of dead processes")
 }
 
 /// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.

@@ -34,11 +34,11 @@ impl Index<'_> {
             return Ok(());
         }
         let what =
-            format!("staged content in '{}' cannot be read, so it could not be brought back", self.worktree.path().display());
+            format!("staged content in '{}' cannot be read, so it could not be restored later", self.worktree.path().display());
         Err(Error::new(Code::CheckpointDamaged, what)
             .why(some_of(&damaged, 10))
-            .hint("git restore --staged PATH    takes it out of the index; the file stays as it is")
-            .hint("git fsck    says what else is damaged"))
+            .hint("git restore --staged PATH    removes it from the index; the file stays as it is")
+            .hint("git fsck    shows what else is damaged"))
     }
 
     fn is_readable(&self, change: &TreeChange, whole: bool) -> bool {

@@ -209,7 +209,7 @@ impl Durability<'_> {
 }
 
 fn gone(words: &str) -> Error {
-    Error::new(Code::Busy, "objects are removed as soon as nothing refers to them")
+    Error::new(Code::Busy, "another process is pruning unreferenced objects")
         .why(words.to_owned())
         .hint("try again when 'git gc' or 'git prune' has ended")
 }

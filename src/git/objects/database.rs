@@ -109,7 +109,7 @@ impl ObjectKind {
 /// An id in gix's type.
 pub(in crate::git) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
     gix::ObjectId::from_hex(oid.as_str().as_bytes())
-        .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is no object id")).because(e))
+        .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is not an object id")).because(e))
 }
 
 /// Converts gix's error of a failed write, with the error code of the underlying system error.
@@ -208,7 +208,7 @@ impl Objects<'_> {
             let id = gix_id(oid)?;
             if id.as_slice().len() != length {
                 // git could not read such a tree.
-                return Err(Error::new(Code::Internal, format!("{oid} is no id of this repository")));
+                return Err(Error::new(Code::Internal, format!("{oid} is not an id of this repository")));
             }
             content.extend_from_slice(format!("{mode:o} ").as_bytes());
             content.extend_from_slice(name);

@@ -192,8 +192,9 @@ impl Refs<'_> {
         for name in others {
             let lock = self.lock_of_ref(&name);
             if lock.symlink_metadata().is_ok() {
-                return Err(Error::new(Code::GitLocked, format!("'{}' is there: somebody changes this ref", lock.display()))
-                    .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones"));
+                let what = format!("'{}' exists: another process is changing this ref", lock.display());
+                return Err(Error::new(Code::GitLocked, what)
+                    .hint("wait until the other git command has ended; 'git axiom recover' removes locks of dead processes"));
             }
         }
         Ok(asked)
@@ -298,14 +299,14 @@ fn would_do(output: &Output) -> Result<()> {
     }
     let error = refused(output);
     let by_hook = output.stderr.contains("aborted by hook");
-    Err(if by_hook { error.hint("the repository's hook 'reference-transaction' refuses this: see what it wants") } else { error })
+    Err(if by_hook { error.hint("the repository's hook 'reference-transaction' refuses this: see its output") } else { error })
 }
 
 fn refused(output: &Output) -> Error {
     let words = output.stderr.as_str();
     let changed = ["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
     if changed.iter().any(|part| words.contains(part)) {
-        return Error::new(Code::ChangedMeanwhile, "a ref is no longer what it was").why(words.trim().replace('\n', "; "));
+        return Error::new(Code::ChangedMeanwhile, "a ref has changed").why(words.trim().replace('\n', "; "));
     }
     if words.contains("cannot create '") || words.contains("cannot process") {
         return Error::new(Code::InTheWay, "a ref is in the way of another")

@@ -151,7 +151,7 @@ impl Listed {
         };
         for entry in entries {
             let entry = entry.map_err(|e| Error::io("list the refs in", folder, e))?;
-            let kind = entry.file_type().map_err(|e| Error::io("look at a ref in", folder, e))?;
+            let kind = entry.file_type().map_err(|e| Error::io("access a ref in", folder, e))?;
             let last = entry.file_name();
             let name = format!("{prefix}{}", spelled(last.as_bytes()));
             if kind.is_dir() {

@@ -110,7 +110,7 @@ impl Stash<'_> {
         if after.iter().any(|entry| entry.id == *id) {
             let gone = before.iter().filter(|entry| !after.contains(entry));
             gone.filter(|entry| entry.id != *id).try_for_each(|entry| self.put_on_top(entry))?;
-            return Err(Error::new(Code::ChangedMeanwhile, "the stash was changed at this very moment").hint("try again"));
+            return Err(Error::new(Code::ChangedMeanwhile, "the stash was changed just now").hint("try again"));
         }
         env::fault_point("git.after-stash");
         self.sync_stash()

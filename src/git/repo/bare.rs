@@ -43,7 +43,7 @@ impl Worktrees<'_> {
     pub fn none_is_chosen(&self) -> Result<Error> {
         let what = format!("'{}' became bare after git axiom was set up in it", self.repo.common_dir().display());
         let error = Error::new(Code::BareRepository, what).why("none of its worktrees is the main one");
-        Ok(self.with_worktrees(error)?.hint("git config core.bare false    where it was not meant to be bare"))
+        Ok(self.with_worktrees(error)?.hint("git config core.bare false    if it was not meant to be bare"))
     }
 
     /// Checks that we were not called in the bare repository itself, where there are no files to work with.
@@ -55,7 +55,7 @@ impl Worktrees<'_> {
             return Ok(());
         }
         let error = Error::new(Code::BareRepository, format!("'{}' is bare", self.repo.common_dir().display()))
-            .why("there is no file in it to work with");
+            .why("it has no working files");
         Err(match self.main_worktree() {
             Ok(main) => error.hint(format!("cd '{}'    its main worktree", main.path().display())),
             Err(_) => self.with_worktrees(error)?,
@@ -76,7 +76,7 @@ impl Worktrees<'_> {
             return Ok(());
         }
         let what = format!("'{}' is bare and has worktrees of its own", self.repo.common_dir().display());
-        Err(self.with_worktrees(Error::new(Code::BareRepository, what).why("GIT_WORK_TREE names another one for it"))?)
+        Err(self.with_worktrees(Error::new(Code::BareRepository, what).why("GIT_WORK_TREE names another worktree for it"))?)
     }
 
     /// The chosen main worktree; if none was chosen, the one in which we were called.
@@ -105,9 +105,9 @@ impl Worktrees<'_> {
         let error = Error::new(Code::BareRepository, what);
         let error = match folder {
             Some(folder) => error
-                .why(format!("'{}' is no worktree of it any more", folder.display()))
-                .hint("git worktree repair PATH    where it was moved without git; then it is found again"),
-            None => error.why("git has no entry of it any more"),
+                .why(format!("'{}' is not a worktree of it any more", folder.display()))
+                .hint("git worktree repair PATH    if it was moved without git; then it is found again"),
+            None => error.why("git has no entry for it any more"),
         };
         self.with_worktrees(error)
     }
@@ -128,7 +128,7 @@ impl Worktrees<'_> {
         }
         Ok(error
             .hint(format!("call git axiom in one of its worktrees: {}", some_of(&places, NAMED)))
-            .hint("git axiom init    in one of them makes that the main one"))
+            .hint("git axiom init    in one of them makes that one the main worktree"))
     }
 }
 

@@ -101,8 +101,8 @@ impl Repository {
 }
 
 fn is_locked(lock: &std::path::Path) -> Error {
-    Error::new(Code::GitLocked, format!("'{}' is there: somebody changes the configuration", lock.display()))
-        .hint("try again when that has ended; git axiom recover    says whether its owner is dead")
+    Error::new(Code::GitLocked, format!("'{}' exists: another process is changing the configuration", lock.display()))
+        .hint("try again when it has ended; git axiom recover    says whether its owner is dead")
 }
 
 fn parsed(text: &[u8]) -> Option<File> {

@@ -101,7 +101,7 @@ impl Refs<'_> {
     pub fn set_head(&self, worktree: &Worktree, expected: &Head, target: &HeadState, reflog: &str) -> Result<()> {
         let now = self.head(worktree)?;
         if now != *expected {
-            let what = format!("HEAD of '{}' is no longer what it was", worktree.path().display());
+            let what = format!("HEAD of '{}' has changed", worktree.path().display());
             return Err(Error::new(Code::ChangedMeanwhile, what));
         }
         env::fault_point("git.before-head");

@@ -76,7 +76,7 @@ impl Worktrees<'_> {
             Ok(meta) if meta.is_dir() => {}
             Ok(_) => return Ok(Whose::Unclaimed),
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Whose::Unclaimed),
-            Err(e) => return Err(Error::io("look at", &git_dir, e)),
+            Err(e) => return Err(Error::io("access", &git_dir, e)),
         }
         let above = git_dir.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
         if above.is_some_and(|above| is_same_place(&above, &self.repo.common_dir().join("worktrees"))) {
@@ -130,9 +130,9 @@ impl Worktrees<'_> {
         }
         let what = format!("'{}' is a copy of the worktree '{}'", here.path().display(), original.display());
         Err(Error::new(Code::WorkspaceNotOurs, what)
-            .why("both lead to the same index and HEAD, and only the original's files are held")
+            .why("both share one index and HEAD, and checkpoints hold only the files of the original")
             .hint(format!("cd '{}'    to work with the original", original.display()))
-            .hint("git worktree add PATH    makes another worktree, into which files of the copy can be moved"))
+            .hint("git worktree add PATH    makes another worktree, to which you can move files of the copy"))
     }
 
     /// Makes a folder and a git directory of ours name each other, where they do not yet. A crash leaves one of the two
@@ -166,5 +166,5 @@ impl Worktrees<'_> {
 fn not_ours(folder: &Path, git_dir: &Path) -> Error {
     Error::new(Code::WorkspaceNotOurs, format!("'{}' is a worktree of another repository", folder.display()))
         .why(format!("its .git names '{}'", git_dir.display()))
-        .hint("nothing in it was touched; to use its place here, move it away with 'git worktree move' of that repository")
+        .hint("nothing in it was touched; to use its path here, move it away with 'git worktree move' in that repository")
 }

@@ -72,7 +72,7 @@ impl Output {
         if locked {
             return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
                 .why(why)
-                .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones");
+                .hint("wait until the other git command has ended; 'git axiom recover' removes locks of dead processes");
         }
         let code = if full { Code::DiskFull } else { Code::GitFailed };
         Error::new(code, format!("{} failed", self.what)).why(why)

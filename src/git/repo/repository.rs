@@ -154,7 +154,7 @@ impl Repository {
         }
         let unclear = || match String::from_utf8_lossy(&output.stdout).lines().count() {
             more if more > 5 => Error::new(Code::RepositoryUnsupported, "the path of the repository has a line feed in it")
-                .why("what git says of such a path cannot be told apart from two paths")
+                .why("git's output for such a path is ambiguous")
                 .hint("mv 'OLD\nNAME' NEWNAME    then call git axiom there"),
             _ => Error::new(Code::GitFailed, "cannot make sense of what 'git rev-parse' printed"),
         };

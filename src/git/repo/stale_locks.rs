@@ -112,7 +112,7 @@ impl Repository {
     /// `GIT_LOCKED` where it may have an owner; `CHANGED_MEANWHILE` where it is another lock file now; `IO_FAILED`.
     pub fn remove_dead_lock(&self, lock: &GitLock, older_than: Duration) -> Result<()> {
         if let Owner::Unclear(why) = self.lock_owner(lock, older_than)? {
-            let what = format!("'{}' may belong to a git command that runs", lock.path.display());
+            let what = format!("'{}' may belong to a running git command", lock.path.display());
             return Err(Error::new(Code::GitLocked, what).why(why));
         }
         match look(&lock.path) {

@@ -18,7 +18,7 @@ impl Repository {
     /// may mean it.
     pub fn time_of(&self, text: &str) -> Result<Timestamp> {
         let unclear = || {
-            Error::new(Code::InvalidInput, format!("'{text}' is no time that git understands"))
+            Error::new(Code::InvalidInput, format!("'{text}' is not a time that git understands"))
                 .hint("for example: 10:30, '1 hour ago', yesterday, 2026-11-22T10:30")
         };
         let output = self.git().args(["rev-parse", &format!("--since={text}")]).run_ok()?;

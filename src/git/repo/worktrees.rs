@@ -139,7 +139,7 @@ impl Worktree {
 fn utf8<'p>(path: &'p Path, moves: &str) -> Result<&'p str> {
     path.to_str().ok_or_else(|| {
         Error::new(Code::RepositoryUnsupported, format!("the path '{}' is not UTF-8", path.display()))
-            .why("git axiom could make checkpoints there, and not go back to them, so it makes none")
+            .why("git axiom could not restore checkpoints there, so it makes none")
             .hint(format!("{moves} '{}' to a place with a plain name", path.display()))
     })
 }

@@ -155,8 +155,8 @@ impl Restores<'_> {
         if head.branch() == Some(advance.branch) && there {
             return Ok(());
         }
-        let place = advance.worktree.path().display();
-        Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on {} as it was", advance.branch.short())))
+        let (place, branch) = (advance.worktree.path().display(), advance.branch.short());
+        Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on the same commit of {branch}")))
     }
 
     /// Files that `git status` does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that

@@ -160,7 +160,7 @@ impl Work<'_> {
             Attempt::Back => match (self.trash.find(path)?, &self.not_made) {
                 (Some(kept), _) => Ok(Ready::Kept(kept)),
                 (None, None) => Ok(prepared()),
-                (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be made again").why(why.clone())),
+                (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be rebuilt").why(why.clone())),
             },
         }
     }

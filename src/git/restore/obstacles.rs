@@ -106,7 +106,7 @@ impl Restores<'_> {
         let named: Vec<String> = found.iter().map(|(place, why)| format!("'{}' ({})", place.display(), why.words())).collect();
         Err(Error::new(Code::InTheWay, format!("what would be replaced in '{}' cannot be changed", root.display()))
             .why(some_of(&named, NAMED))
-            .hint("make it changeable as it says, and try again; nothing was changed"))
+            .hint("make it changeable as shown, and try again; nothing was changed"))
     }
 
     /// Prepares all contents of a restore in its trash, so that after the first change nothing is left to do that could fail

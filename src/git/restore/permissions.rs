@@ -70,10 +70,7 @@ impl Work<'_> {
             }
         };
         if !has_group && files::opens_for_another_group(mode_of(ready)?) {
-            return Err(Error::new(
-                Code::PermissionsLost,
-                "its group cannot be given by this user, and another one would get its rights",
-            ));
+            return Err(Error::new(Code::PermissionsLost, "you cannot set its group, and another group would get its rights"));
         }
         Ok(given)
     }
@@ -174,7 +171,7 @@ fn permissions_lost(path: &RepoPath, error: Error) -> Error {
     }
     Error::new(Code::PermissionsLost, format!("the permissions, ACL or attributes of '{path}' cannot be kept"))
         .because(error)
-        .hint("see 'getfacl' and 'getfattr -d' of it; what is in the way there has to go first")
+        .hint("see 'getfacl' and 'getfattr -d' of it; remove what prevents this first")
 }
 
 fn put_back(place: &Path, known: &Known) -> Result<()> {
@@ -185,7 +182,7 @@ fn put_back(place: &Path, known: &Known) -> Result<()> {
 }
 
 fn mode_of(place: &Path) -> Result<u32> {
-    let meta = std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e))?;
+    let meta = std::fs::symlink_metadata(place).map_err(|e| Error::io("access", place, e))?;
     Ok(meta.permissions().mode())
 }
 

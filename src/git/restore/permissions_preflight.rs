@@ -40,7 +40,7 @@ impl Restores<'_> {
             if let Some(name) = unknown.into_iter().find(|name| !files::knows_attribute(root, name)) {
                 lost.push(format!("'{}' (the file system has no '{}')", one.path, String::from_utf8_lossy(name)));
             } else if stays.contains(&one.path) && !is_ours_to_change(&root.join(one.path.to_path()))? {
-                lost.push(format!("'{}' (it is another user's)", one.path));
+                lost.push(format!("'{}' (it belongs to another user)", one.path));
             }
         }
         if lost.is_empty() {
@@ -51,7 +51,7 @@ impl Restores<'_> {
             format!("permissions, ACLs or attributes in '{}' cannot be put back", root.display()),
         )
         .why(some_of(&lost, NAMED))
-        .hint("nothing was changed; a file system that has them, or the owner, can do it"))
+        .hint("nothing was changed; use a file system that supports them, or run it as the owner"))
     }
 }
 

@@ -45,7 +45,7 @@ impl Stamp {
     /// # Errors
     /// `IO_FAILED`.
     pub fn at(path: &Path) -> Result<Self> {
-        std::fs::symlink_metadata(path).map(|meta| Self::of(&meta)).map_err(|e| Error::io("look at", path, e))
+        std::fs::symlink_metadata(path).map(|meta| Self::of(&meta)).map_err(|e| Error::io("access", path, e))
     }
 }
 

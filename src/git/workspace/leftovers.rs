@@ -152,7 +152,7 @@ impl Workspaces<'_> {
     fn reattach(&self, workspace: &Worktree, branch: &RefName) -> Result<()> {
         let elsewhere = |where_to: String| {
             let what = format!("'{}' is not on {} but on {where_to}", workspace.path().display(), branch.short());
-            Err(Error::new(Code::ChangedMeanwhile, what).hint("its commits are not lost: look at it with git"))
+            Err(Error::new(Code::ChangedMeanwhile, what).hint("its commits are not lost: inspect it with git"))
         };
         let head = self.repo.refs().head(workspace)?;
         match &head {
@@ -179,7 +179,7 @@ fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
 }
 
 fn unsettled(workspace: &Worktree, path: &RepoPath) -> Error {
-    Error::new(Code::MergeConflict, format!("'{}' has a conflict that is not settled", workspace.path().display()))
+    Error::new(Code::MergeConflict, format!("'{}' has a conflict that is not resolved", workspace.path().display()))
         .why(path.to_string())
 }
 

@@ -46,13 +46,13 @@ impl Workspaces<'_> {
             move_once(path, &trash.join("folder"))?;
             env::fault_point("git.mend-folder-moved");
             move_once(&registration, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id()))?;
-            return Ok(Some("was half-made when the machine stopped, and is put aside"));
+            return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
         }
         if is_empty("HEAD")? {
             let head = registration.join("HEAD");
             files::write_atomic(&head, &symbolic(branch))?;
             files::set_mode(&head, mode_of(&registration.join("commondir")))?;
-            return Ok(Some("had lost what it is on, and is on its branch again"));
+            return Ok(Some("had lost its HEAD, and is on its branch again"));
         }
         Ok(None)
     }

@@ -113,7 +113,7 @@ impl DamagedWorktree {
     pub fn by_hand(&self) -> String {
         let registration = self.registration.display();
         if self.half_made {
-            return "git worktree list; git worktree remove -f -f PATH    takes away what was never finished".to_owned();
+            return "git worktree list; git worktree remove -f -f PATH    removes what was never finished".to_owned();
         }
         if self.parts.contains(&Part::Branch) {
             return "git fsck --lost-found    lists commits; git branch -f NAME COMMIT    sets a branch".to_owned();

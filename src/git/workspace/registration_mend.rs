@@ -58,7 +58,7 @@ impl Workspaces<'_> {
                 put_aside(Part::GitDir)?;
             }
             self.repo.worktrees().connect(folder, registration)?;
-            done.push("folder and repository name each other again".to_owned());
+            done.push("folder and repository refer to each other again".to_owned());
         }
         if parts.contains(&Part::Head)
             && let Some(was_at) = self.was_at(registration)?
@@ -69,7 +69,7 @@ impl Workspaces<'_> {
                 WasAt::Branch(name) => (symbolic(name), format!("it is on {} again", name.short())),
                 WasAt::Commit(oid) => (
                     format!("{oid}\n").into_bytes(),
-                    format!("it is at {} again, on no branch, for its log names none", oid.short()),
+                    format!("it is at {} again, on no branch, since its log names none", oid.short()),
                 ),
             };
             files::replace_keeping(&registration.join("HEAD"), &content)?;
@@ -88,7 +88,7 @@ impl Workspaces<'_> {
             && !self.is_sound_file(&index, Part::Index)?
             && self.mend_index(folder, trash)?
         {
-            done.push("its index is made again from its commit: nothing is staged in it".to_owned());
+            done.push("its index was rebuilt from its commit: nothing is staged in it".to_owned());
         }
         Ok(done)
     }

@@ -136,7 +136,7 @@ impl Workspaces<'_> {
         }
         Error::new(Code::DiskCheckoutFailed, format!("the workspace '{}' could not be written", path.display()))
             .why(words.trim().replace('\n', "; "))
-            .hint("free some disk space, or look at what git says")
+            .hint("free some disk space, or read git's message")
     }
 
     /// The paths for moving a workspace to the trash: its folder to `moved_to`, which must not exist and must be on the same

@@ -105,7 +105,7 @@ fn agents_may_add(state: &State, by: &By) -> Result<()> {
     let refused = |who: String, most: u32, time: &str| {
         let tasks = count(most, "task");
         Err(Error::new(Code::TooManyTasks, format!("{who} added {tasks} in this {time} already, and may add no more"))
-            .hint("git axiom signal waiting QUESTION    asks a human, who may add as many as they like"))
+            .hint("git axiom signal waiting QUESTION    asks a human to add them"))
     };
     match work {
         Some(work) if work.added >= IN_AN_ITERATION => refused(format!("agent '{agent}' has"), IN_AN_ITERATION, "iteration"),
@@ -290,16 +290,16 @@ fn no_way(case: &Case, verb: &str) -> Error {
 fn instead(case: &Case) -> String {
     let id = &case.id;
     match case.status {
-        Status::Pending => format!("an agent may take it as it is; 'git axiom task block {id} --reason R' keeps them from it"),
+        Status::Pending => format!("agents may claim it already; 'git axiom task block {id} --reason R' prevents that"),
         Status::Active => "an agent works on it: see 'git axiom status'".to_owned(),
         Status::Done if case.merged.is_some() => {
             "its work is merged: 'git axiom log --undoable' lists what can be taken back".to_owned()
         }
         Status::Done => {
-            format!("git axiom merge {id}    merges its work; git axiom task archive {id}    puts it out of the way")
+            format!("git axiom merge {id}    merges its work; git axiom task archive {id}    archives it")
         }
-        Status::Archived => "'git axiom undo ID' brings it back: see 'git axiom log' for the id".to_owned(),
-        Status::Blocked | Status::Failed => format!("git axiom task show {id}    says why it is so"),
+        Status::Archived => "'git axiom undo ID' restores it: see 'git axiom log' for the id".to_owned(),
+        Status::Blocked | Status::Failed => format!("git axiom task show {id}    shows the reason"),
     }
 }
 
@@ -316,7 +316,7 @@ fn active(state: &State, case: &Case, verb: &str) -> Error {
 /// `TOO_LARGE` for the reason. Then nothing was changed.
 pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
     if reason.trim().is_empty() {
-        return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("say it with --reason"));
+        return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("give it with --reason"));
     }
     if reason.len() > MAX_COMMAND {
         return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));

@@ -147,9 +147,9 @@ fn parse(text: &str) -> Result<(Vec<Numbered>, usize)> {
                 .hint("split the file: parts that refer to each other belong together"));
         }
         let parsed: Line = serde_json::from_str(text).map_err(|e| {
-            Error::new(Code::InvalidInput, format!("line {line} is no case"))
+            Error::new(Code::InvalidInput, format!("line {line} is not a case"))
                 .because(e)
-                .hint("one JSON object a line, with the keys of 'git axiom task list --json'; only title is needed")
+                .hint("one JSON object per line, with the keys of 'git axiom task list --json'; only title is needed")
         })?;
         let (case, was_active) = convert(parsed).map_err(|error| at_line(line, error))?;
         edit::check(&case).map_err(|error| at_line(line, error))?;

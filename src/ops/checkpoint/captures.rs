@@ -255,7 +255,7 @@ fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage
         Ok(()) => Ok(None),
         Err(error) if owner(ctx.state(), path).is_some() => Ok(Some(Coverage::of_nothing(error.to_string()))),
         Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
-            Ok(Some(Coverage::of_nothing("a repository of its own is in its place")))
+            Ok(Some(Coverage::of_nothing("another repository is in its place")))
         }
         Err(error) => Err(error),
     }

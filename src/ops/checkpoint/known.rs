@@ -83,7 +83,7 @@ fn of_all(
         }
         match ctx.repo.captures().capture_named(&worktree, options, earlier, &paths)? {
             Some(capture) => all.push((CapturedWorktree { worktree, capture }, None)),
-            None => return Ok(Err(format!("git has to look at '{}' as a whole", worktree.path().display()))),
+            None => return Ok(Err(format!("the worktree '{}' has to be checked completely", worktree.path().display()))),
         }
     }
     still.release();

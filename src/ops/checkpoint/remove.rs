@@ -60,7 +60,7 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
                 Protection::Named | Protection::Undo | Protection::SessionStart if !protected => {
                     return Err(Error::new(Code::Protected, format!("checkpoint '{}' is protected", record.name))
                         .why(why.why())
-                        .hint("--protected deletes it all the same"));
+                        .hint("--protected deletes it anyway"));
                 }
                 Protection::Named | Protection::Undo | Protection::SessionStart => {}
             }

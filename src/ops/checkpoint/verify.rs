@@ -98,7 +98,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     let damaged = checkpoints.iter().any(|one| !one.problems.is_empty());
     let beside = if name.is_none() && !damaged { ctx.repo.objects().missing_of_all()? } else { None };
     let not_read = match (look, read.too_large.len()) {
-        (Look::Quick, _) => Some("the contents of files: of them it was only asked whether they are there".to_owned()),
+        (Look::Quick, _) => Some("file contents; only their existence was checked".to_owned()),
         (Look::Whole, 0) => None,
         (Look::Whole, large) => Some(format!("{} of more than 512 MB", count(large, "object"))),
     };
@@ -133,7 +133,7 @@ fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Opti
         return None;
     }
     let only_tag = of_it.iter().all(|oid| **oid == record.tag);
-    let what = format!("objects are there and are not what their names say: {}", some_of(&of_it, 5));
+    let what = format!("objects are corrupt: {}", some_of(&of_it, 5));
     Some(Problem { what, repairable: only_tag })
 }
 
@@ -192,7 +192,7 @@ fn put_right(before: Vec<Verified>, after: &[Verified], healed: Vec<CheckpointNa
     }
     let others = healed.into_iter().filter(|name| !repaired.iter().any(|one| one.name == *name));
     let others: Vec<PutRight> =
-        others.map(|name| PutRight { name, what: "its tag or note, or our record of it, was gone".into() }).collect();
+        others.map(|name| PutRight { name, what: "its tag, note or record was missing".into() }).collect();
     repaired.extend(others);
     repaired
 }
@@ -203,7 +203,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
     let present = whole || ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))?.is_none();
     match ctx.repo.refs().read_ref(&capture_ref(&record.name))? {
         Some(capture) if capture == record.capture => {}
-        Some(other) => add(format!("its capture ref names {} in place of {}", other.short(), record.capture.short()), false),
+        Some(other) => add(format!("its capture ref names {} instead of {}", other.short(), record.capture.short()), false),
         None => add("its capture ref is gone".into(), present),
     }
     if let Some(words) = if present { None } else { ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))? } {
@@ -234,7 +234,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
             match note {
                 Ok(Some(note)) => match ctx.repo.notes().note_begins_with(&note, &json) {
                     Ok(true) => {}
-                    Ok(false) => add("its note is not its document (what others wrote into it stays)".into(), true),
+                    Ok(false) => add("its note differs from its document (text that others added stays)".into(), true),
                     Err(error) => add(format!("its note cannot be read: {error}"), true),
                 },
                 Ok(None) => add("its note is gone".into(), true),
@@ -255,7 +255,7 @@ fn disagreements(ctx: &Context, record: &CheckpointRecord, document: &Checkpoint
         found.push("document and state name different commits".into());
     }
     if document.only() != record.only {
-        found.push("document and state disagree on what was looked at".into());
+        found.push("document and state disagree about which paths were checked".into());
     }
     let base = ctx.repo.objects().read_commit(&record.capture).ok().and_then(|commit| commit.parents.into_iter().next());
     if document.git_commit.is_some() && base != document.git_commit {
@@ -264,7 +264,7 @@ fn disagreements(ctx: &Context, record: &CheckpointRecord, document: &Checkpoint
     let kept = ctx.repo.checkpoints().kept_by_checkpoint(&record.capture).unwrap_or_default();
     let named = document.workspaces.iter().map(|workspace| &workspace.capture).chain(document.refs.values());
     for oid in named.filter(|oid| !kept.contains(oid)) {
-        found.push(format!("{} is named and not kept", oid.short()));
+        found.push(format!("{} is in the document, but is not kept", oid.short()));
     }
     found
 }

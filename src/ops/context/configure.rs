@@ -106,5 +106,5 @@ pub fn repository_file_note(repo: &Repository) -> Result<Vec<String>> {
     if !path.is_file() {
         return Ok(Vec::new());
     }
-    Ok(vec![format!("note: '{}' is not applied, since nobody can approve it yet; use 'git config axiom.…'", path.display())])
+    Ok(vec![format!("note: '{}' is ignored, since it cannot be approved yet; use 'git config axiom.…'", path.display())])
 }

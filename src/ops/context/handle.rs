@@ -229,8 +229,8 @@ impl Context {
         let lock = match FileLock::take(&self.layout().operation_lock(), patience)? {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held if in_hook => {
-                return Err(Error::new(Code::Busy, "called from a git hook while git axiom is at work")
-                    .hint("verbs that look, and 'git axiom task', work in hooks; call this one after the operation"));
+                return Err(Error::new(Code::Busy, "called from a git hook during an operation of git axiom")
+                    .hint("read-only verbs and 'git axiom task' work in hooks; run this one after the operation"));
             }
             LockAttempt::Held => {
                 return Err(Error::new(Code::Busy, "another operation (checkpoint, merge, rollback or repair) is under way")

@@ -13,12 +13,12 @@ use crate::git::Repository;
 /// `NOT_THE_OWNER`; `IO_FAILED`.
 pub fn root_is_the_owner(repo: &Repository) -> Result<()> {
     let common = repo.common_dir();
-    let owner = std::fs::metadata(common).map_err(|e| Error::io("look at", common, e))?.uid();
+    let owner = std::fs::metadata(common).map_err(|e| Error::io("access", common, e))?.uid();
     if !locks_out(rustix::process::geteuid().as_raw(), owner) {
         return Ok(());
     }
     Err(Error::new(Code::NotTheOwner, format!("'{}' belongs to the user {owner}, and you are root", common.display()))
-        .why("what root makes in it, its owner can neither read nor change")
+        .why("the owner could neither read nor change what root makes in it")
         .hint(format!("sudo -u '#{owner}' git axiom …    does it as the owner"))
         .hint(format!("in a container: run it with --user {owner}, or make root the owner")))
 }

@@ -66,7 +66,7 @@ pub fn settle(ctx: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
         (_, Found::Settled) | (Purpose::Look, Found::Unknown) => Ok(Vec::new()),
         (Purpose::Look, Found::SamePlace(_)) => Ok(Vec::new()),
         (Purpose::Look, Found::Placed(placing, _)) => {
-            let said = format!("{}; the next command that changes something settles that", placing.words());
+            let said = format!("{}; the next command that changes something will record this", placing.words());
             ctx.store.look_as(&placing);
             Ok(vec![said])
         }
@@ -191,10 +191,10 @@ fn original_by_workspaces(ctx: &Context) -> Result<Option<Placing>> {
 
 fn locked(ctx: &mut Context) -> Result<Vec<String>> {
     let common = ctx.repo.common_dir();
-    let inode = std::fs::metadata(common).map_err(|e| Error::io("look at", common, e))?.ino();
+    let inode = std::fs::metadata(common).map_err(|e| Error::io("access", common, e))?.ino();
     files::create_dir_all(&ctx.layout().locks_dir())?;
     let LockAttempt::Taken(_lock) = FileLock::take(&ctx.layout().placing_lock(inode), PATIENCE)? else {
-        return Err(Error::new(Code::Busy, "another process settles where this repository is")
+        return Err(Error::new(Code::Busy, "another process is recording the new location of this repository")
             .hint("wait for it to end, then run the command again"));
     };
     // Another process may have settled it while this one waited for the lock.
@@ -205,7 +205,7 @@ fn locked(ctx: &mut Context) -> Result<Vec<String>> {
         Found::SamePlace(identity) => {
             let place = here(&ctx.repo);
             identity::write(ctx.layout(), &identity.at(place)?)?;
-            Ok(vec!["the repository was restored in its place: what names it back is its own".into()])
+            Ok(vec!["the repository was restored in the same place; its worktrees still belong to it".into()])
         }
         Found::Placed(placing, identity) => {
             let mut said = vec![placing.words()];

@@ -63,7 +63,7 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Plann
     workspaces::branch_is_not_others(ctx, task)?;
     let Some(work) = ctx.repo.refs().read_ref(&branch)? else {
         return Err(Error::new(Code::InvalidTransition, format!("the branch {} of '{task}' is gone", branch.short()))
-            .hint(format!("git axiom rollback task {task}    starts it afresh")));
+            .hint(format!("git axiom rollback task {task}    starts it again")));
     };
     if ctx.repo.history().is_ancestor(&work, &old)? {
         return Ok(Planned::HasAll { case, merged: Merged { commit: old, target } });
@@ -114,9 +114,9 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
 /// `NOT_TRUSTED` where the commands that verify merges are not approved.
 pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Option<MergeOutcome>> {
     if let Some(path) = &ctx.found.unapproved_verify {
-        let what = format!("'{}' wants merges to be verified by commands that nobody has approved", path.display());
+        let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
         return Err(Error::new(Code::NotTrusted, what)
-            .hint("git config axiom.merge.verify COMMAND    says what verifies merges in this clone"));
+            .hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
     }
     let commands = &ctx.config.merge.verify;
     let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());

@@ -73,7 +73,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock)
     let (path, note) = (place(ctx, task)?, note(ctx, task));
     let is_ours = files::metadata(&note)?.is_some();
     if !is_ours && files::metadata(&path)?.is_some() {
-        return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' is not ours", path.display()))
+        return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists, and git axiom did not make it", path.display()))
             .why("the result of the merge would be verified there")
             .hint("move it away, then try again"));
     }

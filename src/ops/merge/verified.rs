@@ -44,7 +44,7 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner) -> Result<Check> 
     let commands = ctx.config.merge.verify.clone();
     let (of, scratch) = ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
-        let changed = || Error::new(Code::ChangedMeanwhile, format!("the merge of '{task}' is another one now"));
+        let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
         let of = merge_of(ctx, task)?.ok_or_else(changed)?;
         let commit = result_of(ctx, task, &of)?;
         scratch::set_up(ctx, task, &commit, lock).map(|scratch| (of, scratch))
@@ -147,6 +147,6 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
 
 /// The error for a merge whose commits changed each time it was verified.
 pub fn moves_each_time(task: &CaseId) -> Error {
-    Error::new(Code::ChangedMeanwhile, format!("the target moved each time that the merge of '{task}' was verified"))
+    Error::new(Code::ChangedMeanwhile, format!("the target moved each time the merge of '{task}' was verified"))
         .hint(format!("git axiom merge {task}    tries it again"))
 }

@@ -163,8 +163,8 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
                 None if is_ours(ctx, path) => continue,
                 None => {
                     return Err(error
-                        .why("that folder is gone, but git still knows it")
-                        .hint("git worktree prune    makes git forget worktrees whose folders are gone"));
+                        .why("that folder is gone, but git still lists it")
+                        .hint("git worktree prune    removes the entries of worktrees whose folders are gone"));
                 }
             }
         }
@@ -182,7 +182,7 @@ fn gone_and_locked(error: Error, path: &Path, reason: &str) -> Error {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     error
         .why(format!("that folder is gone, and it is locked{reason}"))
-        .hint(format!("git worktree unlock '{}'; git worktree prune    where it is gone for good", path.display()))
+        .hint(format!("git worktree unlock '{}'; git worktree prune    if it is gone for good", path.display()))
 }
 
 /// Whether a worktree is, or was, the workspace of a task.

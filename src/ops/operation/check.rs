@@ -39,7 +39,8 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         }
     }
     if !changed.is_empty() {
-        return Err(Error::new(Code::ChangedMeanwhile, "what the operation expects has changed").why(changed.join(", ")));
+        let what = "something changed since the operation was planned";
+        return Err(Error::new(Code::ChangedMeanwhile, what).why(changed.join(", ")));
     }
     for change in &operation.advances {
         advance(ctx, change, ctx.txn(), |_, advance| {

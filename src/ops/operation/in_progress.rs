@@ -41,7 +41,7 @@ impl OperationLine {
         let becomes = match self.action {
             OperationFate::Ended => "ended",
             OperationFate::Replaced => "replaced by another",
-            OperationFate::BroughtBack => "brought back",
+            OperationFate::BroughtBack => "restored",
         };
         format!("{} in {}: {becomes}", self.what, self.worktree)
     }

@@ -132,7 +132,7 @@ pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<Paused> {
     if living.is_empty() && !starting && !may_start {
         return Ok(Paused::Nothing);
     }
-    let what = if may_start { "a session runs" } else { "agents are at work" };
+    let what = if may_start { "a session runs" } else { "agents are working" };
     Err(Error::new(Code::Busy, what).hint("without --no-stop agents are stopped first; 'git axiom pause' holds a session"))
 }
 

@@ -148,7 +148,7 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<
 pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, known: u64) -> Result<Recovered> {
     layout.ensure()?;
     let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
-        return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot begin anew")
+        return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot be restarted")
             .hint("end it first: Ctrl+C where it runs, or SIGTERM to the process that 'ps' shows as 'git-axiom run'"));
     };
     let _operation = take(layout.operation_lock(), "an operation is under way")?;
@@ -214,7 +214,7 @@ pub fn last_seq_of_checkpoints(repo: &Repository) -> Result<u64> {
 /// `RECOVERY_FAILED` where there is no such checkpoint.
 pub fn newest_checkpoint(repo: &Repository) -> Result<Beginning> {
     let Some(document) = newest(documents(repo)?) else {
-        return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to begin from").hint("see 'git axiom recover'"));
+        return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to start from").hint("see 'git axiom recover'"));
     };
     let mut state = State { restorable: document.state_snapshot, ..State::default() };
     state.record.tasks_completed = document.tasks_completed;

@@ -36,12 +36,12 @@ pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
         match repo.workspaces().mend_worktree(&damaged, &trash) {
             Ok(done) if done.is_empty() => {}
             Ok(done) => report.done.push(format!("the worktree '{place}' was damaged ({}): {}", damaged.why(), done.join(", "))),
-            Err(error) => report.left.push(format!("the worktree '{place}' was not mended: {error}")),
+            Err(error) => report.left.push(format!("the worktree '{place}' could not be repaired: {error}")),
         }
     }
     for damaged in repo.workspaces().damaged_worktrees()? {
         let (place, why, by_hand) = (damaged.place().display(), damaged.why(), damaged.by_hand());
-        report.left.push(format!("the worktree '{place}' cannot be worked with: {why}; to mend it: {by_hand}"));
+        report.left.push(format!("the worktree '{place}' is unusable: {why}; to repair it: {by_hand}"));
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
 pub fn contents(ctx: &Context, report: &mut Repaired) -> Result<()> {
     for (task, workspace) in known(ctx) {
         if let Err(error) = content(ctx, &task, &workspace, report) {
-            report.left.push(format!("the workspace '{}' was not mended: {error}", workspace.path));
+            report.left.push(format!("the workspace '{}' could not be repaired: {error}", workspace.path));
         }
     }
     Ok(())
@@ -65,14 +65,14 @@ fn content(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Rep
     if let Some(mended) = repo.workspaces().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
         report.left.push(format!(
-            "{lost} of {} did not come to disk: it is at {} again, and the files of '{}' are as they were left",
+            "a system crash lost {lost} of {}: the branch is at {} again; the files of '{}' are unchanged",
             workspace.branch.short(),
             mended.now,
             workspace.path
         ));
     }
     if repo.workspaces().mend_index(&path, &trash)? {
-        report.done.push(format!("the index of '{}' was damaged, and is made again from its commit", workspace.path));
+        report.done.push(format!("the index of '{}' was damaged, and was rebuilt from its commit", workspace.path));
     }
     if is_unused(ctx, task)
         && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
@@ -80,9 +80,7 @@ fn content(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Rep
     {
         repo.workspaces().put_unused_aside(&path, &trash)?;
         let place = trash.display();
-        report
-            .done
-            .push(format!("workspace '{}', in which nobody had worked yet, was not whole, and is in '{place}'", workspace.path));
+        report.done.push(format!("the unused workspace '{}' was incomplete and was moved to '{place}'", workspace.path));
     }
     Ok(())
 }

@@ -70,7 +70,7 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         if let Some(name) = ctx.state().record.checkpoint_intent.clone() {
             report.done.push(match checkpoint::complete_intent(ctx)? {
                 Some(_) => format!("checkpoint {name} was completed"),
-                None => format!("checkpoint {name} was never made, and is forgotten"),
+                None => format!("checkpoint {name} was never made, and was dropped"),
             });
         }
         mend_workspaces(ctx, &mut report, humans)?;
@@ -144,7 +144,7 @@ fn finish_operation(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
 
 fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperation>) {
     let Some(operation::EndedOperation { left, not_put_back, .. }) = ended else { return };
-    report.left.extend(left.iter().map(|what| format!("changed by somebody else meanwhile, and left as it is: {what}")));
+    report.left.extend(left.iter().map(|what| format!("changed by another process meanwhile, and left alone: {what}")));
     report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
 }
 
@@ -152,7 +152,7 @@ fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperat
 fn close_merged(ctx: &mut Context, report: &mut Repaired) {
     for task in merge::merged_with_workspace(ctx.state()) {
         match merge::close_workspace(ctx, &task) {
-            Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was put aside")),
+            Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was moved to the trash")),
             Err(error) => report.left.push(error.to_string()),
         }
     }
@@ -162,7 +162,10 @@ fn close_merged(ctx: &mut Context, report: &mut Repaired) {
 /// still there.
 fn close_settled(ctx: &Context, report: &mut Repaired) {
     match revert_task::put_finished_aside(ctx) {
-        Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where all is settled, was put aside"))),
+        Ok(paths) => {
+            let said = paths.iter().map(|path| format!("'{path}', whose conflict is resolved, was moved to the trash"));
+            report.done.extend(said);
+        }
         Err(error) => report.left.push(error.to_string()),
     }
 }
@@ -180,11 +183,13 @@ fn clear_verifications(ctx: &Context, report: &mut Repaired) {
 fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
     let lost = ctx.repo.notes().load().is_ok_and(|notes| notes.are_lost());
     match checkpoint::heal(ctx, true) {
-        Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
-        Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
+        Ok(healed) => {
+            report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was completed, or added to the state")));
+        }
+        Err(error) => report.left.push(format!("checkpoints could not be checked: {error}")),
     }
     if lost && ctx.repo.notes().load().is_ok_and(|notes| !notes.are_lost()) {
-        report.done.push(format!("the notes in {NOTES} were damaged, and are begun anew (the ref's log has the old ones)"));
+        report.done.push(format!("the notes in {NOTES} were damaged, and were started again (the ref's log has the old ones)"));
     }
 }
 
@@ -199,13 +204,13 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
             ctx.state().record.checkpoints.values().filter(|one| !ctx.repo.objects().holds(&one.tag)).cloned().collect();
         for record in damaged {
             match checkpoint::complete_all(ctx, std::slice::from_ref(&record.name)) {
-                Ok(()) => report.done.push(format!("the tag of checkpoint {} was made again", record.name)),
+                Ok(()) => report.done.push(format!("the tag of checkpoint {} was rebuilt", record.name)),
                 Err(error) => report.left.push(error.to_string()),
             }
         }
         let (bad, again) = (proof.put_aside.len(), proof.written_again.len());
-        let words = count_of(bad, "object was not what its name says", "objects were not what their names say");
-        report.done.push(format!("{words}: put aside, and {again} of them written again"));
+        let words = count_of(bad, "object was corrupt", "objects were corrupt");
+        report.done.push(format!("{words}: moved to axiom/quarantine; {again} of them written again"));
     }
     report.left.extend(lost_objects(ctx)?);
     Ok(())
@@ -218,7 +223,7 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
 pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
     let lost = ctx.repo.durability().needed_of(ctx.repo.durability().lost_objects()?)?;
     let words = lost.iter().map(|(oid, place)| {
-        format!("object {oid} is lost: what is left of it is '{}'; 'git fsck' says what needs it", place.display())
+        format!("object {oid} is lost; its damaged file is '{}'; 'git fsck' shows what refers to it", place.display())
     });
     Ok(words.collect())
 }
@@ -229,19 +234,19 @@ fn empty_trash(ctx: &Context, report: &mut Repaired) {
         Ok(0) => {}
         Ok(gone) => {
             let days = ctx.config.checkpoints.keep_deleted_days;
-            let captures = count_of(gone, "capture of a workspace that is gone was", "captures of workspaces that are gone were");
+            let captures = count_of(gone, "capture of a deleted workspace was", "captures of deleted workspaces were");
             report.done.push(format!("{captures} older than {}, and deleted", count(days, "day")));
         }
-        Err(error) => report.left.push(format!("captures of workspaces that are gone are kept for longer: {error}")),
+        Err(error) => report.left.push(format!("captures of deleted workspaces could not be removed: {error}")),
     }
     match tidy::tidy(ctx) {
         Ok(tidied) => {
             if tidied.gone > 0 {
                 let (gone, days) = (tidied.gone, ctx.config.checkpoints.keep_deleted_days);
-                let things = count_of(gone, "thing in the trash was", "things in the trash were");
+                let things = count_of(gone, "item in the trash was", "items in the trash were");
                 report.done.push(format!("{things} older than {}, and deleted", count(days, "day")));
             }
-            report.left.extend(tidied.left.iter().map(|error| format!("the trash was not emptied of all: {error}")));
+            report.left.extend(tidied.left.iter().map(|error| format!("something in the trash could not be deleted: {error}")));
         }
         Err(error) => report.left.push(format!("the trash was not emptied: {error}")),
     }
@@ -272,8 +277,8 @@ fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOpera
         let what = match repair {
             Repair::Sound | Repair::Nothing => continue,
             Repair::Reconnected => "was connected to the repository again",
-            Repair::PutAside => "was half-made and is put aside",
-            Repair::Unregistered => "was half-removed and is forgotten by git",
+            Repair::PutAside => "was incomplete and was moved to the trash",
+            Repair::Unregistered => "was partly removed, and its worktree entry was removed too",
         };
         report.done.push(format!("workspace '{}' {what}", workspace.path));
     }

@@ -106,7 +106,7 @@ pub fn look(ctx: &mut Context) -> Result<View> {
         };
         match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
             KeeperState::Alive(_) | KeeperState::Starting => view.resumable.push(orphan("it still runs, and is taken over")),
-            KeeperState::Ended(_) => view.resumable.push(orphan("it has ended, and its result is taken up")),
+            KeeperState::Ended(_) => view.resumable.push(orphan("it has ended, and its result is used")),
             KeeperState::NotStarted => view.resumable.push(orphan("its program was never started")),
             KeeperState::Dead(_) | KeeperState::Unproved(_) if retries >= ctx.config.recovery.max_retries => {
                 view.failed.push(orphan("its keeper died, and it has crashed too often"));

@@ -99,10 +99,8 @@ fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
                 continue;
             }
             Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
-            Whose::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => {
-                "a repository of its own is there".to_owned()
-            }
-            Whose::Unclaimed => "what is there has no .git that leads to this repository".to_owned(),
+            Whose::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => "another repository is there".to_owned(),
+            Whose::Unclaimed => "it has no .git that leads to this repository".to_owned(),
         };
         found.push(Wedge::NotTheWorktree { path, what, workspace });
     }
@@ -147,7 +145,7 @@ fn not_captured(ctx: &Context) -> Vec<Wedge> {
         code: error.code().as_str(),
         why: error.to_string(),
         hints: match error.hints() {
-            [] => vec!["git axiom checkpoint create    says it again; nothing is lost meanwhile".to_owned()],
+            [] => vec!["git axiom checkpoint create    shows the error again; nothing is lost meanwhile".to_owned()],
             hints => hints.to_vec(),
         },
     };

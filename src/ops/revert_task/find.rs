@@ -29,13 +29,13 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<C
         return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
     }
     if let Some(case) = state.restorable.cases.get(id).filter(|case| case.kind != Kind::Task) {
-        return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only a task is taken back", case.kind))
+        return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only tasks can be taken back", case.kind))
             .hint("name its tasks one by one; see 'git axiom task list'"));
     }
     let dependents = task_rollback::dependents(state, std::slice::from_ref(id));
     if !dependents.is_empty() && !wanted.cascade {
         let names: Vec<&str> = dependents.iter().map(CaseId::as_str).collect();
-        return Err(Error::new(Code::HasDependents, format!("work that builds on '{id}' was begun"))
+        return Err(Error::new(Code::HasDependents, format!("tasks that build on '{id}' have been started"))
             .why(names.join(", "))
             .hint(format!("git axiom rollback task {id} --cascade    takes them back too")));
     }

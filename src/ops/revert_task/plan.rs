@@ -201,13 +201,13 @@ fn preview(wanted: &TaskRollbackRequest, target: RefName, plan: &Plan, reverted:
         subject: skipped.subject.clone(),
         why: match &skipped.why {
             Why::RevertedBy(by) => format!("{} reverts it already", by.short()),
-            Why::Joins => "it joins work of others, which stays".to_owned(),
+            Why::Joins => "it is a merge that also brings in other work, which stays".to_owned(),
         },
     };
     let empty = |unit: &Unit| SkippedLine {
         id: unit.oid.clone(),
         subject: unit.subject.clone(),
-        why: "nothing of it is left".to_owned(),
+        why: "nothing of it is left to revert".to_owned(),
     };
     let mut lines: Vec<SkippedLine> = plan.skipped.iter().map(skipped).collect();
     lines.extend(reverted.made.iter().filter(|(_, commit)| commit.is_none()).map(|(unit, _)| empty(unit)));
@@ -276,12 +276,12 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &Work) -> R
             .hint(format!("git axiom rollback task {task} --target {branch}")));
     }
     if !ctx.state().restorable.cases.contains_key(task) && ctx.repo.history().is_shallow() {
-        return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} that this clone has names '{task}'"))
+        return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} in this clone mentions '{task}'"))
             .why("the clone is shallow, and there is no case of that id")
             .hint("git fetch --unshallow"));
     }
     ctx.state().case(task).map_err(|error| error.why(format!("and no commit of {target} names it")))?;
-    Err(Error::new(Code::NoTaskCommits, format!("{target} has no commit of '{task}', and nothing else is left of it"))
+    Err(Error::new(Code::NoTaskCommits, format!("there is nothing to take back: {target} has no commit of '{task}'"))
         .hint("see 'git axiom task show'"))
 }
 

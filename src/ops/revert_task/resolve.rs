@@ -192,9 +192,9 @@ pub(super) fn settled(
     rest: impl FnOnce(&Oid) -> Result<Plan>,
 ) -> Result<Oid> {
     let place = worktree.path().display();
-    let open = |why: String| Error::new(Code::NotSettled, format!("the conflict in '{place}' is not settled yet")).why(why);
+    let open = |why: String| Error::new(Code::NotSettled, format!("the conflict in '{place}' is not resolved yet")).why(why);
     if in_progress(ctx, worktree) {
-        return Err(open("git waits there for a revert to be finished".into())
+        return Err(open("a git revert is in progress there".into())
             .hint(format!("in '{place}': edit the files in conflict, git add them, git revert --continue")));
     }
     let left = uncommitted(ctx, worktree)?;
@@ -205,7 +205,7 @@ pub(super) fn settled(
     let head = ctx.repo.refs().head(worktree)?;
     let Some(commit) = head.commit() else { return Err(open("there is no commit".into())) };
     if !ctx.repo.history().is_ancestor(tip, commit)? {
-        return Err(Error::new(Code::ChangedMeanwhile, format!("{} went on since '{place}' was set up", target.short()))
+        return Err(Error::new(Code::ChangedMeanwhile, format!("{} has new commits since '{place}' was made", target.short()))
             .hint(format!("git -C '{place}' rebase {}    then try again", target.short_in_shell())));
     }
     let rest = rest(commit)?;
@@ -215,7 +215,7 @@ pub(super) fn settled(
         return Err(open(format!("not reverted: {}", lines.join(", ")))
             .hint(format!("git -C '{place}' revert -m 1 {}", unit.oid.short()))
             .hint(format!(
-                "or, where its work is gone already, a commit that says so: a line 'Axiom-Reverts: {}' at its end",
+                "or, if its changes are gone already, commit with the line 'Axiom-Reverts: {}' at the end of the message",
                 unit.oid
             )));
     }

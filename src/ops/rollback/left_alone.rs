@@ -93,12 +93,12 @@ pub(super) fn refuse_from_there(
         return Ok(());
     }
     let main = captured.main.worktree.path().display();
-    let what = format!("a rollback to '{}' goes back in '{main}', and leaves this worktree alone", document.name);
+    let what = format!("a rollback to '{}' changes '{main}', and leaves this worktree alone", document.name);
     Err(Error::new(Code::InvalidInput, what)
         .why(format!("'{path}' is a worktree of your own"))
-        .hint(format!("git axiom rollback checkpoint {} --worktree .    goes back here, and nowhere else", document.name))
+        .hint(format!("git axiom rollback checkpoint {} --worktree .    rolls back only this worktree", document.name))
         .hint(format!(
-            "git -C '{main}' axiom rollback checkpoint {}    goes back there, and leaves this one alone",
+            "git -C '{main}' axiom rollback checkpoint {}    rolls back that one, and leaves this one alone",
             document.name
         )))
 }

@@ -101,12 +101,12 @@ pub(super) fn find<'a>(
         if let Some(then) = held.filter(|_| path.symlink_metadata().is_err()) {
             return Err(Error::new(Code::WorkspaceBroken, format!("the worktree '{}' is gone", then.path))
                 .why(format!(
-                    "checkpoint '{}' holds what was in it, and that comes back into a worktree that is there",
+                    "checkpoint '{}' holds its contents, but they can only be restored into an existing worktree",
                     record.name
                 ))
-                .hint(format!("{}    makes it again; then give the same command", made_by(ctx, then, None)?)));
+                .hint(format!("{}    creates it again; then repeat the command", made_by(ctx, then, None)?)));
         }
-        return Err(Error::new(Code::InvalidInput, format!("'{}' is no worktree of this repository", path.display()))
+        return Err(Error::new(Code::InvalidInput, format!("'{}' is not a worktree of this repository", path.display()))
             .hint("git worktree list    shows them"));
     };
     let Some(then) = document.workspaces.iter().find(|then| Path::new(&then.path) == path) else {

@@ -117,14 +117,14 @@ impl NotRestored {
     pub fn text(&self) -> String {
         let place = Path::new(&self.worktree).join(self.path.to_path());
         let why = match self.why {
-            "excluded" => "checkpoints.exclude keeps it out",
+            "excluded" => "excluded by checkpoints.exclude",
             "ignored" => "ignored, and not in checkpoints.include",
-            "overIncludeLimit" => "beyond what checkpoints.include may hold",
+            "overIncludeLimit" => "over the limit of checkpoints.include",
             "tooLarge" => "over checkpoints.maxFileSize",
-            "nestedRepositories" => "a repository of its own",
-            "special" => "no file",
+            "nestedRepositories" => "a nested repository",
+            "special" => "not a regular file",
             "unreadable" => "it could not be read",
-            "sparse" => "outside the sparse checkout: git sparse-checkout add brings it back",
+            "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
             "refusedNames" => "git refuses its name",
             other => other,
         };

@@ -129,9 +129,9 @@ pub(super) fn add_local_refs(
         let why = if !ctx.repo.refs().is_place_of_ref(&name) {
             Some("its worktree is gone")
         } else if ctx.repo.workspaces().is_blank_ref(&name)? {
-            Some("its file is there and has no content; 'git axiom recover' says how to mend it")
+            Some("its file is empty; 'git axiom recover' says how to repair it")
         } else if !tags.contains(&oid) && !ctx.repo.objects().holds(&oid) {
-            Some("what it named is gone")
+            Some("its object is gone")
         } else {
             None
         };

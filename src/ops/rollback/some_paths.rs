@@ -68,7 +68,7 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
         (Some((one, _)), Some((other, _))) => {
             let (one, other) = (one.path().display(), other.path().display());
             Err(Error::new(Code::InvalidInput, format!("the paths are in two worktrees, '{one}' and '{other}'"))
-                .hint("give the command once for each"))
+                .hint("repeat the command for each"))
         }
         (None, _) => Err(Error::new(Code::InvalidInput, "no path was given")),
     }
@@ -82,11 +82,11 @@ fn name_something(ctx: &Context, record: &CheckpointRecord, both: &Both<'_>, nam
         if !ctx.repo.objects().is_in_tree(&then, path)? && !ctx.repo.objects().is_in_tree(&both.now.capture.tree, path)? {
             let error = if is_there {
                 Error::new(Code::InvalidInput, format!("checkpoint '{}' does not hold '{path}'", record.name))
-                    .why("it is ignored or excluded, in a repository of its own, or behind a link")
+                    .why("it is ignored or excluded, in a nested repository, or behind a link")
             } else {
                 Error::new(Code::InvalidInput, format!("neither checkpoint '{}' nor the worktree has '{path}'", record.name))
             };
-            return Err(error.hint(format!("git ls-tree -r --name-only {}    lists what it has", both.capture.short())));
+            return Err(error.hint(format!("git ls-tree -r --name-only {}    lists its files", both.capture.short())));
         }
     }
     Ok(())

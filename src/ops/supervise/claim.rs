@@ -38,7 +38,7 @@ impl Supervisor<'_> {
                 Some(task) if self.reject_claim(task)? => Ok(true),
                 Some(task) if free > 0 => {
                     let approved = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.decision.is_some());
-                    let why = if approved { "approved" } else { "autopilot claims by itself" };
+                    let why = if approved { "approved" } else { "autopilot claims automatically" };
                     self.close_gate(GateKind::Claim, task, why)?;
                     self.claim(task)?;
                     Ok(true)
@@ -179,14 +179,14 @@ impl Supervisor<'_> {
                 .hint("set axiom.agents.workspaceRoot to a folder with a plain name"));
         };
         if path.symlink_metadata().is_ok() {
-            return Err(Error::new(Code::WorkspaceInTheWay, format!("'{text}' exists already and is not ours"))
+            return Err(Error::new(Code::WorkspaceInTheWay, format!("'{text}' exists already, and git axiom did not make it"))
                 .hint("move it out of the way, then: git axiom task unblock")
                 .hint("or set axiom.agents.workspaceRoot to another folder"));
         }
         let target = self.target()?;
         let Some(base) = self.ctx.repo.refs().read_ref(target)? else {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
-                .hint("bring it back: git branch, or git reflog"));
+                .hint("restore it: git branch, or git reflog"));
         };
         workspaces::branch_is_not_others(self.ctx, &case.id)?;
         let branch = task_branches::branch_of(&case.id);

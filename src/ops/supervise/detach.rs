@@ -63,7 +63,7 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
         }
         if started.elapsed() > PATIENCE {
             return Err(Error::new(Code::Busy, format!("the session of process {pid} has not begun yet"))
-                .hint(format!("look into {}, and at 'git axiom status'", log.display())));
+                .hint(format!("see {} and 'git axiom status'", log.display())));
         }
         std::thread::sleep(LOOK);
     }

@@ -136,7 +136,7 @@ impl Supervisor<'_> {
             Ok(None) => Ok(false),
             Err(error) if is_ours(error.code()) => Err(error),
             Err(error) => {
-                self.warn(format!("the workspace '{}' was not mended: {error}", workspace.path));
+                self.warn(format!("the workspace '{}' could not be repaired: {error}", workspace.path));
                 Ok(false)
             }
         }
@@ -222,7 +222,7 @@ fn not_kept(end: &End, outcome: Outcome, error: Error) -> Result<Outcome> {
     }
     // The agent's commits may be as incomplete as its files, or it did something unforeseen. A human has to look at it;
     // other tasks continue.
-    let what = if unproved { "what was left when the machine stopped is not whole" } else { "what it left cannot be committed" };
+    let what = if unproved { "what was left when the machine stopped is incomplete" } else { "what it left cannot be committed" };
     Ok(Outcome::Blocked { reason: format!("{what}: {error}") })
 }
 
@@ -251,7 +251,7 @@ fn keep_in(
 ) -> Result<Kept> {
     let path = Path::new(&workspace.path);
     let Some(entry) = ctx.repo.worktrees().worktree_at(path)? else {
-        return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is no workspace any more", workspace.path)));
+        return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is not a workspace any more", workspace.path)));
     };
     let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit };
     let leftovers = ctx.repo.workspaces().commit_leftovers(&leftovers)?;
@@ -270,7 +270,7 @@ fn why_skipped(why: Skipped) -> &'static str {
     match why {
         Skipped::TooLarge => "over the size limit",
         Skipped::Secret => "looks like a secret",
-        Skipped::NestedRepository => "a repository of its own",
+        Skipped::NestedRepository => "a nested repository",
     }
 }
 

@@ -49,11 +49,11 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     let started = Instant::now();
     while ctx.state().record.requests.contains_key(&id) {
         if !ctx.supervisor_alive()? {
-            return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it dealt with the request")
+            return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it handled the request")
                 .hint("run the command again"));
         }
         if started.elapsed() > PATIENCE {
-            return Err(Error::new(Code::Busy, "the supervisor is busy; it will deal with the request when it can")
+            return Err(Error::new(Code::Busy, "the supervisor is busy; it will handle the request when it can")
                 .hint("git axiom status    shows what it does"));
         }
         std::thread::sleep(LOOK);
@@ -225,7 +225,7 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
         }
         many => {
             let names: Vec<&str> = many.iter().map(|gate| gate.id.as_str()).collect();
-            Err(Error::new(Code::AmbiguousName, format!("'{name}' fits several gates: {}", names.join(", ")))
+            Err(Error::new(Code::AmbiguousName, format!("'{name}' matches several gates: {}", names.join(", ")))
                 .hint("give the whole id"))
         }
     }

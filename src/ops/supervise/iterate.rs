@@ -123,7 +123,7 @@ impl Supervisor<'_> {
             Err(error) => return Err(error),
         }
         let Some(lock) = held() else { return Ok(false) };
-        self.warn(format!("{agent} has to wait: '{}' may belong to a git command that runs", lock.display()));
+        self.warn(format!("{agent} has to wait: '{}' may belong to a running git command", lock.display()));
         self.back_off(agent.as_str());
         Ok(true)
     }
@@ -166,7 +166,7 @@ impl Supervisor<'_> {
             KeeperState::Unproved(_) => {
                 self.capture_first(&work.task);
                 self.warn(format!(
-                    "the machine stopped before the work of {agent} on {} was on disk: it is tried again",
+                    "the machine stopped before the work of {agent} on {} was on disk: the task is tried again",
                     work.task
                 ));
                 let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();
@@ -219,7 +219,7 @@ impl Supervisor<'_> {
             return Ok(false);
         }
         if read.damaged > 0 {
-            self.warn(format!("{} of {agent} passed over", count_of(read.damaged, "damaged signal", "damaged signals")));
+            self.warn(format!("{} of {agent} ignored", count_of(read.damaged, "damaged signal", "damaged signals")));
         }
         let recorded = self.work_of(agent).map_or(0, |work| work.signals);
         for received in read.signals {
@@ -285,6 +285,6 @@ fn end_of(exit: &ExitRecord) -> End {
         EndCause::TimeLimit => End::OverLimit("time limit"),
         EndCause::SilenceLimit => End::OverLimit("silence limit"),
         EndCause::SpawnFailed { why } => End::CannotStart(why.clone()),
-        EndCause::LostWorkspace => End::NotStarted("the workspace is no worktree any more".into()),
+        EndCause::LostWorkspace => End::NotStarted("the workspace is not a worktree any more".into()),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result
         (None, Head::Branch { name, .. }) => name.clone(),
         (None, Head::Detached { .. }) => {
             return Err(Error::new(Code::DetachedHead, "HEAD is on no branch, so there is no target to merge into")
-                .hint("check out the branch that the work should go into")
+                .hint("check out the branch to merge the work into")
                 .hint("or name it: git config axiom.merge.target BRANCH"));
         }
     };

@@ -250,11 +250,11 @@ fn recovery(state: &State, who: Alive) -> RecoveryView {
     }
     if !who.supervisor {
         if state.record.session.as_ref().is_some_and(|session| session.state.is_open()) {
-            reasons.push("the last session ended without saying so".to_owned());
+            reasons.push("the last session ended unexpectedly".to_owned());
         }
         let left: Vec<String> = state.busy_agents().map(|agent| agent.id.to_string()).collect();
         if !left.is_empty() {
-            reasons.push(format!("no supervisor looks after {}", left.join(", ")));
+            reasons.push(format!("no supervisor attends to {}", left.join(", ")));
         }
     }
     RecoveryView { needed: !reasons.is_empty(), reasons }

@@ -24,10 +24,10 @@ pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()>
         let other = state.record.checkpoints.keys().find(|other| **other != name && other.folded() == folded);
         if let Some(other) = other {
             let free = format!("git axiom checkpoint delete {other}    frees the name, and can be undone in turn");
-            return Err(taken(&name, format!("a checkpoint is called '{other}' by now")).hint(free));
+            return Err(taken(&name, format!("a checkpoint is called '{other}' now")).hint(free));
         }
         if let Some(case) = state.restorable.cases.keys().map(CaseId::as_str).find(|id| id.to_ascii_lowercase() == folded) {
-            let why = format!("a task is called '{case}' by now, and tasks and checkpoints share their names, archived ones too");
+            let why = format!("a task is called '{case}' now, and tasks and checkpoints share their names, archived ones too");
             return Err(taken(&name, why));
         }
         let tag = checkpoint_tag(&name);
@@ -44,7 +44,7 @@ pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()>
 }
 
 fn taken(name: &CheckpointName, why: String) -> Error {
-    Error::new(Code::ChangedMeanwhile, format!("checkpoint '{name}' cannot come back; nothing was touched")).why(why)
+    Error::new(Code::ChangedMeanwhile, format!("checkpoint '{name}' cannot be restored; nothing was touched")).why(why)
 }
 
 /// The checkpoints that an operation brings back, with their captures.
@@ -81,7 +81,7 @@ pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
     let names: Vec<CheckpointName> = back.into_iter().map(|(name, _)| name).collect();
     checkpoint::complete_all(ctx, &names).map_err(|error| {
         let what = "the undo is done, but not every tag and note of the checkpoints";
-        error.context(what).hint("git axiom checkpoint verify --repair    makes them")
+        error.context(what).hint("git axiom checkpoint verify --repair    rebuilds them")
     })
 }
 

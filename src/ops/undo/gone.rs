@@ -62,9 +62,9 @@ pub(super) fn leave_out(
         return Ok(gone.into_iter().collect());
     }
     let all = gone.iter().map(|path| format!("'{path}'")).collect::<Vec<_>>().join(", ");
-    Err(Error::new(Code::NotUndoable, format!("all that '{of}' changed was in a worktree that was removed since"))
+    Err(Error::new(Code::NotUndoable, format!("'{of}' changed only a worktree that was removed since"))
         .why(all)
-        .hint("git axiom checkpoint list    shows what can still be gone back to"))
+        .hint("git axiom checkpoint list    shows which checkpoints are left"))
 }
 
 fn add_branch(ctx: &Context, change: BranchAdvance, operation: &mut Operation) -> Result<()> {

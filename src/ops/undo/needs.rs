@@ -28,10 +28,10 @@ pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> 
     }
     let all: Vec<Oid> = needs.commits.iter().chain(&needs.trees).map(|oid| (*oid).clone()).collect();
     let Some(words) = ctx.repo.objects().missing_beyond_refs(&all)? else { return Ok(()) };
-    Err(Error::new(Code::NotUndoable, format!("'{}' cannot be undone any more: what it needs is gone", transaction.id))
+    Err(Error::new(Code::NotUndoable, format!("'{}' cannot be undone any more: objects that it needs are gone", transaction.id))
         .why(words)
-        .hint(format!("{}; then git may forget it", kept_until(ctx, transaction)))
-        .hint("git axiom checkpoint list    shows what can still be gone back to"))
+        .hint(format!("{}; then git may delete them", kept_until(ctx, transaction)))
+        .hint("git axiom checkpoint list    shows which checkpoints are left"))
 }
 
 /// The transactions for whose undo objects are missing, each with the reason. A quick check: only the objects themselves are
@@ -54,14 +54,14 @@ pub(super) fn lost_needs<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transa
     if lost.is_empty() || ctx.repo.objects().is_partial() {
         return Ok(Vec::new());
     }
-    Ok(lost.into_iter().map(|one| (&one.id, format!("what it needs is gone: {}", kept_until(ctx, one)))).collect())
+    Ok(lost.into_iter().map(|one| (&one.id, format!("objects that it needs are gone: {}", kept_until(ctx, one)))).collect())
 }
 
 fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
     let days = ctx.config.checkpoints.keep_deleted_days;
     let until = transaction.at.checked_add(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MAX);
     let until = times::with_zone(&env::time_zone(), until);
-    format!("it was kept until {until} ({}: checkpoints.keepDeletedDays)", count(days, "day"))
+    format!("they were kept until {until} ({}: checkpoints.keepDeletedDays)", count(days, "day"))
 }
 
 /// Whether the kept ref of a transaction has an object that cannot be a commit's parent: a tag, by its contents.

@@ -44,7 +44,7 @@ impl Undoing<'_> {
         }
         let staged = ctx.repo.history().diff_trees(self.index.old, self.index.new)?;
         if !staged.is_empty() {
-            let what = staged.iter().map(|change| format!("'{}' would be staged in the middle of it", change.path));
+            let what = staged.iter().map(|change| format!("the undo would stage '{}' in the middle of it", change.path));
             return Err(self.stands_against(kind, &what.collect::<Vec<_>>()));
         }
         let concerned = self.concerned(ctx, kinds)?;

@@ -33,7 +33,7 @@ impl LeftoversEnded {
     /// The result in words, for people.
     pub fn in_words(&self) -> String {
         let ended = match self.ended.len() {
-            0 => "it had left no process".to_owned(),
+            0 => "it left no process".to_owned(),
             some => format!("{} that it had left ended", count_of(some, "process", "processes")),
         };
         match self.survivors.as_slice() {

@@ -162,7 +162,7 @@ impl Spool {
             Err(why) => return refused(&why),
         };
         if request.token != self.token.as_str() {
-            return refused(&"its token is that of another iteration");
+            return refused(&"its token belongs to another iteration");
         }
         let signal = match request.signal.validated() {
             Ok(signal) => signal,

@@ -45,7 +45,7 @@ pub fn run() -> Result<()> {
     let order = read_order()?;
     let gone = watch_starter()?;
     let report = carry_out(&order, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));
-    let line = serde_json::to_vec(&report).map_err(|e| failed("say how the step ended").because(e))?;
+    let line = serde_json::to_vec(&report).map_err(|e| failed("report how the step ended").because(e))?;
     // The reader may have ended.
     let _ = std::io::stdout().write_all(&line);
     Ok(())

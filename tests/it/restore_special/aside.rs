@@ -114,7 +114,7 @@ fn what_somebody_deleted_in_the_trash_is_named_before_and_after() {
     std::fs::remove_dir_all(scratch.path().join(".worktrees/trash")).unwrap();
     let lost = ["d", "e", "q"].map(|name| scratch.path().join(name).display().to_string());
     assert_eq!(names(&scratch.json(&["undo", "--dry-run"]), "lost"), lost);
-    assert!(scratch.axiom(&["undo", "--dry-run"]).contains("cannot come back, for it is no longer in the trash"));
+    assert!(scratch.axiom(&["undo", "--dry-run"]).contains("cannot be restored, since it is no longer in the trash"));
     let undone = scratch.json(&["undo", "--yes"]);
     assert_eq!(names(&undone, "lost"), lost);
     assert!(names(&undone, "broughtBack").is_empty() && names(&undone, "stillAside").is_empty(), "{undone}");
@@ -137,7 +137,7 @@ fn a_workspace_whose_trash_somebody_deleted_is_made_again_and_that_is_said() {
         for folder in gone {
             std::fs::remove_dir_all(scratch.path().join(folder)).unwrap();
         }
-        for (args, words) in [(["undo", "--dry-run"], "cannot come back"), (["undo", "--yes"], "did not come back")] {
+        for (args, words) in [(["undo", "--dry-run"], "cannot be restored"), (["undo", "--yes"], "not restored")] {
             let said = scratch.axiom(&args);
             assert!(said.contains(words) && said.contains("ignored files"), "{gone:?}: {said}");
         }

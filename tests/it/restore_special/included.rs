@@ -108,7 +108,7 @@ fn what_is_excluded_is_kept_out_and_left_alone_where_an_older_checkpoint_holds_i
         assert_eq!(read, ["now\n", "now\n", "then\n", "then\n"], "what is tracked is held whatever its name, split: {split}");
         let (said, excluded) = create(&scratch, "newer", "excluded");
         assert_eq!(excluded, ["big.bin", "data"], "split: {split}");
-        assert!(said.contains("2 entries of checkpoints.exclude (big.bin, data)"), "{said}");
+        assert!(said.contains("2 entries excluded by checkpoints.exclude (big.bin, data)"), "{said}");
         scratch.axiom(&["undo", "--yes"]);
         assert_eq!(["big.bin", "kept", "a.txt"].map(|path| scratch.read(path)), ["now\n"; 3]);
     }

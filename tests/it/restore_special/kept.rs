@@ -151,7 +151,7 @@ fn a_checkpoint_of_which_anything_is_gone_does_not_come_back() {
     assert_eq!(scratch.json(&["log", "--undoable"])["transactions"].as_array().unwrap().len(), 1);
     forget(&scratch);
     scratch.refused(&["undo", "--yes"], "NOT_UNDOABLE", 1);
-    assert!(words(&scratch).contains("it was kept until 20"), "{}", words(&scratch));
+    assert!(words(&scratch).contains("they were kept until 20"), "{}", words(&scratch));
     let log = scratch.json(&["log"]);
     let deletion = &log["transactions"][0];
     assert_eq!((&deletion["what"], &deletion["undoable"]), (&"delete checkpoint c".into(), &false.into()));

@@ -59,7 +59,7 @@ fn thousands_of_deleted_refs_come_back_in_one_rollback() {
     let words = scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
     let lines: Vec<&str> = words.lines().collect();
     assert!(lines.len() <= 24 && lines.iter().all(|line| line.chars().count() <= 80), "a screen of 80×24: {words}");
-    assert!(words.contains(&format!("  {MANY} deleted refs come back\n    branch b/00000 at ")), "{words}");
+    assert!(words.contains(&format!("  {MANY} deleted refs restored\n    branch b/00000 at ")), "{words}");
     assert!(words.contains(&format!("    and {} more\n", MANY - 20)), "{words}");
     let began = Instant::now();
     let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);

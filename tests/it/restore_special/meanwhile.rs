@@ -98,7 +98,7 @@ fn an_undo_that_would_get_into_a_merge_is_refused_and_names_the_way_out() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     merge(&scratch);
     refused(&scratch, "undo", "a merge is in progress in");
-    refused(&scratch, "undo", "'extra' would be staged in the middle of it");
+    refused(&scratch, "undo", "the undo would stage 'extra' in the middle of it");
     refused(&scratch, "undo", "hint: end it first (git merge --continue, or git merge --abort), then try again");
     scratch.git(&["merge", "--abort"]);
     // A file that is in conflict by now.

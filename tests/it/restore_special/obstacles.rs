@@ -62,7 +62,7 @@ fn a_trash_that_is_a_link_is_no_trash() {
     std::fs::create_dir(&elsewhere).unwrap();
     std::fs::create_dir_all(scratch.path().join(".worktrees")).unwrap();
     std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".worktrees/trash")).unwrap();
-    refused(&scratch, "IO_FAILED", "is no folder");
+    refused(&scratch, "IO_FAILED", "is not a folder");
     assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
 }
 

@@ -158,9 +158,9 @@ fn a_worktree_that_was_removed_since_is_left_out_of_an_undo_and_named() {
     let dry = scratch.json(&["undo", &undo, "--dry-run"]);
     assert_eq!((&dry["leftOut"], &dry["files"]), (&serde_json::json!([path]), &serde_json::json!([])), "{dry}");
     let words = scratch.axiom(&["undo", &undo, "--dry-run"]);
-    assert!(words.contains(&format!("would leave out, for it was removed since: the worktree {path}")), "{words}");
+    assert!(words.contains(&format!("would leave out, since the worktree was removed: {path}")), "{words}");
     let words = scratch.axiom(&["undo", &undo, "--yes"]);
-    assert!(words.contains(&format!("left out, for it was removed since: the worktree {path}")), "{words}");
+    assert!(words.contains(&format!("left out, since the worktree was removed: {path}")), "{words}");
     assert_eq!(scratch.git(&["rev-parse", "side"]), since);
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!(scratch.git(&["rev-parse", "side"]), then);

@@ -150,11 +150,6 @@ fn work_that_cannot_be_committed_costs_its_task_alone() {
     let world = World::new();
     world.task("t", "echo 1 > t.txt; echo no index > \"$(git rev-parse --git-dir)/index\"", &[]);
     let ended = world.autopilot(&[]).code(1);
-    assert!(
-        ended.stdout.contains("t waits at gate claim-t: t has a workspace that nobody can work in"),
-        "{}{}",
-        ended.stdout,
-        ended.stderr
-    );
+    assert!(ended.stdout.contains("t waits at gate claim-t: t has an unusable workspace"), "{}{}", ended.stdout, ended.stderr);
     world.no_process_is_left();
 }

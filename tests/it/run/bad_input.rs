@@ -99,7 +99,8 @@ fn a_folder_where_the_workspace_should_be_is_left_alone() {
     world.task("t", "echo 1 > t.txt", &[]);
     world.env.write(".worktrees/agent-001-t/mine.txt", "mine");
     let ended = world.autopilot(&[]).code(1);
-    assert!(ended.stdout.contains("t is blocked") && ended.stdout.contains("exists already and is not ours"), "{}", ended.stdout);
+    let why = "exists already, and git axiom did not make it";
+    assert!(ended.stdout.contains("t is blocked") && ended.stdout.contains(why), "{}", ended.stdout);
     assert_eq!(world.env.read(".worktrees/agent-001-t/mine.txt"), "mine");
     std::fs::remove_dir_all(world.env.repo().join(".worktrees/agent-001-t")).unwrap();
     world.env.ok(&["task", "unblock", "t"]);

@@ -166,7 +166,7 @@ fn a_repository_that_was_moved_goes_on_with_its_workspaces() {
     world.env.git_in(world.env.root(), &["init", "-q", "repo"]);
     world.signal_file("go");
     let said = world.env.axiom_in(&moved, &["run", "--mode", "autopilot", "--until-idle"]).success();
-    assert!(said.stderr.contains("came along"), "{said}");
+    assert!(said.stderr.contains("was moved with it"), "{said}");
     assert_eq!(std::fs::read_to_string(moved.join("w.txt")).unwrap(), "work\n");
     assert_eq!(std::fs::read_to_string(moved.join("untracked.txt")).unwrap(), "more\n", "what the crash left is not lost");
     world.env.git_in(&moved, &["fsck", "--no-dangling"]);

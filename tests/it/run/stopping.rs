@@ -45,7 +45,7 @@ fn stop_and_kill_leave_the_task_pending_and_what_it_did_committed() {
     };
     let (first, second) = (agent_of("t"), agent_of("u"));
     let said = world.env.ok(&["stop", &first]);
-    assert_eq!(said, format!("Stopped {first}. To let its task go on: git axiom gate approve claim-t"));
+    assert_eq!(said, format!("Stopped {first}. To let its task continue: git axiom gate approve claim-t"));
     is_pending_with_its_work(&world, "t");
     world.env.ok(&["kill", &second]);
     is_pending_with_its_work(&world, "u");

@@ -40,7 +40,7 @@ impl State {
     fn work_of(&mut self, agent: &AgentId) -> Result<&mut Work> {
         match self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
             Some(work) => Ok(work),
-            None => refuse(Code::InvalidTransition, format!("agent '{agent}' works on nothing")),
+            None => refuse(Code::InvalidTransition, format!("agent '{agent}' is not working")),
         }
     }
 
@@ -49,7 +49,7 @@ impl State {
         if work.stage.token() == Some(token) {
             Ok(work)
         } else {
-            refuse(Code::InvalidTransition, format!("the iteration of '{agent}' is another one"))
+            refuse(Code::InvalidTransition, format!("'{agent}' is in another iteration"))
         }
     }
 

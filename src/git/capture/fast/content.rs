@@ -131,7 +131,7 @@ impl Reading<'_> {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Content::Gone),
             Err(_) => return Ok(Content::Odd),
         };
-        let meta = file.metadata().map_err(|e| Error::io("look at", &place, e))?;
+        let meta = file.metadata().map_err(|e| Error::io("access", &place, e))?;
         if meta.is_file() && meta.len() > limit {
             return Ok(Content::TooLarge);
         }

@@ -169,7 +169,7 @@ impl Captures<'_> {
         let extras = CaptureExtras::of_capture(self.repo, earlier.capture)?;
         let index = commit.parents.get(1).map(|index| self.repo.objects().read_commit(index)).transpose()?;
         let no_capture =
-            || Error::new(crate::error::Code::CheckpointDamaged, format!("{} is no capture", earlier.capture.short()));
+            || Error::new(crate::error::Code::CheckpointDamaged, format!("{} is not a capture", earlier.capture.short()));
         Ok(Then { tree: commit.tree, index_tree: index.ok_or_else(no_capture)?.tree, extras })
     }
 }

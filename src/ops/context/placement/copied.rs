@@ -122,5 +122,5 @@ fn move_aside(from: &Path, to: &Path) -> Result<()> {
     if files::move_whole(from, to)? {
         return Ok(());
     }
-    Err(Error::new(Code::InTheWay, format!("'{}' is there already", to.display())).hint("run the command again"))
+    Err(Error::new(Code::InTheWay, format!("'{}' exists already", to.display())).hint("run the command again"))
 }

@@ -25,10 +25,10 @@ pub(super) fn take_along(ctx: &Context, placing: &Placing) -> Result<Vec<String>
             Whose::Unclaimed | Whose::Ours(_) if names(&here, git_dir, placing)? => {
                 env::fault_point("placement.before-connect");
                 ctx.repo.worktrees().connect(&here, git_dir)?;
-                said.push(format!("workspace '{}' came along", here.display()));
+                said.push(format!("workspace '{}' was moved with it", here.display()));
             }
             Whose::Unclaimed | Whose::Ours(_) | Whose::Others(_) => {
-                said.push(format!("'{}' does not name this repository, and is left alone", here.display()));
+                said.push(format!("'{}' does not refer to this repository, and is left alone", here.display()));
             }
         }
     }
