@@ -38,36 +38,36 @@ impl History<'_> {
         self.repo.common_dir().join("shallow").exists()
     }
 
-    /// The part of a branch's history that matters for some tasks: like [`History::scan_history`], but without the commits
+    /// The part of a branch's history that matters for some tasks: like [`History::all_task_commits`], but without the commits
     /// before the first one that names one of the tasks. Only commits that are newer than the cache are read to find that
     /// point.
     ///
     /// # Errors
-    /// As [`History::scan_history`].
-    pub fn scan_for(&self, to: &Oid, wanted: &[TakenBack]) -> Result<Vec<Logged>> {
+    /// As [`History::all_task_commits`].
+    pub fn task_commits_for(&self, to: &Oid, wanted: &[TakenBack]) -> Result<Vec<Logged>> {
         // With a cut or grafted history, positions counted from its beginning mean nothing.
         let odd = ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists());
         if odd {
-            return self.scan_history(to);
+            return self.all_task_commits(to);
         }
         let Some(heights) = self.remembered_heights(to)? else {
-            let log = self.scan_history(to)?;
+            let log = self.all_task_commits(to)?;
             self.remember(to, task_rollback::heights(&log));
             return Ok(log);
         };
         let lowest = wanted.iter().filter_map(|one| heights.lowest.get(&one.task.folded())).min().copied();
         let below = lowest.map_or(heights.whole, |lowest| lowest - 1);
-        let Some(from) = self.first_parent_at(to, heights.whole, below)? else { return self.scan_history(to) };
+        let Some(from) = self.first_parent_at(to, heights.whole, below)? else { return self.all_task_commits(to) };
         let recorded: Vec<&Oid> = wanted.iter().flat_map(|one| &one.recorded).collect();
         if recorded.len() > RECORDED {
-            return self.scan_history(to);
+            return self.all_task_commits(to);
         }
         for commit in recorded {
             if self.repo.objects().has_object(commit) && self.is_ancestor(commit, &from)? {
-                return self.scan_history(to);
+                return self.all_task_commits(to);
             }
         }
-        self.scan(to, Some(&from))
+        self.task_commits_since(to, Some(&from))
     }
 
     /// The heights for the whole history of `to`, from the cache and the commits since then; `None` where the cache cannot
@@ -80,7 +80,7 @@ impl History<'_> {
         if !self.repo.objects().has_object(&tip) || !self.is_ancestor(&tip, to)? {
             return Ok(None);
         }
-        let new = self.scan(to, Some(&tip))?;
+        let new = self.task_commits_since(to, Some(&tip))?;
         // Heights count along first parents, so the new commits must continue the first-parent line of the cached tip.
         if task_rollback::line_begins_at(&new) != Some(&tip) {
             return Ok(None);
@@ -140,26 +140,26 @@ impl History<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
-    pub fn scan_history(&self, to: &Oid) -> Result<Vec<Logged>> {
-        self.scan(to, None)
+    pub fn all_task_commits(&self, to: &Oid) -> Result<Vec<Logged>> {
+        self.task_commits_since(to, None)
     }
 
     /// The commits in the history of `to` that are not in that of `from`; without `from`, all of them.
-    fn scan(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
+    fn task_commits_since(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
         // First ordered by date, for which git need not know all commits before it prints. Parents then follow their
         // children unless a clock was wrong.
         let here = if from.is_none() { self.walk_history(to) } else { None };
         let by_date = match here {
             Some(log) => log,
-            None => self.scan_in_order(to, from, None)?,
+            None => self.task_commits_in_order(to, from, None)?,
         };
         match parents_follow(&by_date) {
             true => Ok(by_date),
-            false => self.scan_in_order(to, from, Some("--topo-order")),
+            false => self.task_commits_in_order(to, from, Some("--topo-order")),
         }
     }
 
-    pub(in crate::git) fn scan_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
+    pub(in crate::git) fn task_commits_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
         let git = self.repo.git().env("GIT_NO_REPLACE_OBJECTS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
         let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
@@ -248,7 +248,7 @@ mod tests {
         scratch.git(&["commit", "-q", "-m", "work #t1 @ed-001\n\nbody\n\nAxiom-Task: t1"]);
         let second = head();
         scratch.git(&["revert", "--no-edit", "HEAD"]);
-        let log = repo.history().scan_history(&head()).unwrap();
+        let log = repo.history().all_task_commits(&head()).unwrap();
         assert_eq!(log.iter().map(|commit| &commit.oid).collect::<Vec<_>>(), [&head(), &second, &first]);
         assert_eq!((log[0].marks.reverts.as_slice(), log[0].marks.tasks.as_slice()), (&[second.clone()][..], &["t1".into()][..]));
         assert_eq!((log[1].subject.as_str(), log[1].parents.as_slice()), ("work #t1 @ed-001", &[first.clone()][..]));

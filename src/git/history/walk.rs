@@ -175,7 +175,7 @@ mod tests {
             let repo = scratch.repo();
             let log = repo.history().walk_history(&tip).unwrap();
             assert!(log.len() > 200, "{}", log.len());
-            assert_eq!(log, repo.history().scan_in_order(&tip, None, None).unwrap());
+            assert_eq!(log, repo.history().task_commits_in_order(&tip, None, None).unwrap());
         }
     }
 

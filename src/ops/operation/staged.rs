@@ -12,14 +12,14 @@ use crate::ops::context::handle::Context;
 
 /// The paths of one worktree, ordered.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::ops) struct Prepared {
+pub(in crate::ops) struct StagedChanges {
     /// Staged now, and afterwards not, or differently.
     pub lost: Vec<RepoPath>,
     /// Staged afterwards, and now not, or differently.
     pub back: Vec<RepoPath>,
 }
 
-impl Prepared {
+impl StagedChanges {
     fn and(mut self, more: Self) -> Self {
         for (all, more) in [(&mut self.lost, more.lost), (&mut self.back, more.back)] {
             all.extend(more);
@@ -47,7 +47,7 @@ pub(in crate::ops) fn changes(
     operation: &Operation,
     worktree: &WorktreeChange,
     (now, then): (&CaptureExtras, &CaptureExtras),
-) -> Result<Prepared> {
+) -> Result<StagedChanges> {
     let of = |side, head: &HeadState, index: &Oid| staged(ctx, commit_of(ctx, operation, side, head)?, index);
     let old = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
     let new = of(Side::New, &worktree.head.new, &worktree.index.new)?;
@@ -55,12 +55,12 @@ pub(in crate::ops) fn changes(
         let differs = |(path, change): &(&RepoPath, &TreeChange)| other.get(*path).map(|other| &other.new) != Some(&change.new);
         one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
     };
-    let in_trees = Prepared { lost: only_in(&old, &new), back: only_in(&new, &old) };
+    let in_trees = StagedChanges { lost: only_in(&old, &new), back: only_in(&new, &old) };
     Ok(if worktree.captures.new.is_some() { in_trees.and(in_no_tree(now, then)) } else { in_trees })
 }
 
 /// The changes of what no tree holds: of intent-to-add paths, and of the stages of conflicts.
-fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> Prepared {
+fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> StagedChanges {
     let [now, then] = [now, then].map(|extras| {
         let stages = extras.index.unmerged.iter().map(|stage| (&stage.path, Some((stage.stage, stage.mode, &stage.oid))));
         extras.index.intent_to_add.iter().map(|path| (path, None)).chain(stages).collect::<BTreeSet<_>>()
@@ -70,7 +70,7 @@ fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> Prepared {
         paths.dedup();
         paths
     };
-    Prepared { lost: only_in(&now, &then), back: only_in(&then, &now) }
+    StagedChanges { lost: only_in(&now, &then), back: only_in(&then, &now) }
 }
 
 fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
@@ -112,9 +112,9 @@ mod tests {
             extras
         };
         let found = in_no_tree(&extras(&["both", "gone"]), &extras(&["back", "both"]));
-        assert_eq!(found, Prepared { lost: vec![path("gone")], back: vec![path("back")] });
-        let trees = Prepared { lost: vec![path("a"), path("gone"), path("z")], back: Vec::new() };
-        assert_eq!(trees.and(found), Prepared { lost: vec![path("a"), path("gone"), path("z")], back: vec![path("back")] });
+        assert_eq!(found, StagedChanges { lost: vec![path("gone")], back: vec![path("back")] });
+        let trees = StagedChanges { lost: vec![path("a"), path("gone"), path("z")], back: Vec::new() };
+        assert_eq!(trees.and(found), StagedChanges { lost: vec![path("a"), path("gone"), path("z")], back: vec![path("back")] });
     }
 
     #[test]
@@ -130,6 +130,6 @@ mod tests {
         };
         let conflict = [("same", 1), ("same", 2), ("was", 2), ("was", 3), ("other", 1), ("other", 2)];
         let found = in_no_tree(&extras(&conflict), &extras(&[("same", 1), ("same", 2), ("other", 2), ("new", 3)]));
-        assert_eq!(found, Prepared { lost: vec![path("other"), path("was")], back: vec![path("new")] });
+        assert_eq!(found, StagedChanges { lost: vec![path("other"), path("was")], back: vec![path("new")] });
     }
 }

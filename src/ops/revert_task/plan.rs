@@ -141,7 +141,7 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Work> 
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
     let with_recorded = find::with_recorded(ctx, &tasks)?;
-    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.history().scan_for(tip, &with_recorded)?, &with_recorded));
+    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.history().task_commits_for(tip, &with_recorded)?, &with_recorded));
     let plan = plan_of(&old)?;
     let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
     let reverted = match &settled {

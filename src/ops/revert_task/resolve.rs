@@ -162,7 +162,7 @@ pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
 
 fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
     let wanted = find::with_recorded(ctx, std::slice::from_ref(&note.task_id))?;
-    Ok(task_rollback::plan(&ctx.repo.history().scan_history(commit)?, &wanted).units.is_empty())
+    Ok(task_rollback::plan(&ctx.repo.history().all_task_commits(commit)?, &wanted).units.is_empty())
 }
 
 /// Whether a git operation is in progress there.

@@ -13,7 +13,7 @@ use crate::git::CaptureExtras;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
-use crate::ops::operation::staged::{self, Prepared};
+use crate::ops::operation::staged::{self, StagedChanges};
 
 use super::left_alone::left_alone;
 use super::preview::{FileLoss, Preview, WorkspaceLine};
@@ -40,7 +40,7 @@ impl Plan {
         for worktree in &operation.worktrees {
             let now = captured.worktree_at(&worktree.path).map_or(&nothing, |one| &one.capture.extras);
             let then = extras_of(ctx, worktree.captures.new.as_ref())?;
-            let Prepared { lost, back } = staged::changes(ctx, &operation, worktree, (now, &then))?;
+            let StagedChanges { lost, back } = staged::changes(ctx, &operation, worktree, (now, &then))?;
             let line = |path| FileLoss { worktree: worktree.path.clone(), path };
             preview.staged.extend(lost.into_iter().map(line));
             preview.staged_back.extend(back.into_iter().map(line));

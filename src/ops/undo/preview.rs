@@ -18,7 +18,7 @@ use crate::git::{CaptureExtras, TreeChange};
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::in_progress::{self, OperationLine};
-use crate::ops::operation::staged::{self, Prepared};
+use crate::ops::operation::staged::{self, StagedChanges};
 use crate::ops::operation::{self, extras_of};
 use crate::ops::rollback::{FileLoss, WorkspaceLine};
 
@@ -111,7 +111,7 @@ pub(super) fn preview(
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
         permissions.extend(other_permissions(ctx, change, (now, &then), &known)?.into_iter().map(line));
-        let Prepared { lost, back } = staged::changes(ctx, operation, change, (now, &then))?;
+        let StagedChanges { lost, back } = staged::changes(ctx, operation, change, (now, &then))?;
         staged.extend(lost.into_iter().map(line));
         staged_back.extend(back.into_iter().map(line));
     }
