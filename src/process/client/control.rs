@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::keeper::spec::KeeperRecord;
+use crate::process::os::bell::Rope;
 use crate::process::os::hold::Holds;
 use crate::process::os::sys;
 
@@ -186,11 +187,27 @@ pub(crate) fn lock(holds: &Mutex<Holds>) -> MutexGuard<'_, Holds> {
     holds.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Hands commands to the keeper's own thread, and wakes it.
+#[derive(Debug, Clone)]
+pub(crate) struct Orders {
+    /// Where they go.
+    pub to: Sender<Command>,
+    /// What wakes it.
+    pub rope: Arc<Rope>,
+}
+
+impl Orders {
+    fn give(&self, command: Command) {
+        let _ = self.to.send(command);
+        self.rope.ring();
+    }
+}
+
 /// Answers requests at `socket` from now on, in threads that end with the process.
 ///
 /// # Errors
 /// `IO_FAILED` where the socket cannot be created.
-pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, commands: Sender<Command>) -> Result<()> {
+pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, orders: Orders) -> Result<()> {
     let listener = UnixListener::bind(socket).map_err(|e| Error::io("make the socket", socket, e))?;
     let accept = move || {
         let open = Arc::new(AtomicUsize::new(0));
@@ -202,10 +219,10 @@ pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, commands: Sender<Co
             if open.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
                 continue;
             }
-            let (holds, commands, counter) = (holds.clone(), commands.clone(), open.clone());
+            let (holds, orders, counter) = (holds.clone(), orders.clone(), open.clone());
             counter.fetch_add(1, Ordering::Relaxed);
             let served = std::thread::Builder::new().name("control".into()).spawn(move || {
-                let _ = answer(stream, &holds, &commands);
+                let _ = answer(stream, &holds, &orders);
                 counter.fetch_sub(1, Ordering::Relaxed);
             });
             if served.is_err() {
@@ -217,7 +234,7 @@ pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, commands: Sender<Co
     thread.map(|_| ()).map_err(|e| Error::io("serve", socket, e))
 }
 
-fn answer(stream: UnixStream, holds: &Mutex<Holds>, commands: &Sender<Command>) -> std::io::Result<()> {
+fn answer(stream: UnixStream, holds: &Mutex<Holds>, orders: &Orders) -> std::io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_PATIENCE))?;
     stream.set_write_timeout(Some(REQUEST_PATIENCE))?;
     let mut reader = BufReader::new(stream);
@@ -226,11 +243,11 @@ fn answer(stream: UnixStream, holds: &Mutex<Holds>, commands: &Sender<Command>) 
         Request::Ping => send_line(reader.get_mut(), &ok),
         Request::Release => send_line(reader.get_mut(), &Reply { why: Some("nothing is held".into()), ..Reply::default() }),
         Request::Stop => {
-            let _ = commands.send(Command::Stop);
+            orders.give(Command::Stop);
             send_line(reader.get_mut(), &ok)
         }
         Request::Kill => {
-            let _ = commands.send(Command::Kill);
+            orders.give(Command::Kill);
             send_line(reader.get_mut(), &ok)
         }
         Request::Hold { millis, pid } => {

@@ -262,7 +262,11 @@ impl Writer {
         let mut synced = Instant::now();
         let mut open = true;
         while open {
-            match messages.recv_timeout(SYNC_EVERY) {
+            let message = match self.dirty {
+                true => messages.recv_timeout(SYNC_EVERY),
+                false => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
                 Ok(message) => open = self.take(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => open = false,

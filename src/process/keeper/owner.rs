@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::run;
 use super::spec::{self, KeeperRecord, KeeperSpec};
@@ -14,8 +15,9 @@ use super::spool::Spool;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt, WholeFolder};
-use crate::process::client::control::{self, Command};
+use crate::process::client::control::{self, Command, Orders};
 use crate::process::client::launch::{self, Report, Step};
+use crate::process::os::bell::{Bell, What};
 use crate::process::os::hold::Holds;
 use crate::process::os::sys;
 
@@ -34,6 +36,8 @@ pub(crate) struct Keeper {
     pub temp: PathBuf,
     pub holds: Arc<Mutex<Holds>>,
     pub commands: Receiver<Command>,
+    /// Rings when there is something to look at.
+    pub bell: Bell,
     /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
     pub terminate: Arc<AtomicBool>,
     pub workspace_lock: FileLock,
@@ -81,6 +85,8 @@ pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
 fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<Option<Keeper>> {
     let started_at = env::now();
     let terminate = watch_signals()?;
+    let mut bell = Bell::new()?;
+    [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
     adopt_orphans();
     let spec = KeeperSpec::read(spec_path)?;
     let own_lock = take(&spec.dir.join(spec::KEEPER_LOCK), "another keeper runs this iteration")?;
@@ -101,9 +107,10 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     env::fault_point("keeper.recorded");
     let temp = record.runtime.join("tmp");
     let spool_folder = temp.join(".axiom-spool");
-    let (holds, (told, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
+    let (holds, (to, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
+    let orders = Orders { to, rope: Arc::new(bell.rope()?) };
     let ready = Spool::open(&spool_folder, &spec.dir, spec.token.clone())
-        .and_then(|spool| control::serve(&record.socket, holds.clone(), told).map(|()| spool));
+        .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool));
     let spool = match ready {
         Ok(spool) => spool,
         Err(error) => {
@@ -113,8 +120,23 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
             return Err(error);
         }
     };
+    bell.watch(&spool_folder, What::Comes);
+    bell.watch(&spec.workspace, What::Goes);
     let _own_lock = own_lock;
-    Ok(Some(Keeper { spec, record, spool, spool_folder, temp, holds, commands, terminate, workspace_lock, written, _own_lock }))
+    Ok(Some(Keeper {
+        spec,
+        record,
+        spool,
+        spool_folder,
+        temp,
+        holds,
+        commands,
+        bell,
+        terminate,
+        workspace_lock,
+        written,
+        _own_lock,
+    }))
 }
 
 /// The folders in which the program works. Opening them fails here, before the program is started, if the workspace cannot
@@ -136,7 +158,7 @@ fn take(path: &Path, held: &str) -> Result<FileLock> {
 
 /// SIGTERM stops the program. SIGHUP, SIGINT and a closed pipe to the starting process must not end the keeper.
 pub(in crate::process) fn watch_signals() -> Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE};
     let (terminate, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot watch for signals").because(e);
     signal_hook::flag::register(SIGTERM, terminate.clone()).map_err(failed)?;

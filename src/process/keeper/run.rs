@@ -1,5 +1,6 @@
 //! One run of the agent program: start, watch, end, record.
 
+use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -16,10 +17,15 @@ use crate::process::client::control::{self, Command};
 use crate::process::os::family::{self, EndedFamily};
 use crate::process::os::sys;
 
-/// How often the keeper checks everything.
+/// How often the keeper checks everything where it cannot wait for events.
 const TICK: Duration = Duration::from_millis(20);
-/// How often it checks the expensive things: the workspace and its descendants.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long the workspace may be missing: git replaces its `.git` when it repairs a worktree.
+const MISSING: Duration = Duration::from_secs(1);
+/// How often the descendants are noted: at first, and at most, while they stay the same.
+const NOTE_FIRST: Duration = Duration::from_secs(1);
+const NOTE_MOST: Duration = Duration::from_secs(30);
+/// No limit is further away.
+const LONGEST: Duration = Duration::from_secs(60);
 /// How long descendants may run after SIGTERM when the program itself has ended.
 const DESCENDANTS_GRACE: Duration = Duration::from_millis(500);
 /// How long to wait for the end of the output when all descendants have ended: another process may hold the pipe.
@@ -99,10 +105,10 @@ fn start(keeper: &mut Keeper) -> End {
         program,
         output: &output,
         begun,
-        looked: begun,
         heard: begun,
-        lost: 0,
+        missing: None,
         family: Vec::new(),
+        note: (begun + NOTE_FIRST, NOTE_FIRST),
         asked: None,
         cause: EndCause::Exited,
     };
@@ -149,10 +155,12 @@ struct Watch<'a> {
     program: ProcessId,
     output: &'a Output,
     begun: Instant,
-    looked: Instant,
     heard: Instant,
-    lost: u32,
+    /// Since when the workspace is missing.
+    missing: Option<Instant>,
     family: Vec<ProcessId>,
+    /// When the descendants are noted next, and the pause before.
+    note: (Instant, Duration),
     /// When the stop signal was sent.
     asked: Option<Instant>,
     cause: EndCause,
@@ -166,7 +174,7 @@ impl Watch<'_> {
             if reaper.status.is_some() {
                 return DESCENDANTS_GRACE;
             }
-            match self.keeper.commands.recv_timeout(TICK) {
+            match self.keeper.commands.try_recv() {
                 Ok(Command::Kill) => {
                     self.cause = EndCause::Killed;
                     return Duration::ZERO;
@@ -177,47 +185,64 @@ impl Watch<'_> {
                     if reaper.status.is_none() {
                         self.ask(EndCause::Stopped);
                     }
+                    continue;
                 }
-                Err(mpsc_error) => {
-                    // Disconnected: the socket's thread has ended, and recv would return at once.
-                    if mpsc_error == std::sync::mpsc::RecvTimeoutError::Disconnected {
-                        std::thread::sleep(TICK);
-                    }
-                }
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
             }
             if self.keeper.is_terminated() {
                 self.ask(EndCause::Stopped);
             }
-            if self.keeper.spool.take() > 0 {
+            let took = self.keeper.spool.take() > 0;
+            if took {
                 self.heard = Instant::now();
             }
-            if self.looked.elapsed() >= LOOK_EVERY {
-                self.looked = Instant::now();
-                self.look();
-            }
-            self.limits();
-            if self.asked.is_some_and(|asked| asked.elapsed() >= self.keeper.spec.grace()) {
+            let pause = self.look().min(self.limits());
+            if pause.is_zero() {
                 return Duration::ZERO;
             }
+            if took {
+                // There may be more than it takes at once.
+                continue;
+            }
+            let pause = if self.keeper.bell.watch_again() { pause } else { pause.min(TICK) };
+            self.keeper.bell.wait(pause);
         }
     }
 
-    fn look(&mut self) {
-        family::note(&self.keeper.record.runtime, Some(self.program.pid), &mut self.family);
-        // Two checks, because git replaces the file when it repairs a worktree.
-        self.lost = if has_worktree(self.keeper) { 0 } else { self.lost + 1 };
-        if self.lost >= 2 {
+    /// Looks at the workspace and the descendants. Returns when to look again, if nothing rings.
+    fn look(&mut self) -> Duration {
+        if has_worktree(self.keeper) {
+            self.missing = None;
+        } else if self.missing.get_or_insert_with(Instant::now).elapsed() >= MISSING {
             self.ask(EndCause::LostWorkspace);
         }
+        let (at, pause) = self.note;
+        if at <= Instant::now() {
+            let changed = family::note(&self.keeper.record.runtime, Some(self.program.pid), &mut self.family);
+            let pause = if changed { NOTE_FIRST } else { (pause * 2).min(NOTE_MOST) };
+            self.note = (Instant::now() + pause, pause);
+        }
+        let until_noted = self.note.0.saturating_duration_since(Instant::now());
+        if self.missing.is_some() { until_noted.min(TICK) } else { until_noted.max(TICK) }
     }
 
-    fn limits(&mut self) {
-        let over = |limit: Option<u64>, time: Duration| limit.is_some_and(|limit| time >= Duration::from_secs(limit));
+    /// Asks the program to end where it went beyond a limit. Returns when the next one comes; zero where the time that it had
+    /// to end is over.
+    fn limits(&mut self) -> Duration {
+        let left = |limit: Option<u64>, passed: Duration| {
+            limit.map_or(LONGEST, |limit| Duration::from_secs(limit).saturating_sub(passed).min(LONGEST))
+        };
         let silent = self.output.silent_for().min(self.heard.elapsed());
-        if over(self.keeper.spec.time_limit_seconds, self.begun.elapsed()) {
+        let of_time = left(self.keeper.spec.time_limit_seconds, self.begun.elapsed());
+        let of_silence = left(self.keeper.spec.silence_limit_seconds, silent);
+        if of_time.is_zero() {
             self.ask(EndCause::TimeLimit);
-        } else if over(self.keeper.spec.silence_limit_seconds, silent) {
+        } else if of_silence.is_zero() {
             self.ask(EndCause::SilenceLimit);
+        }
+        match self.asked {
+            Some(asked) => self.keeper.spec.grace().saturating_sub(asked.elapsed()),
+            None => of_time.min(of_silence),
         }
     }
 

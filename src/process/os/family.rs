@@ -69,17 +69,19 @@ pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMu
     }
 }
 
-/// Writes the list of living descendants to the runtime folder if it has changed. Not durable: it only matters while the
-/// processes live, and what would lose it (a restart) ends them too.
-pub(crate) fn note(runtime: &Path, program: Option<i32>, last: &mut Vec<ProcessId>) {
-    let now: Vec<ProcessId> = living(program).iter().map(|process| process.id).collect();
+/// Writes the list of living descendants to the runtime folder if it has changed, and returns whether it has. Not durable: it
+/// only matters while the processes live, and what would lose it (a restart) ends them too.
+pub(crate) fn note(runtime: &Path, program: Option<i32>, last: &mut Vec<ProcessId>) -> bool {
+    let living = sys::offspring(sys::own_pid()).unwrap_or_else(|| living(program));
+    let now: Vec<ProcessId> = living.iter().filter(|process| !process.is_gone()).map(|process| process.id).collect();
     if now == *last {
-        return;
+        return false;
     }
     let (new, path) = (runtime.join(".family-new"), runtime.join(FAMILY));
-    let Ok(json) = serde_json::to_vec(&now) else { return };
+    let Ok(json) = serde_json::to_vec(&now) else { return true };
     // Renamed without syncs, so that a reader sees all of it or nothing. A failure only costs the hint.
     if files::write_scratch(&new, &json).is_ok() && files::rename(&new, &path).is_ok() {
         *last = now;
     }
+    true
 }

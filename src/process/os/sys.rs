@@ -136,6 +136,35 @@ pub(crate) fn look(pid: i32) -> Option<Process> {
     list().into_iter().find(|process| process.id.pid == pid)
 }
 
+/// The descendants of a process as the kernel lists children, without a look at any other process; `None` where it does not
+/// list them. One that is just being started may be missing.
+#[cfg(target_os = "linux")]
+pub(crate) fn offspring(of: i32) -> Option<Vec<Process>> {
+    let children = |pid: i32| {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+        let lists = threads.flatten().map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        lists.collect::<Option<Vec<String>>>()
+    };
+    let (mut found, mut todo): (Vec<Process>, Vec<String>) = (Vec::new(), children(of)?);
+    while let Some(list) = todo.pop() {
+        for process in list.split_ascii_whitespace().filter_map(|pid| look(pid.parse().ok()?)) {
+            if !found.iter().any(|known: &Process| known.id == process.id) {
+                found.push(process);
+                // One that has ended meanwhile has none any more.
+                todo.extend(children(process.id.pid).unwrap_or_default());
+            }
+        }
+    }
+    found.sort_unstable_by_key(|process| process.id.pid);
+    Some(found)
+}
+
+/// Other systems have no such lists.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn offspring(_of: i32) -> Option<Vec<Process>> {
+    None
+}
+
 #[cfg(target_os = "linux")]
 fn list() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };

@@ -1,0 +1,251 @@
+//! Waiting for events: signals, threads that ring, folders in which something changes, for at most a given time. A watch only
+//! saves looks: where none can be had (another system, none left, a folder that was replaced), the waiting is short, and the
+//! caller looks as often as it would without.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::{Code, Error, Result};
+
+/// What wakes the waiting process.
+#[derive(Debug)]
+pub(crate) struct Bell {
+    heard: UnixStream,
+    rope: UnixStream,
+    watches: Option<OwnedFd>,
+    folders: Vec<Folder>,
+}
+
+/// A folder that is to be watched.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    what: What,
+    /// Which watch and which folder (device and inode) it is.
+    watch: Option<(i32, (u64, u64))>,
+}
+
+/// Which changes of a folder ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// An entry comes.
+    Comes,
+    /// An entry goes.
+    Goes,
+}
+
+/// Rings from another thread.
+#[derive(Debug)]
+pub(crate) struct Rope(UnixStream);
+
+impl Rope {
+    /// Wakes the waiting thread, or the one that waits next.
+    pub fn ring(&self) {
+        // Where it is full, it rings already.
+        let _ = (&self.0).write(&[1]);
+    }
+}
+
+impl Bell {
+    /// A bell that nothing rings yet.
+    ///
+    /// # Errors
+    /// `KEEPER_FAILED` where there is no descriptor left.
+    pub fn new() -> Result<Self> {
+        let pair = UnixStream::pair().and_then(|(heard, rope)| {
+            heard.set_nonblocking(true)?;
+            rope.set_nonblocking(true)?;
+            Ok((heard, rope))
+        });
+        let (heard, rope) = pair.map_err(|e| failed().because(e))?;
+        Ok(Self { heard, rope, watches: sys::start(), folders: Vec::new() })
+    }
+
+    /// From now on a signal rings.
+    ///
+    /// # Errors
+    /// `KEEPER_FAILED`.
+    pub fn ring_on(&self, signal: i32) -> Result<()> {
+        let rope = self.rope.try_clone().map_err(|e| failed().because(e))?;
+        signal_hook::low_level::pipe::register(signal, rope).map(drop).map_err(|e| failed().because(e))
+    }
+
+    /// For another thread.
+    ///
+    /// # Errors
+    /// `KEEPER_FAILED`.
+    pub fn rope(&self) -> Result<Rope> {
+        self.rope.try_clone().map(Rope).map_err(|e| failed().because(e))
+    }
+
+    /// From now on changes of a folder ring, as long as the folder stays at its place.
+    pub fn watch(&mut self, path: &Path, what: What) {
+        self.folders.push(Folder { path: path.to_owned(), what, watch: None });
+        self.watch_again();
+    }
+
+    /// Watches what is not watched: what was replaced since, or could not be watched. Returns whether all is watched now.
+    pub fn watch_again(&mut self) -> bool {
+        let Some(watches) = &self.watches else { return self.folders.is_empty() };
+        for folder in &mut self.folders {
+            let there = sys::identity(&folder.path);
+            if folder.watch.is_some_and(|(_, known)| Some(known) == there) {
+                continue;
+            }
+            if let Some((watch, _)) = folder.watch.take() {
+                sys::remove(watches, watch);
+            }
+            let watch = sys::add(watches, &folder.path, folder.what);
+            // Looked at again: it may be another one by now.
+            folder.watch = watch.zip(sys::identity(&folder.path).filter(|now| Some(*now) == there));
+        }
+        self.folders.iter().all(|folder| folder.watch.is_some())
+    }
+
+    /// Waits until something rings, at most this long.
+    pub fn wait(&mut self, most: Duration) {
+        let timeout =
+            Timespec { tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(most.subsec_nanos()) };
+        let mut polled = vec![PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN)];
+        polled.extend(self.watches.iter().map(|watches| PollFd::from_borrowed_fd(watches.as_fd(), PollFlags::IN)));
+        if poll(&mut polled, Some(&timeout)).is_err() {
+            // A signal came, and rings too; or nothing can be waited for.
+            return;
+        }
+        let mut bytes = [0; 256];
+        while matches!((&self.heard).read(&mut bytes), Ok(1..)) {}
+        self.watches.iter().for_each(sys::empty);
+    }
+}
+
+fn failed() -> Error {
+    Error::new(Code::KeeperFailed, "cannot wait for events")
+}
+
+#[cfg(target_os = "linux")]
+mod sys {
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+    use super::What;
+
+    pub(super) fn start() -> Option<OwnedFd> {
+        inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()
+    }
+
+    pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+        path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+    }
+
+    pub(super) fn add(watches: &OwnedFd, path: &Path, what: What) -> Option<i32> {
+        let changes = match what {
+            What::Comes => WatchFlags::CREATE | WatchFlags::MOVED_TO,
+            What::Goes => WatchFlags::DELETE | WatchFlags::MOVED_FROM,
+        };
+        let itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
+        inotify::add_watch(watches, path, changes | itself).ok()
+    }
+
+    pub(super) fn remove(watches: &OwnedFd, watch: i32) {
+        // One whose folder is gone is gone already.
+        let _ = inotify::remove_watch(watches, watch);
+    }
+
+    pub(super) fn empty(watches: &OwnedFd) {
+        let mut bytes = [const { MaybeUninit::<u8>::uninit() }; 4096];
+        while rustix::io::read(watches, &mut bytes[..]).is_ok_and(|(read, _)| !read.is_empty()) {}
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod sys {
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use super::What;
+
+    pub(super) fn start() -> Option<OwnedFd> {
+        None
+    }
+
+    pub(super) fn identity(_path: &Path) -> Option<(u64, u64)> {
+        None
+    }
+
+    pub(super) fn add(_watches: &OwnedFd, _path: &Path, _what: What) -> Option<i32> {
+        None
+    }
+
+    pub(super) fn remove(_watches: &OwnedFd, _watch: i32) {}
+
+    pub(super) fn empty(_watches: &OwnedFd) {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::time::Instant;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Whether it rings when `work` is done, and not before.
+    fn rings(bell: &mut Bell, work: impl FnOnce()) -> bool {
+        bell.wait(Duration::ZERO);
+        let quiet = Instant::now();
+        bell.wait(Duration::from_millis(30));
+        assert!(quiet.elapsed() >= Duration::from_millis(30), "it rings for nothing");
+        work();
+        let begun = Instant::now();
+        bell.wait(LONG);
+        begun.elapsed() < LONG
+    }
+
+    #[test]
+    fn threads_and_folders_ring() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inbox, workspace) = (dir.path().join("inbox"), dir.path().join("workspace"));
+        std::fs::create_dir(&inbox).unwrap();
+        std::fs::create_dir(&workspace).unwrap();
+        std::fs::write(workspace.join(".git"), "").unwrap();
+        let mut bell = Bell::new().unwrap();
+        let rope = bell.rope().unwrap();
+        bell.watch(&inbox, What::Comes);
+        bell.watch(&workspace, What::Goes);
+        assert!(bell.watch_again());
+        assert!(rings(&mut bell, || rope.ring()));
+        assert!(rings(&mut bell, || std::fs::write(inbox.join("one"), "").unwrap()));
+        assert!(rings(&mut bell, || std::fs::rename(workspace.join(".git"), dir.path().join("moved")).unwrap()));
+        for _ in 0..100_000 {
+            rope.ring();
+        }
+        assert!(rings(&mut bell, || rope.ring()), "a flood of rings is heard once");
+    }
+
+    #[test]
+    fn a_folder_that_is_replaced_is_watched_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let inbox = dir.path().join("inbox");
+        let mut bell = Bell::new().unwrap();
+        bell.watch(&inbox, What::Comes);
+        assert!(!bell.watch_again(), "it is not there yet");
+        std::fs::create_dir(&inbox).unwrap();
+        assert!(bell.watch_again());
+        assert!(rings(&mut bell, || std::fs::rename(&inbox, dir.path().join("old")).unwrap()));
+        assert!(!bell.watch_again());
+        std::fs::create_dir(&inbox).unwrap();
+        assert!(bell.watch_again());
+        assert!(rings(&mut bell, || std::fs::write(inbox.join("one"), "").unwrap()));
+    }
+}
