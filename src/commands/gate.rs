@@ -31,9 +31,9 @@ The last column is the command that lets it continue, or your decision if you ha
     /// Let it continue
     #[command(after_help = "\
 At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
-a merge that was in conflict is tried again, so resolve it on the task's branch first. A question
-needs 'git axiom gate answer'. If no supervisor runs, the next 'git axiom run' acts on it; a
-merge can be done at once by 'git axiom merge TASK'.")]
+a merge that was in conflict is tried again, so resolve it on the task's branch first. A
+question needs 'git axiom gate answer'. If no supervisor runs, the next 'git axiom run' acts on
+it; a merge can be done at once by 'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
     Approve {
         /// The gates' ids, or their tasks'

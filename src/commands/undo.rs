@@ -39,9 +39,9 @@ pub struct Undo {
 /// Arguments of `redo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only what the undo changed is put back as it was before it, and only if nothing changed it since.
-Repeat it to go further back; 'git axiom log' lists undos too, and 'git axiom undo ID' takes back
-any of them.")]
+Only what the undo changed is put back as it was before it, and only if nothing changed it
+since. Repeat it to go further back; 'git axiom log' lists undos too, and 'git axiom undo ID'
+takes back any of them.")]
 pub struct Redo {
     #[command(flatten)]
     consent: Consent,

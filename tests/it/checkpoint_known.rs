@@ -41,7 +41,7 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
     assert!(list.contains("named, 3 paths"), "{list}");
     assert!(scratch.json(&["checkpoint", "list"])["checkpoints"][0].get("only").is_none());
     assert!(told(&scratch, &["checkpoint", "diff", "some"]).contains(line));
-    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("whole"));
+    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("intact"));
 
     let preview = scratch.axiom(&["rollback", "checkpoint", "some", "--dry-run"]);
     assert!(preview.contains(line), "{preview}");
@@ -78,7 +78,7 @@ fn what_was_named_before_is_looked_at_again() {
     assert_eq!(scratch.git(&["show", &at("third", "a.txt")]), "two");
     // The newest complete one is what they are built on: it stays as long as they do.
     scratch.axiom(&["checkpoint", "delete", "full", "--protected", "--yes"]);
-    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("whole"));
+    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("intact"));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn other_worktrees_are_as_they_were_unless_their_head_moved() {
     // One that is new has nothing to be built on.
     scratch.git(&["worktree", "add", "-q", "--detach", "../fourth"]);
     assert!(told(&scratch, &["checkpoint", "create", "new", "--only", "a.txt"]).contains("does not hold"));
-    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("whole"));
+    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("intact"));
 }
 
 #[test]

@@ -21,9 +21,10 @@ use crate::ops::supervise::Options;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --yes it only shows what it would do. For what it cannot repair itself, it names the
-commands that do. 'git axiom run' does the same repairs when it starts, except for an interrupted
-rollback or undo: that waits for 'recover --yes', or for 'git axiom rollback --continue' or
-'--abort'. Agents that still run continue; the next 'git axiom run' takes them over.")]
+commands that do. 'git axiom run' does the same repairs when it starts, except for an
+interrupted rollback or undo: that waits for 'recover --yes', or for 'git axiom rollback
+--continue' or '--abort'. Agents that still run continue; the next 'git axiom run' takes them
+over.")]
 pub struct Recover {
     /// Do every safe repair; with --from, start again without asking
     #[arg(long, short)]

@@ -23,8 +23,8 @@ Each line is a JSON object with the keys of 'git axiom task list --json'; only t
   {\"id\": \"parser\", \"title\": \"Write the parser\", \"body\": \"…\"}
   {\"title\": \"Test it\", \"after\": [\"parser\"], \"verify\": [\"cargo test\"]}
 
-Statuses may also be called todo, queued, doing, running and stuck. A task that is done counts as
-merged in the commit that is checked out; one that is active becomes pending. References may
+Statuses may also be called todo, queued, doing, running and stuck. A task that is done counts
+as merged in the commit that is checked out; one that is active becomes pending. References may
 point forward in the file. If one line is wrong, nothing is imported; the error names the line.")]
 pub struct Import {
     /// JSON lines, at most 100,000; - for standard input

@@ -18,8 +18,9 @@ use crate::ops::cases::texts;
 /// Arguments of `task show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Its status and the reason, what it waits for, its branch and workspace, what was spent on it, and
-its body. 'git axiom task audit ID' shows its history, 'git axiom output ID' what agents printed.")]
+Its status and the reason, what it waits for, its branch and workspace, what was spent on it,
+and its body. 'git axiom task audit ID' shows its history, 'git axiom output ID' what agents
+printed.")]
 pub struct Show {
     /// The case
     id: String,
