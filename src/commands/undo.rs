@@ -98,9 +98,12 @@ fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &m
 /// Without an id, the newest change is meant. If the user did not make it, the id is needed to show that the user knows.
 fn not_yours(transaction: &Transaction) -> Error {
     let Transaction { id, at, by, what, .. } = transaction;
-    Error::new(Code::NeedsConfirmation, format!("the last transaction is not yours but of {by}: {what} ({})", words::time(*at)))
-        .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run instead of --yes, it shows what changes"))
-        .hint("git axiom log --undoable    lists what else can be taken back")
+    Error::new(
+        Code::NeedsConfirmation,
+        format!("the last transaction was made by {by}, not by you: {what} ({})", words::time(*at)),
+    )
+    .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run instead of --yes, it shows what changes"))
+    .hint("git axiom log --undoable    lists what else can be taken back")
 }
 
 /// If the user named no transaction, and the last one cannot be undone, the error lists those that can.

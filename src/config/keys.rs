@@ -21,7 +21,7 @@ pub enum Kind {
     Days,
     /// A non-empty string.
     Text,
-    /// A folder, absolute or relative to the main worktree; neither that worktree itself nor in its `.git`.
+    /// A folder, absolute or relative to the main worktree, but not that worktree itself.
     Folder,
     /// A list of non-empty strings.
     List,
@@ -109,7 +109,7 @@ impl Kind {
             Self::Seconds => "a number of seconds, or a text such as \"30s\", \"5min\" or \"2h\"".into(),
             Self::Days => "a number of days, or a text such as \"30d\" or \"4w\"".into(),
             Self::Text => "a text that is not empty".into(),
-            Self::Folder => "a folder, absolute or relative to the main worktree, but not in '.git'".into(),
+            Self::Folder => "a folder, absolute or relative to the main worktree, but not that itself".into(),
             Self::List => "a list of texts".into(),
             Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
         }
@@ -195,8 +195,7 @@ fn folder(text: &str) -> Option<String> {
             Component::ParentDir | Component::Normal(_) | Component::RootDir | Component::Prefix(_) => parts.push(part),
         }
     }
-    let is_gits = matches!(parts.components().next(), Some(Component::Normal(first)) if first.eq_ignore_ascii_case(".git"));
-    if parts.as_os_str().is_empty() || is_gits || text.trim().is_empty() { None } else { parts.to_str().map(str::to_owned) }
+    if parts.as_os_str().is_empty() || text.trim().is_empty() { None } else { parts.to_str().map(str::to_owned) }
 }
 
 fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
@@ -261,7 +260,7 @@ mod tests {
         ] {
             assert_eq!(Kind::Folder.accept("x", Value::from(text)).unwrap(), Value::from(folder), "{text}");
         }
-        for text in ["", " ", ".", "./", "a/..", ".git", ".GIT/x", "a/../.git/x"] {
+        for text in ["", " ", ".", "./", "a/.."] {
             assert_eq!(Kind::Folder.accept("x", Value::from(text)).unwrap_err().code(), Code::ConfigInvalid, "{text}");
         }
     }

@@ -27,7 +27,7 @@ pub const IN_WORKTREE: &str = ".axiom-trash";
 
 /// The name of the trash folder next to the workspaces.
 fn name(ctx: &Context) -> Result<String> {
-    if workspaces::folder(ctx).is_some() {
+    if workspaces::are_in_each_copy(ctx) {
         return Ok("trash".to_owned());
     }
     let identity = identity::read(ctx.layout())?;
@@ -157,12 +157,12 @@ pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>>
 /// configuration names a place outside the main worktree, which is the user's own decision; a link within the main worktree
 /// may have come with the repository.
 fn open_root(ctx: &Context) -> Result<Option<Beneath>> {
-    let root = match workspaces::folder(ctx) {
-        Some(folder) => Beneath::at(ctx.repo.worktrees().main_worktree()?.path())?
-            .map(|main| main.down_into_mounts(&folder.to_path()))
+    let root = match workspaces::are_in_each_copy(ctx) {
+        true => Beneath::at(ctx.repo.worktrees().main_worktree()?.path())?
+            .map(|main| main.down_into_mounts(Path::new(&ctx.config.agents.workspace_root)))
             .transpose()?
             .flatten(),
-        None => Beneath::at(&workspaces::root(ctx)?)?,
+        false => Beneath::at(&workspaces::root(ctx)?)?,
     };
     let name = name(ctx)?;
     root.map(|root| root.down(Path::new(&name))).transpose().map(Option::flatten)

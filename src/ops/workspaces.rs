@@ -21,15 +21,20 @@ pub fn root(ctx: &Context) -> Result<PathBuf> {
     Ok(ctx.repo.worktrees().main_worktree()?.path().join(&ctx.config.agents.workspace_root))
 }
 
-/// The folder of all workspaces as a path in the main worktree; `None` if it is elsewhere, where a copy of the repository may
-/// share it.
+/// The folder of all workspaces as a path in the main worktree; `None` if it is elsewhere.
 pub fn folder(ctx: &Context) -> Option<RepoPath> {
     let root = root(ctx).ok()?;
     let main = ctx.repo.worktrees().main_worktree().ok()?;
     let within = root.strip_prefix(main.path()).ok()?;
-    // The configuration has `..` only at the beginning.
     let is_below = within.components().next().is_some_and(|first| matches!(first, Component::Normal(_)));
     is_below.then(|| RepoPath::new(within.as_os_str().as_bytes()))
+}
+
+/// Whether every copy of the repository has a folder of workspaces of its own: the configuration names one below the main
+/// worktree, and not by an absolute path, which a copy shares.
+pub(in crate::ops) fn are_in_each_copy(ctx: &Context) -> bool {
+    // The configuration has `..` only at the beginning.
+    matches!(Path::new(&ctx.config.agents.workspace_root).components().next(), Some(Component::Normal(_)))
 }
 
 /// The path for a new workspace. Outside the repository, the folder may be shared with a copy of the repository: an existing
@@ -39,7 +44,7 @@ pub fn folder(ctx: &Context) -> Option<RepoPath> {
 /// As [`root`].
 pub fn place(ctx: &Context, name: &str) -> Result<PathBuf> {
     let path = root(ctx)?.join(name);
-    let is_taken = folder(ctx).is_none() && path.symlink_metadata().is_ok();
+    let is_taken = !are_in_each_copy(ctx) && path.symlink_metadata().is_ok();
     Ok(if is_taken { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 

@@ -487,7 +487,7 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     let all = log["transactions"].as_array().unwrap();
     let id = all.iter().find(|one| one["what"].as_str().unwrap().starts_with("add theirs")).unwrap()["id"].as_str().unwrap();
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("by supervisor: add theirs"), "{said}");
+    assert!(said.contains("by supervisor, not by you: add theirs"), "{said}");
     assert!(said.contains(&format!("git axiom undo {id} --yes")), "{said}");
     scratch.axiom(&["undo", id, "--yes"]);
     // A claim, an iteration, a gate are no change of their own. What cannot be taken back names no undo of it.

@@ -36,7 +36,7 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
     ctx.store.refresh()?;
     let interrupts = Interrupts::default();
     // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
-    let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None);
+    let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None)?;
     supervisor.take_over(match what {
         Attend::TakeUp => HumansOperation::Finish,
         // A user who stops agents has not decided how an interrupted operation ends.

@@ -49,6 +49,11 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     let started = Instant::now();
     while ctx.state().record.requests.contains_key(&id) {
         if !ctx.supervisor_alive()? {
+            // It may have handled the request as the last thing that it did.
+            ctx.store.refresh()?;
+            if !ctx.state().record.requests.contains_key(&id) {
+                break;
+            }
             return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it handled the request")
                 .hint("run the command again"));
         }

@@ -48,6 +48,7 @@ use crate::ops::merge::verified::Check;
 use crate::ops::recover::repair::HumansOperation;
 use crate::ops::steps;
 use crate::process::client::leftovers;
+use crate::process::os::bell::{Bell, What};
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
 pub use requests::HaltRequest;
@@ -160,6 +161,7 @@ struct Supervisor<'a> {
     unstarted: HashMap<AgentId, u32>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
+    bell: Bell,
     ready: ReadyQueue,
     /// The event after which nothing was left to do, and when that was seen.
     rested_at: Option<(u64, Instant)>,
@@ -184,7 +186,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
         }
     };
     ctx.store.refresh()?;
-    let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target));
+    let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target))?;
     supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
         // The user gave it on the command line. It is applied only now, when no other session runs.
@@ -208,9 +210,10 @@ impl<'a> Supervisor<'a> {
         interrupts: &'a Interrupts,
         options: Options,
         target: Option<RefName>,
-    ) -> Self {
-        let now = Instant::now();
-        Self {
+    ) -> Result<Self> {
+        let (now, bell) = (Instant::now(), Bell::new()?);
+        interrupts.ring(bell.rope()?);
+        Ok(Self {
             ctx,
             watcher,
             interrupts,
@@ -227,11 +230,12 @@ impl<'a> Supervisor<'a> {
             halted: HashMap::new(),
             unstarted: HashMap::new(),
             ended_runs: Vec::new(),
+            bell,
             ready: ReadyQueue::default(),
             rested_at: None,
             snapshot_at: now,
             backup_at: now,
-        }
+        })
     }
 
     /// Approves the gates that hold tasks: the user wants stopped and rolled-back tasks to continue.
@@ -259,17 +263,19 @@ impl<'a> Supervisor<'a> {
             }
             self.clear_ended_runs();
             let mut busy = self.look_after_agents()?;
-            let rests = self.rests();
+            let (rests, seq) = (self.rests(), self.ctx.state().seq);
             if !rests {
                 busy |= self.settle_tasks()?;
             }
             self.keep_copies()?;
             if !busy {
-                if !rests && let Some(ending) = self.ending() {
-                    return Ok(ending);
+                if !rests {
+                    if let Some(ending) = self.ending() {
+                        return Ok(ending);
+                    }
+                    self.rest(seq);
                 }
-                self.rest();
-                std::thread::sleep(TICK);
+                self.wait();
             }
         }
     }
@@ -291,12 +297,34 @@ impl<'a> Supervisor<'a> {
         self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LOOK_ANYWAY)
     }
 
-    /// Remembers that nothing is left to decide, unless time or a verification decides.
-    fn rest(&mut self) {
-        if !self.rests() {
-            let waits = self.backs_off() || self.merge_check.is_some();
-            self.rested_at = (!waits).then(|| (self.ctx.state().seq, Instant::now()));
+    /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
+    fn rest(&mut self, seq: u64) {
+        let waits = self.backs_off() || self.merge_check.is_some();
+        self.rested_at = (!waits).then(|| (seq, Instant::now()));
+    }
+
+    /// Waits until something is recorded, a keeper reports, or a signal comes; where time decides or nothing can be watched, for
+    /// a tick.
+    fn wait(&mut self) {
+        let layout = self.ctx.layout();
+        let mut folders = vec![(layout.state_dir(), What::Changes)];
+        let mut is_quiet = self.session_state() == SessionState::Running
+            && !self.backs_off()
+            && self.merge_check.is_none()
+            && self.verifying.is_empty()
+            && self.halted.is_empty()
+            && self.unstarted.is_empty()
+            && self.ended_runs.is_empty();
+        for agent in self.ctx.state().busy_agents() {
+            match agent.work.as_ref().map(|work| &work.stage) {
+                Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),
+                Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }) => {}
+                // Its keeper is just starting, or its next step is due.
+                Some(Stage::Intended { .. } | Stage::Between { .. }) | None => is_quiet = false,
+            }
         }
+        let is_watched = is_quiet && self.bell.watch_only(folders);
+        self.bell.wait(if is_watched { LOOK_ANYWAY } else { TICK });
     }
 
     /// Looks after every busy agent once; returns whether anything was done.

@@ -1,7 +1,7 @@
 //! Ctrl+C, SIGTERM and requests to quit: pause, wait until iterations end, stop what still runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,6 +13,7 @@ use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
 use crate::own_process::end_signals;
+use crate::process::os::bell::Rope;
 
 /// How long running iterations may take to end by themselves.
 const BOUNDARY: Duration = Duration::from_secs(5);
@@ -28,6 +29,8 @@ pub struct Interrupts {
     count: Arc<AtomicUsize>,
     /// The agents that still run, to be named when the process ends at once.
     running: Arc<Mutex<Vec<String>>>,
+    /// Wakes the loop.
+    rope: Arc<OnceLock<Rope>>,
 }
 
 impl Interrupts {
@@ -41,11 +44,13 @@ impl Interrupts {
         end_signals::leave_signals_to_session();
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
-        let (count, running) = (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running));
+        let (count, running, rope) =
+            (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running), Arc::clone(&interrupts.rope));
         let wait = move || {
             let mut pressed: Option<Instant> = None;
             for signal in signals.forever() {
                 count.fetch_add(1, Ordering::SeqCst);
+                rope.get().into_iter().for_each(Rope::ring);
                 if signal != SIGINT {
                     continue;
                 }
@@ -58,6 +63,11 @@ impl Interrupts {
         };
         std::thread::Builder::new().spawn(wait).map_err(|e| Error::cannot_start("a thread that waits for signals", e))?;
         Ok(interrupts)
+    }
+
+    /// From now on a signal wakes whoever waits at the bell that `rope` belongs to. The first one counts.
+    pub(super) fn ring(&self, rope: Rope) {
+        let _ = self.rope.set(rope);
     }
 
     /// How many signals have come.

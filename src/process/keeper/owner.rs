@@ -87,6 +87,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let terminate = watch_signals()?;
     let mut bell = Bell::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
+    let rope = Arc::new(bell.rope()?);
     adopt_orphans();
     let spec = KeeperSpec::read(spec_path)?;
     let own_lock = take(&spec.dir.join(spec::KEEPER_LOCK), "another keeper runs this iteration")?;
@@ -108,7 +109,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let temp = record.runtime.join("tmp");
     let spool_folder = temp.join(".axiom-spool");
     let (holds, (to, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
-    let orders = Orders { to, rope: Arc::new(bell.rope()?) };
+    let orders = Orders { to, rope };
     let ready = Spool::open(&spool_folder, &spec.dir, spec.token.clone())
         .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool));
     let spool = match ready {

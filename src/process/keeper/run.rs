@@ -19,6 +19,8 @@ use crate::process::os::sys;
 
 /// How often the keeper checks everything where it cannot wait for events.
 const TICK: Duration = Duration::from_millis(20);
+/// How often it checks everything though nothing rang: not every change can be watched.
+const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 /// How long the workspace may be missing: git replaces its `.git` when it repairs a worktree.
 const MISSING: Duration = Duration::from_secs(1);
 /// How often the descendants are noted: at first, and at most, while they stay the same.
@@ -196,16 +198,17 @@ impl Watch<'_> {
             if took {
                 self.heard = Instant::now();
             }
-            let pause = self.look().min(self.limits());
-            if pause.is_zero() {
+            let next_look = self.look();
+            let left = self.limits();
+            if left.is_zero() {
                 return Duration::ZERO;
             }
             if took {
                 // There may be more than it takes at once.
                 continue;
             }
-            let pause = if self.keeper.bell.watch_again() { pause } else { pause.min(TICK) };
-            self.keeper.bell.wait(pause);
+            let most = if self.keeper.bell.watch_again() { LOOK_ANYWAY } else { TICK };
+            self.keeper.bell.wait(most.min(next_look).min(left));
         }
     }
 
@@ -223,7 +226,7 @@ impl Watch<'_> {
             self.note = (Instant::now() + pause, pause);
         }
         let until_noted = self.note.0.saturating_duration_since(Instant::now());
-        if self.missing.is_some() { until_noted.min(TICK) } else { until_noted.max(TICK) }
+        if self.missing.is_some() { TICK } else { until_noted.max(TICK) }
     }
 
     /// Asks the program to end where it went beyond a limit. Returns when the next one comes; zero where the time that it had

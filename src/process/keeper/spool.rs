@@ -4,6 +4,7 @@
 //! The agent's side ([`submit`]) writes a file under a temporary name and renames it to `<order>-<id>.json`. The keeper's
 //! side ([`Spool`]) records the signal durably and then writes `<order>-<id>.ack`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -98,6 +99,8 @@ pub struct Spool {
     bytes: u64,
     /// Set after a failed sync: from then on no signal can be acknowledged.
     broken: Option<String>,
+    /// Requests that were handled and cannot be removed.
+    stuck: BTreeSet<PathBuf>,
 }
 
 impl Spool {
@@ -108,7 +111,7 @@ impl Spool {
     pub fn open(folder: &Path, dir: &Path, token: Token) -> Result<Self> {
         files::create_dir_all(folder)?;
         let log = AppendFile::open(&dir.join(spec::SIGNALS))?;
-        Ok(Self { folder: folder.to_owned(), token, log, recorded: 0, bytes: 0, broken: None })
+        Ok(Self { folder: folder.to_owned(), token, log, recorded: 0, bytes: 0, broken: None, stuck: BTreeSet::new() })
     }
 
     /// How many signals were recorded.
@@ -127,7 +130,10 @@ impl Spool {
             let ack = path.with_extension("ack");
             // The sender may have ended and deleted its folder: the signal is recorded anyway.
             let _ = put(&path.with_extension("ack-new"), &ack, &bytes);
-            let _ = files::remove_file(&path);
+            if files::remove_file(&path).is_err() {
+                // Its folder is read-only, for example. It is not recorded again.
+                self.stuck.insert(path);
+            }
             handled += 1;
         }
         handled
@@ -140,6 +146,7 @@ impl Spool {
             // Only regular files: opening a fifo would block.
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
             .map(|entry| entry.path())
+            .filter(|path| !self.stuck.contains(path))
             .filter(|path| path.extension().is_some_and(|end| end == "json"))
             .filter(|path| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")))
             .collect();
@@ -243,5 +250,31 @@ mod tests {
         assert_eq!(spool.take(), 1);
         assert!(std::fs::read_to_string(folder.join("1.ack")).unwrap().contains("refused"));
         assert_eq!(spool.recorded(), 0);
+    }
+
+    /// An agent may take away its own right to change the folder. In a thread whose rights are those of another user than root.
+    #[test]
+    fn a_request_that_cannot_be_removed_is_recorded_once() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        const NOBODY: u32 = 65_534;
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("spool");
+        let mut spool = Spool::open(&folder, dir.path(), token("t")).unwrap();
+        std::fs::write(folder.join("1.json"), br#"{"token":"t","signal":{"progress":{"percent":1}}}"#).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+        let is_root = rustix::process::geteuid().is_root();
+        if is_root {
+            [dir.path(), &folder, &folder.join("1.json")].iter().for_each(|path| chown(path, Some(NOBODY), None).unwrap());
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if is_root {
+                    rustix::thread::set_thread_res_uid(None, rustix::process::Uid::from_raw(NOBODY), None).unwrap();
+                }
+                assert_eq!([spool.take(), spool.take()], [1, 0]);
+            });
+        });
+        assert_eq!(spool.recorded(), 1);
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 }

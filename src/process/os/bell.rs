@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 
 /// What wakes the waiting process.
 #[derive(Debug)]
-pub(crate) struct Bell {
+pub struct Bell {
     heard: UnixStream,
     rope: UnixStream,
     watches: Option<OwnedFd>,
@@ -26,22 +26,23 @@ pub(crate) struct Bell {
 struct Folder {
     path: PathBuf,
     what: What,
-    /// Which watch and which folder (device and inode) it is.
-    watch: Option<(i32, (u64, u64))>,
+    watch: Option<i32>,
 }
 
 /// Which changes of a folder ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub enum What {
     /// An entry comes.
     Comes,
     /// An entry goes.
     Goes,
+    /// An entry comes, or a file is written to.
+    Changes,
 }
 
 /// Rings from another thread.
 #[derive(Debug)]
-pub(crate) struct Rope(UnixStream);
+pub struct Rope(UnixStream);
 
 impl Rope {
     /// Wakes the waiting thread, or the one that waits next.
@@ -55,7 +56,7 @@ impl Bell {
     /// A bell that nothing rings yet.
     ///
     /// # Errors
-    /// `KEEPER_FAILED` where there is no descriptor left.
+    /// `IO_FAILED` where there is no descriptor left.
     pub fn new() -> Result<Self> {
         let pair = UnixStream::pair().and_then(|(heard, rope)| {
             heard.set_nonblocking(true)?;
@@ -69,7 +70,7 @@ impl Bell {
     /// From now on a signal rings.
     ///
     /// # Errors
-    /// `KEEPER_FAILED`.
+    /// `IO_FAILED`.
     pub fn ring_on(&self, signal: i32) -> Result<()> {
         let rope = self.rope.try_clone().map_err(|e| failed().because(e))?;
         signal_hook::low_level::pipe::register(signal, rope).map(drop).map_err(|e| failed().because(e))
@@ -78,7 +79,7 @@ impl Bell {
     /// For another thread.
     ///
     /// # Errors
-    /// `KEEPER_FAILED`.
+    /// `IO_FAILED`.
     pub fn rope(&self) -> Result<Rope> {
         self.rope.try_clone().map(Rope).map_err(|e| failed().because(e))
     }
@@ -89,22 +90,43 @@ impl Bell {
         self.watch_again();
     }
 
-    /// Watches what is not watched: what was replaced since, or could not be watched. Returns whether all is watched now.
+    /// From now on changes of these folders ring, and of no others. Returns whether all were watched before: see
+    /// [`Bell::watch_again`].
+    pub fn watch_only(&mut self, wanted: Vec<(PathBuf, What)>) -> bool {
+        let is_wanted = |folder: &Folder| wanted.iter().any(|(path, what)| (path, *what) == (&folder.path, folder.what));
+        let (kept, others): (Vec<Folder>, Vec<Folder>) = std::mem::take(&mut self.folders).into_iter().partition(is_wanted);
+        for (watches, watch) in others.into_iter().filter_map(|folder| self.watches.as_ref().zip(folder.watch)) {
+            sys::remove(watches, watch);
+        }
+        let is_kept = |path: &PathBuf| kept.iter().any(|folder| folder.path == *path);
+        let new: Vec<Folder> = wanted
+            .into_iter()
+            .filter(|(path, _)| !is_kept(path))
+            .map(|(path, what)| Folder { path, what, watch: None })
+            .collect();
+        self.folders = kept;
+        self.folders.extend(new);
+        self.watch_again()
+    }
+
+    /// Watches what is not watched: what was replaced since, or could not be watched. Returns whether all was watched before
+    /// already: if not, something may have changed unseen, so look once more before a long wait.
     pub fn watch_again(&mut self) -> bool {
         let Some(watches) = &self.watches else { return self.folders.is_empty() };
+        let mut all = true;
         for folder in &mut self.folders {
-            let there = sys::identity(&folder.path);
-            if folder.watch.is_some_and(|(_, known)| Some(known) == there) {
+            // Of the same folder it is the same watch; a folder in its place is another one.
+            let watch = sys::add(watches, &folder.path, folder.what);
+            if watch.is_some() && watch == folder.watch {
                 continue;
             }
-            if let Some((watch, _)) = folder.watch.take() {
-                sys::remove(watches, watch);
+            if let Some(old) = folder.watch.take() {
+                sys::remove(watches, old);
             }
-            let watch = sys::add(watches, &folder.path, folder.what);
-            // Looked at again: it may be another one by now.
-            folder.watch = watch.zip(sys::identity(&folder.path).filter(|now| Some(*now) == there));
+            folder.watch = watch;
+            all = false;
         }
-        self.folders.iter().all(|folder| folder.watch.is_some())
+        all
     }
 
     /// Waits until something rings, at most this long.
@@ -124,14 +146,13 @@ impl Bell {
 }
 
 fn failed() -> Error {
-    Error::new(Code::KeeperFailed, "cannot wait for events")
+    Error::new(Code::IoFailed, "cannot wait for events")
 }
 
 #[cfg(target_os = "linux")]
 mod sys {
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
-    use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -142,14 +163,11 @@ mod sys {
         inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()
     }
 
-    pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
-        path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
-    }
-
     pub(super) fn add(watches: &OwnedFd, path: &Path, what: What) -> Option<i32> {
         let changes = match what {
             What::Comes => WatchFlags::CREATE | WatchFlags::MOVED_TO,
             What::Goes => WatchFlags::DELETE | WatchFlags::MOVED_FROM,
+            What::Changes => WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MODIFY,
         };
         let itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
         inotify::add_watch(watches, path, changes | itself).ok()
@@ -174,10 +192,6 @@ mod sys {
     use super::What;
 
     pub(super) fn start() -> Option<OwnedFd> {
-        None
-    }
-
-    pub(super) fn identity(_path: &Path) -> Option<(u64, u64)> {
         None
     }
 
@@ -241,11 +255,42 @@ mod tests {
         bell.watch(&inbox, What::Comes);
         assert!(!bell.watch_again(), "it is not there yet");
         std::fs::create_dir(&inbox).unwrap();
+        assert!(!bell.watch_again(), "something may have come before it was watched");
         assert!(bell.watch_again());
         assert!(rings(&mut bell, || std::fs::rename(&inbox, dir.path().join("old")).unwrap()));
         assert!(!bell.watch_again());
+        // Perhaps with the number of the one before.
+        for _ in 0..3 {
+            std::fs::create_dir(&inbox).unwrap();
+            assert!(!bell.watch_again());
+            assert!(bell.watch_again());
+            assert!(rings(&mut bell, || std::fs::remove_dir(&inbox).unwrap()));
+        }
         std::fs::create_dir(&inbox).unwrap();
-        assert!(bell.watch_again());
+        assert!(!bell.watch_again() && bell.watch_again());
         assert!(rings(&mut bell, || std::fs::write(inbox.join("one"), "").unwrap()));
+    }
+
+    #[test]
+    fn only_what_is_wanted_rings() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| dir.path().join(name));
+        [&one, &two].into_iter().for_each(|path| std::fs::create_dir(path).unwrap());
+        let log = one.join("log");
+        std::fs::write(&log, "").unwrap();
+        let mut bell = Bell::new().unwrap();
+        let append =
+            || std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&log).unwrap(), b"x").unwrap();
+        let both = || vec![(one.clone(), What::Changes), (two.clone(), What::Changes)];
+        assert!(!bell.watch_only(both()) && bell.watch_only(both()));
+        assert!(rings(&mut bell, append) && rings(&mut bell, || std::fs::write(two.join("x"), "").unwrap()));
+        assert!(bell.watch_only(vec![(one.clone(), What::Changes)]));
+        std::fs::write(two.join("y"), "").unwrap();
+        assert!(rings(&mut bell, append), "and not before");
+        assert!(!bell.watch_only(vec![(dir.path().join("none"), What::Changes)]));
+        append();
+        let begun = Instant::now();
+        bell.wait(Duration::from_millis(30));
+        assert!(begun.elapsed() >= Duration::from_millis(30));
     }
 }

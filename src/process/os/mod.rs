@@ -4,7 +4,7 @@
 //!
 //! Begin reading with `command` and `sys`.
 
-pub(super) mod bell;
+pub mod bell;
 pub mod by_environment;
 pub mod command;
 pub mod detached;

@@ -142,8 +142,10 @@ pub(crate) fn look(pid: i32) -> Option<Process> {
 pub(crate) fn offspring(of: i32) -> Option<Vec<Process>> {
     let children = |pid: i32| {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-        let lists = threads.flatten().map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-        lists.collect::<Option<Vec<String>>>()
+        // A thread that ends meanwhile hands its children to another one.
+        let lists: Vec<String> =
+            threads.flatten().filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok()).collect();
+        Some(lists).filter(|lists| !lists.is_empty())
     };
     let (mut found, mut todo): (Vec<Process>, Vec<String>) = (Vec::new(), children(of)?);
     while let Some(list) = todo.pop() {
