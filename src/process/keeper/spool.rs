@@ -260,7 +260,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("spool");
         let mut spool = Spool::open(&folder, dir.path(), token("t")).unwrap();
-        std::fs::write(folder.join("1.json"), br#"{"token":"t","signal":{"progress":{"percent":1}}}"#).unwrap();
+        let request = Request { token: "t".into(), signal: Signal::Progress { percent: 1 } };
+        std::fs::write(folder.join("1.json"), serde_json::to_vec(&request).unwrap()).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
         let is_root = rustix::process::geteuid().is_root();
         if is_root {
