@@ -1,6 +1,6 @@
 //! The supervisor: `git axiom run`.
 //!
-//! One loop that runs every [`TICK`] and does what the state requires: requests of verbs, iterations that ended,
+//! One loop that waits for events and does what the state requires: requests of verbs, iterations that ended,
 //! verification, merges, claims. All its knowledge is in the log, in the keepers' folders and in git, so a supervisor that
 //! starts after a crash continues with the same loop.
 //!
@@ -38,7 +38,7 @@ use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::gate::{Decision, GateKind, Held};
 use crate::domain::work::outcome::Halt;
-use crate::domain::work::ready::{self, ReadyQueue};
+use crate::domain::work::ready::ReadyQueue;
 use crate::domain::work::session::{Mode, SessionState};
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
@@ -48,7 +48,7 @@ use crate::ops::merge::verified::Check;
 use crate::ops::recover::repair::HumansOperation;
 use crate::ops::steps;
 use crate::process::client::leftovers;
-use crate::process::os::bell::{Bell, What};
+use crate::process::os::bell::Bell;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
 pub use requests::HaltRequest;
@@ -56,9 +56,6 @@ pub use stopping::Interrupts;
 
 /// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
-
-/// How often it is looked whether there is anything to decide about tasks though nothing was recorded.
-const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 
 /// How long a second supervisor waits for the lock: long enough for a process that only tests the lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
@@ -290,43 +287,6 @@ impl<'a> Supervisor<'a> {
         Ok(did)
     }
 
-    /// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
-    /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
-    fn rests(&self) -> bool {
-        let seq = self.ctx.state().seq;
-        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LOOK_ANYWAY)
-    }
-
-    /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
-    fn rest(&mut self, seq: u64) {
-        let waits = self.backs_off() || self.merge_check.is_some();
-        self.rested_at = (!waits).then(|| (seq, Instant::now()));
-    }
-
-    /// Waits until something is recorded, a keeper reports, or a signal comes; where time decides or nothing can be watched, for
-    /// a tick.
-    fn wait(&mut self) {
-        let layout = self.ctx.layout();
-        let mut folders = vec![(layout.state_dir(), What::Changes)];
-        let mut is_quiet = self.session_state() == SessionState::Running
-            && !self.backs_off()
-            && self.merge_check.is_none()
-            && self.verifying.is_empty()
-            && self.halted.is_empty()
-            && self.unstarted.is_empty()
-            && self.ended_runs.is_empty();
-        for agent in self.ctx.state().busy_agents() {
-            match agent.work.as_ref().map(|work| &work.stage) {
-                Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),
-                Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }) => {}
-                // Its keeper is just starting, or its next step is due.
-                Some(Stage::Intended { .. } | Stage::Between { .. }) | None => is_quiet = false,
-            }
-        }
-        let is_watched = is_quiet && self.bell.watch_only(folders);
-        self.bell.wait(if is_watched { LOOK_ANYWAY } else { TICK });
-    }
-
     /// Looks after every busy agent once; returns whether anything was done.
     fn look_after_agents(&mut self) -> Result<bool> {
         let agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
@@ -370,41 +330,6 @@ impl<'a> Supervisor<'a> {
             agent.work.as_ref().is_some_and(|work| work.stage.token().is_some()) || self.verifying.contains_key(&agent.id)
         };
         self.ctx.state().busy_agents().filter(running).map(|agent| agent.id.clone()).collect()
-    }
-
-    /// Whether the session is over because nothing more can be done.
-    fn ending(&mut self) -> Option<Ending> {
-        if !self.options.until_idle || self.session_state() != SessionState::Running {
-            return None;
-        }
-        let state = self.ctx.state();
-        let waiting = |id: &str| self.backoffs.get(id).is_some_and(|backoff| backoff.until > Instant::now());
-        let working = state.busy_agents().any(|agent| {
-            let task = agent.work.as_ref().map(|work| &work.task);
-            !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
-        });
-        let ready = &mut self.ready;
-        let mut is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(state, task));
-        let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
-            // The decision on a task that cannot be claimed yet is kept until it can be.
-            GateKind::Claim => is_ready(&gate.task_id),
-            GateKind::Merge
-            | GateKind::Question
-            | GateKind::HumanReview
-            | GateKind::Recovery
-            | GateKind::Planning
-            | GateKind::Budget => true,
-        });
-        if working
-            || self.merge_check.is_some()
-            || to_act_on
-            || !state.record.requests.is_empty()
-            || state.restorable.cases.keys().any(|id| waiting(id.as_str()))
-        {
-            return None;
-        }
-        let left = ready::reasons_for_rest(state);
-        Some(if left.is_empty() { Ending::AllMerged } else { Ending::Idle(left) })
     }
 
     /// The branch that work is merged into.

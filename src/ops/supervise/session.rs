@@ -1,26 +1,33 @@
-//! The beginning and the end of a session, and the copies of the state that are written during it.
+//! The beginning and the end of a session, the copies of the state that are written during it, and how it waits for what comes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::notice::Notice;
-use super::{Ending, Options, Supervisor};
-use crate::domain::base::ids::SessionId;
+use super::{Ending, Options, Supervisor, TICK};
+use crate::domain::base::ids::{CaseId, SessionId};
 use crate::domain::base::names::RefName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
+use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::case::Kind;
+use crate::domain::work::gate::GateKind;
+use crate::domain::work::ready;
 use crate::domain::work::session::{Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::process::os::bell::What;
 use crate::store::backup;
 
 /// How often the snapshot is written, if anything changed.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// How often everything is looked at though nothing rang and nothing was recorded.
+const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 
 /// Checks everything that a session needs before it changes anything; returns the target branch.
 pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
@@ -129,5 +136,77 @@ impl Supervisor<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
+    /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
+    pub(super) fn rests(&self) -> bool {
+        let seq = self.ctx.state().seq;
+        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LOOK_ANYWAY)
+    }
+
+    /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
+    pub(super) fn rest(&mut self, seq: u64) {
+        let waits = self.backs_off() || self.merge_check.is_some();
+        self.rested_at = (!waits).then(|| (seq, Instant::now()));
+    }
+
+    /// Waits until something is recorded, a keeper reports, or a signal comes; where time decides or nothing can be watched, for
+    /// a tick.
+    pub(super) fn wait(&mut self) {
+        let layout = self.ctx.layout();
+        let mut folders = vec![(layout.state_dir(), What::Changes)];
+        let mut is_quiet = self.session_state() == SessionState::Running
+            && !self.backs_off()
+            && self.merge_check.is_none()
+            && self.verifying.is_empty()
+            && self.halted.is_empty()
+            && self.unstarted.is_empty()
+            && self.ended_runs.is_empty();
+        for agent in self.ctx.state().busy_agents() {
+            match agent.work.as_ref().map(|work| &work.stage) {
+                Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),
+                Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }) => {}
+                // Its keeper is just starting, or its next step is due.
+                Some(Stage::Intended { .. } | Stage::Between { .. }) | None => is_quiet = false,
+            }
+        }
+        let is_watched = is_quiet && self.bell.watch_only(folders);
+        self.bell.wait(if is_watched { LOOK_ANYWAY } else { TICK });
+    }
+
+    /// Whether the session is over because nothing more can be done.
+    pub(super) fn ending(&mut self) -> Option<Ending> {
+        if !self.options.until_idle || self.session_state() != SessionState::Running {
+            return None;
+        }
+        let state = self.ctx.state();
+        let waiting = |id: &str| self.backoffs.get(id).is_some_and(|backoff| backoff.until > Instant::now());
+        let working = state.busy_agents().any(|agent| {
+            let task = agent.work.as_ref().map(|work| &work.task);
+            !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
+        });
+        let ready = &mut self.ready;
+        let mut is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(state, task));
+        let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
+            // The decision on a task that cannot be claimed yet is kept until it can be.
+            GateKind::Claim => is_ready(&gate.task_id),
+            GateKind::Merge
+            | GateKind::Question
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Budget => true,
+        });
+        if working
+            || self.merge_check.is_some()
+            || to_act_on
+            || !state.record.requests.is_empty()
+            || state.restorable.cases.keys().any(|id| waiting(id.as_str()))
+        {
+            return None;
+        }
+        let left = ready::reasons_for_rest(state);
+        Some(if left.is_empty() { Ending::AllMerged } else { Ending::Idle(left) })
     }
 }
