@@ -81,7 +81,7 @@ struct Content {
 
 impl Captures<'_> {
     /// Captures a worktree into objects. Neither its files nor its index are touched. No ref refers to the objects yet, and
-    /// they are on disk only after [`Durability::sync_objects`], which every change of a ref calls first. A crash leaves
+    /// they are on disk only after `Durability::sync_objects`, which every change of a ref calls first. A crash leaves
     /// unreferenced objects and a scratch folder.
     ///
     /// # Errors

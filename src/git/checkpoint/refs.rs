@@ -86,7 +86,7 @@ impl Checkpoints<'_> {
     /// After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
     ///
     /// # Errors
-    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as [`Refs::update_refs`]. Then
+    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as `Refs::update_refs`. Then
     /// there is no checkpoint.
     pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, &objects.capture, tag)?;
@@ -133,7 +133,7 @@ impl Checkpoints<'_> {
     /// byte. Text that others wrote into the note is kept below our document.
     ///
     /// # Errors
-    /// `IN_THE_WAY` where another object has the tag's name; as [`Refs::update_refs`].
+    /// `IN_THE_WAY` where another object has the tag's name; as `Refs::update_refs`.
     pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, capture, tag)?;
         let tag_name = checkpoint_tag(name);

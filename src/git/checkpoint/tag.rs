@@ -30,7 +30,7 @@ impl Checkpoints<'_> {
     /// The tag object that belongs to a checkpoint; it is written if it does not exist.
     ///
     /// # Errors
-    /// `GIT_FAILED` where the commit that was checked out is missing; as [`Objects::write_object`].
+    /// `GIT_FAILED` where the commit that was checked out is missing; as `Objects::write_object`.
     pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
         self.write_tag(name, capture, tag)
     }

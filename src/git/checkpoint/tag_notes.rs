@@ -54,7 +54,7 @@ impl NoteStore<'_> {
     /// Sets or removes the notes of some objects; all other notes are kept.
     ///
     /// # Errors
-    /// `BUSY` where other processes changed the notes at every try; as [`Refs::update_refs`].
+    /// `BUSY` where other processes changed the notes at every try; as `Refs::update_refs`.
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
         let mut last = None;
         for _ in 0..TRIES {
@@ -74,7 +74,7 @@ impl NoteStore<'_> {
     /// Removes notes refs that a crash of an earlier version left behind. Call it only while no other process changes notes.
     ///
     /// # Errors
-    /// As [`Refs::update_refs`].
+    /// As `Refs::update_refs`.
     pub fn clear_scratch_notes(&self) -> Result<()> {
         let left = self.repo.refs().refs_below(SCRATCH_NOTES)?.into_iter();
         let edits: Vec<RefEdit> =

@@ -1,6 +1,6 @@
 //! Reading and writing objects.
 //!
-//! A new object is on disk, and in git's object database, only after [`Durability::sync_objects`]. Changing a ref calls
+//! A new object is on disk, and in git's object database, only after `Durability::sync_objects`. Changing a ref calls
 //! that, and so does every call of git that writes.
 
 use crate::domain::base::names::{Oid, RepoPath};

@@ -143,7 +143,7 @@ impl Workspaces<'_> {
     /// file system.
     ///
     /// # Errors
-    /// As [`Refs::head`].
+    /// As `Refs::head`.
     pub fn plan_aside(&self, workspace: &Worktree, moved_to: &Path) -> Result<Aside> {
         let head = self.repo.refs().head(workspace)?;
         let name = moved_to.file_name().unwrap_or_default();

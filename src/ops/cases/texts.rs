@@ -9,7 +9,7 @@ use crate::git::Repository;
 /// event refers to them yet: a crash leaves blobs without an event, which is harmless.
 ///
 /// # Errors
-/// `TOO_LARGE`; as [`NoteStore::store_texts`].
+/// `TOO_LARGE`; as `NoteStore::store_texts`.
 pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
     if let Some(text) = texts.iter().find(|text| text.len() > MAX_TEXT) {
         let what = format!("a text of {} bytes is over the limit of {MAX_TEXT}", text.len());
@@ -31,7 +31,7 @@ pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
 /// The text itself.
 ///
 /// # Errors
-/// As [`NoteStore::load_text`].
+/// As `NoteStore::load_text`.
 pub fn load(repo: &Repository, text: &Text) -> Result<String> {
     match text {
         Text::Inline(text) => Ok(text.clone()),

@@ -100,7 +100,7 @@ fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBu
 /// A note where the repository has a configuration file: nothing from a clone is applied without approval.
 ///
 /// # Errors
-/// As [`Worktrees::main_worktree`].
+/// As `Worktrees::main_worktree`.
 pub fn repository_file_note(repo: &Repository) -> Result<Vec<String>> {
     let path = repo.worktrees().main_worktree()?.path().join(".axiom/config.toml");
     if !path.is_file() {

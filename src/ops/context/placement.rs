@@ -117,7 +117,7 @@ pub fn main_is_chosen(ctx: &Context) -> Result<()> {
 /// `false` where the main worktree is there, or the repository is not bare.
 ///
 /// # Errors
-/// As [`Worktrees::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
+/// As `Worktrees::main_worktree`; `IO_FAILED`, `DISK_FULL`.
 pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
     let gone = match ctx.repo.worktrees().main_worktree().and_then(|_| main_is_chosen(ctx)) {
         Ok(()) => return Ok(false),

@@ -52,7 +52,7 @@ impl LiveIndex {
     /// the tree yet.
     ///
     /// # Errors
-    /// As [`Objects::write_object`].
+    /// As `Objects::write_object`.
     pub fn tree(&self, repository: &Repository, edits: &[PathEdit]) -> Result<Option<Oid>> {
         let builder = Builder { repository, gix: repository.gix()?, index: self, edits };
         let all = Span { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
