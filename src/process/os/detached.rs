@@ -11,7 +11,7 @@ use crate::env;
 use crate::error::{Error, Result};
 
 /// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. The started
-/// process must call [`begin_session`](crate::own_process::session::begin_session) first. It keeps running when this process ends.
+/// process must call `own_process::session::begin_session` first. It keeps running when this process ends.
 ///
 /// # Errors
 /// `IO_FAILED` where the log or the program cannot be used.
