@@ -260,14 +260,16 @@ impl<'a> Supervisor<'a> {
             }
             self.clear_ended_runs();
             let mut busy = self.look_after_agents()?;
-            let (rests, seq) = (self.rests(), self.ctx.state().seq);
+            let (rests, waits, seq) = (self.rests(), self.a_task_backs_off(), self.ctx.state().seq);
             if !rests {
                 busy |= self.settle_tasks()?;
             }
             self.keep_copies()?;
             if !busy {
                 if !rests {
-                    if let Some(ending) = self.ending() {
+                    // A task whose pause ended during this pass is for the next one.
+                    let may_end = !waits && !self.a_task_backs_off();
+                    if may_end && let Some(ending) = self.ending() {
                         return Ok(ending);
                     }
                     self.rest(seq);

@@ -175,13 +175,18 @@ impl Supervisor<'_> {
         self.bell.wait(if is_watched { LOOK_ANYWAY } else { TICK });
     }
 
-    /// Whether the session is over because nothing more can be done.
+    /// Whether a task failed recently and has to wait.
+    pub(super) fn a_task_backs_off(&self) -> bool {
+        let (cases, now) = (&self.ctx.state().restorable.cases, Instant::now());
+        self.backoffs.iter().any(|(what, backoff)| backoff.until > now && cases.contains_key(what.as_str()))
+    }
+
+    /// Whether the session is over because nothing more can be done, where no task has to wait.
     pub(super) fn ending(&mut self) -> Option<Ending> {
         if !self.options.until_idle || self.session_state() != SessionState::Running {
             return None;
         }
         let state = self.ctx.state();
-        let waiting = |id: &str| self.backoffs.get(id).is_some_and(|backoff| backoff.until > Instant::now());
         let working = state.busy_agents().any(|agent| {
             let task = agent.work.as_ref().map(|work| &work.task);
             !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
@@ -198,12 +203,7 @@ impl Supervisor<'_> {
             | GateKind::Planning
             | GateKind::Budget => true,
         });
-        if working
-            || self.merge_check.is_some()
-            || to_act_on
-            || !state.record.requests.is_empty()
-            || state.restorable.cases.keys().any(|id| waiting(id.as_str()))
-        {
+        if working || self.merge_check.is_some() || to_act_on || !state.record.requests.is_empty() {
             return None;
         }
         let left = ready::reasons_for_rest(state);
