@@ -6,21 +6,28 @@ use std::collections::{BTreeMap, HashMap};
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 
-/// How many words of 64 cases a block has: 2 kB of each case are in use at a time.
-const WORDS: usize = 256;
+/// How many words of 64 cases a block has: 512 bytes of each case are in use at a time.
+const WORDS: usize = 64;
 
 /// How many open cases wait for each open case that any waits for.
 pub fn unblocking_power(state: &State) -> BTreeMap<&CaseId, usize> {
-    let open: Vec<&CaseId> = state.restorable.cases.values().filter(|case| !case.is_settled()).map(|case| &case.id).collect();
-    let number: HashMap<&CaseId, usize> = open.iter().enumerate().map(|(number, id)| (*id, number)).collect();
-    let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); open.len()];
-    for (here, id) in open.iter().enumerate() {
-        for before in state.restorable.cases[*id].after.iter().filter_map(|before| number.get(before)) {
-            waiting[*before].push(here);
+    let cases = &state.restorable.cases;
+    let is_open = |id: &&CaseId| cases.get(*id).is_some_and(|case| !case.is_settled());
+    let mut numbers: HashMap<&CaseId, usize> = HashMap::new();
+    // Cases that neither wait nor are waited for have no number.
+    let mut waiting: Vec<Vec<usize>> = Vec::new();
+    for case in cases.values().filter(|case| !case.is_settled()) {
+        for before in case.after.iter().filter(is_open) {
+            let [here, before] = [&case.id, before].map(|id| {
+                let next = numbers.len();
+                *numbers.entry(id).or_insert(next)
+            });
+            waiting.resize_with(numbers.len(), Vec::new);
+            waiting[before].push(here);
         }
     }
     let counts = count_reached(&waiting);
-    open.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect()
+    numbers.into_iter().map(|(id, number)| (id, counts[number])).filter(|(_, count)| *count > 0).collect()
 }
 
 /// How many nodes each node reaches by `next`. Nodes of a cycle, which cases never form, count what they reach at least.
