@@ -136,7 +136,7 @@ impl Supervisor<'_> {
             }
         };
         env::fault_point("claim.before-claim");
-        let complete = self.is_complete(&case.id);
+        let complete = self.is_complete(task);
         self.ctx.append_with(|state| {
             // Another process may have edited, blocked or archived the task meanwhile.
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);

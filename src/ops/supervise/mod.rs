@@ -265,17 +265,18 @@ impl<'a> Supervisor<'a> {
                 busy |= self.settle_tasks()?;
             }
             self.keep_copies()?;
-            if !busy {
-                if !rests {
-                    // A task whose pause ended during this pass is for the next one.
-                    let may_end = !waits && !self.a_task_backs_off();
-                    if may_end && let Some(ending) = self.ending() {
-                        return Ok(ending);
-                    }
-                    self.rest(seq);
-                }
-                self.wait();
+            if busy {
+                continue;
             }
+            if !rests {
+                // A task whose pause ended during this pass is for the next one.
+                let may_end = !waits && !self.a_task_backs_off();
+                if may_end && let Some(ending) = self.ending() {
+                    return Ok(ending);
+                }
+                self.rest(seq);
+            }
+            self.wait();
         }
     }
 

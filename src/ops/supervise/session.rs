@@ -20,14 +20,11 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::process::os::bell::What;
+use crate::process::os::bell::{LONGEST, What};
 use crate::store::backup;
 
 /// How often the snapshot is written, if anything changed.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
-
-/// How often everything is looked at though nothing rang and nothing was recorded.
-const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 
 /// Checks everything that a session needs before it changes anything; returns the target branch.
 pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
@@ -142,7 +139,7 @@ impl Supervisor<'_> {
     /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
     pub(super) fn rests(&self) -> bool {
         let seq = self.ctx.state().seq;
-        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LOOK_ANYWAY)
+        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LONGEST)
     }
 
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
@@ -172,7 +169,7 @@ impl Supervisor<'_> {
             }
         }
         let is_watched = is_quiet && self.bell.watch_only(folders);
-        self.bell.wait(if is_watched { LOOK_ANYWAY } else { TICK });
+        self.bell.wait(if is_watched { LONGEST } else { TICK });
     }
 
     /// Whether a task failed recently and has to wait.

@@ -121,8 +121,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
             return Err(error);
         }
     };
-    bell.watch(&spool_folder, What::Comes);
-    bell.watch(&spec.workspace, What::Goes);
+    bell.watch_only(vec![(spool_folder.clone(), What::Comes), (spec.workspace.clone(), What::Goes)]);
     let _own_lock = own_lock;
     Ok(Some(Keeper {
         spec,

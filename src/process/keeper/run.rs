@@ -19,15 +19,11 @@ use crate::process::os::sys;
 
 /// How often the keeper checks everything where it cannot wait for events.
 const TICK: Duration = Duration::from_millis(20);
-/// How often it checks everything though nothing rang: not every change can be watched.
-const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 /// How long the workspace may be missing: git replaces its `.git` when it repairs a worktree.
 const MISSING: Duration = Duration::from_secs(1);
 /// How often the descendants are noted: at first, and at most, while they stay the same.
 const NOTE_FIRST: Duration = Duration::from_secs(1);
 const NOTE_MOST: Duration = Duration::from_secs(30);
-/// No limit is further away.
-const LONGEST: Duration = Duration::from_secs(60);
 /// How long descendants may run after SIGTERM when the program itself has ended.
 const DESCENDANTS_GRACE: Duration = Duration::from_millis(500);
 /// How long to wait for the end of the output when all descendants have ended: another process may hold the pipe.
@@ -207,8 +203,8 @@ impl Watch<'_> {
                 // There may be more than it takes at once.
                 continue;
             }
-            let most = if self.keeper.bell.watch_again() { LOOK_ANYWAY } else { TICK };
-            self.keeper.bell.wait(most.min(next_look).min(left));
+            let most = if self.keeper.bell.watch_again() { next_look.min(left) } else { TICK.min(left) };
+            self.keeper.bell.wait(most);
         }
     }
 
@@ -233,7 +229,7 @@ impl Watch<'_> {
     /// to end is over.
     fn limits(&mut self) -> Duration {
         let left = |limit: Option<u64>, passed: Duration| {
-            limit.map_or(LONGEST, |limit| Duration::from_secs(limit).saturating_sub(passed).min(LONGEST))
+            limit.map_or(Duration::MAX, |limit| Duration::from_secs(limit).saturating_sub(passed))
         };
         let silent = self.output.silent_for().min(self.heard.elapsed());
         let of_time = left(self.keeper.spec.time_limit_seconds, self.begun.elapsed());

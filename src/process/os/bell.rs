@@ -5,12 +5,15 @@
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Code, Error, Result};
+
+/// The longest wait: not every change can be watched, and a watch may be silent.
+pub const LONGEST: Duration = Duration::from_secs(1);
 
 /// What wakes the waiting process.
 #[derive(Debug)]
@@ -84,28 +87,20 @@ impl Bell {
         self.rope.try_clone().map(Rope).map_err(|e| failed().because(e))
     }
 
-    /// From now on changes of a folder ring, as long as the folder stays at its place.
-    pub fn watch(&mut self, path: &Path, what: What) {
-        self.folders.push(Folder { path: path.to_owned(), what, watch: None });
-        self.watch_again();
-    }
-
     /// From now on changes of these folders ring, and of no others. Returns whether all were watched before: see
     /// [`Bell::watch_again`].
     pub fn watch_only(&mut self, wanted: Vec<(PathBuf, What)>) -> bool {
-        let is_wanted = |folder: &Folder| wanted.iter().any(|(path, what)| (path, *what) == (&folder.path, folder.what));
-        let (kept, others): (Vec<Folder>, Vec<Folder>) = std::mem::take(&mut self.folders).into_iter().partition(is_wanted);
-        for (watches, watch) in others.into_iter().filter_map(|folder| self.watches.as_ref().zip(folder.watch)) {
-            sys::remove(watches, watch);
+        let before = std::mem::take(&mut self.folders);
+        for (path, what) in wanted {
+            let known = before.iter().find(|folder| (&folder.path, folder.what) == (&path, what));
+            self.folders.push(Folder { watch: known.and_then(|folder| folder.watch), path, what });
         }
-        let is_kept = |path: &PathBuf| kept.iter().any(|folder| folder.path == *path);
-        let new: Vec<Folder> = wanted
-            .into_iter()
-            .filter(|(path, _)| !is_kept(path))
-            .map(|(path, what)| Folder { path, what, watch: None })
-            .collect();
-        self.folders = kept;
-        self.folders.extend(new);
+        let is_kept = |watch: i32| self.folders.iter().any(|folder| folder.watch == Some(watch));
+        for (watches, watch) in before.iter().filter_map(|folder| self.watches.as_ref().zip(folder.watch)) {
+            if !is_kept(watch) {
+                sys::remove(watches, watch);
+            }
+        }
         self.watch_again()
     }
 
@@ -129,8 +124,9 @@ impl Bell {
         all
     }
 
-    /// Waits until something rings, at most this long.
+    /// Waits until something rings, at most this long, and never longer than [`LONGEST`].
     pub fn wait(&mut self, most: Duration) {
+        let most = most.min(LONGEST);
         let timeout =
             Timespec { tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(most.subsec_nanos()) };
         let mut polled = vec![PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN)];
@@ -212,8 +208,6 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(20);
-
     /// Whether it rings when `work` is done, and not before.
     fn rings(bell: &mut Bell, work: impl FnOnce()) -> bool {
         bell.wait(Duration::ZERO);
@@ -222,8 +216,8 @@ mod tests {
         assert!(quiet.elapsed() >= Duration::from_millis(30), "it rings for nothing");
         work();
         let begun = Instant::now();
-        bell.wait(LONG);
-        begun.elapsed() < LONG
+        bell.wait(LONGEST);
+        begun.elapsed() < LONGEST
     }
 
     #[test]
@@ -235,9 +229,8 @@ mod tests {
         std::fs::write(workspace.join(".git"), "").unwrap();
         let mut bell = Bell::new().unwrap();
         let rope = bell.rope().unwrap();
-        bell.watch(&inbox, What::Comes);
-        bell.watch(&workspace, What::Goes);
-        assert!(bell.watch_again());
+        let folders = || vec![(inbox.clone(), What::Comes), (workspace.clone(), What::Goes)];
+        assert!(!bell.watch_only(folders()) && bell.watch_only(folders()));
         assert!(rings(&mut bell, || rope.ring()));
         assert!(rings(&mut bell, || std::fs::write(inbox.join("one"), "").unwrap()));
         assert!(rings(&mut bell, || std::fs::rename(workspace.join(".git"), dir.path().join("moved")).unwrap()));
@@ -252,8 +245,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let inbox = dir.path().join("inbox");
         let mut bell = Bell::new().unwrap();
-        bell.watch(&inbox, What::Comes);
-        assert!(!bell.watch_again(), "it is not there yet");
+        assert!(!bell.watch_only(vec![(inbox.clone(), What::Comes)]), "it is not there yet");
         std::fs::create_dir(&inbox).unwrap();
         assert!(!bell.watch_again(), "something may have come before it was watched");
         assert!(bell.watch_again());

@@ -147,17 +147,17 @@ pub(crate) fn offspring(of: i32) -> Option<Vec<Process>> {
             threads.flatten().filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok()).collect();
         Some(lists).filter(|lists| !lists.is_empty())
     };
-    let (mut found, mut todo): (Vec<Process>, Vec<String>) = (Vec::new(), children(of)?);
+    let (mut found, mut seen, mut todo) = (Vec::new(), HashSet::new(), children(of)?);
     while let Some(list) = todo.pop() {
         for process in list.split_ascii_whitespace().filter_map(|pid| look(pid.parse().ok()?)) {
-            if !found.iter().any(|known: &Process| known.id == process.id) {
+            if seen.insert(process.id) {
                 found.push(process);
                 // One that has ended meanwhile has none any more.
                 todo.extend(children(process.id.pid).unwrap_or_default());
             }
         }
     }
-    found.sort_unstable_by_key(|process| process.id.pid);
+    found.sort_unstable_by_key(|process: &Process| process.id.pid);
     Some(found)
 }
 
