@@ -9,12 +9,10 @@ use std::process::Command;
 use crate::error::{Code, Error, Result};
 
 use super::Beneath;
+use super::bound::bound_by_permissions;
 
 /// The folder for the tests that mount something, which run in a process and a namespace of their own.
 const PLACE: &str = "AXIOM_TEST_BENEATH";
-
-/// A user to whom permissions apply.
-const NOBODY: u32 = 65_534;
 
 fn open(folder: &Path) -> [Beneath; 2] {
     let open = || Beneath::at(folder).unwrap().unwrap();
@@ -100,23 +98,6 @@ fn folders_that_their_owner_may_not_change_or_read_go_too() {
             remove(folder, "e").unwrap();
         });
         assert!(!dir.join("e").exists());
-    });
-}
-
-/// Calls something in a thread without root's privileges, in folders of its own.
-fn bound_by_permissions(dir: &Path, work: impl Fn() + Sync) {
-    if rustix::process::geteuid().is_root() {
-        let mut command = Command::new("chown");
-        assert!(command.arg("-R").arg(NOBODY.to_string()).arg(dir).status().unwrap().success());
-    }
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            if rustix::process::geteuid().is_root() {
-                rustix::thread::set_thread_res_uid(None, rustix::process::Uid::from_raw(NOBODY), None).unwrap();
-            }
-            work();
-        });
-        thread.join().unwrap();
     });
 }
 

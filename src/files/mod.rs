@@ -8,6 +8,8 @@ mod attributes;
 mod beneath;
 #[cfg(test)]
 mod beneath_tests;
+#[cfg(test)]
+pub(crate) mod bound;
 mod durable;
 mod git_files;
 mod lock;

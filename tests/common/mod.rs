@@ -133,11 +133,7 @@ impl TestEnv {
         if !is_root() {
             return prepared;
         }
-        let program = self.root.join("git-axiom");
-        // Copied by another process: if this one wrote the file, a child that another test starts meanwhile would inherit
-        // the open file, and the program could not be executed.
-        assert!(Command::new("cp").arg(prepared.get_program()).arg(&program).status().unwrap().success());
-        let mut command = Command::new(program);
+        let mut command = Command::new(copy_of_program(&self.root));
         command.args(prepared.get_args()).current_dir(self.repo()).env_clear().uid(NOBODY).gid(NOBODY);
         command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command
@@ -203,6 +199,15 @@ impl TestEnv {
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.stdout, "", "{run}");
     }
+}
+
+/// A copy of `git-axiom` in a folder, for users who may not be able to read the folder in which it was built.
+pub fn copy_of_program(folder: &Path) -> PathBuf {
+    let program = folder.join("git-axiom");
+    // Copied by another process: if this one wrote the file, a child that another test starts meanwhile would inherit the
+    // open file, and the program could not be executed.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_git-axiom")).arg(&program).status().unwrap().success());
+    program
 }
 
 /// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs

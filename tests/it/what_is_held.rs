@@ -19,7 +19,11 @@ fn forget(scratch: &Scratch) {
 
 /// A merge of `x` that conflicts in `a.txt`, about to be made: the branches are there.
 fn with_conflict() -> Scratch {
-    let scratch = Scratch::new();
+    conflicting_in(Scratch::new())
+}
+
+/// The branches of a merge of `x` that conflicts in `a.txt`.
+fn conflicting_in(scratch: Scratch) -> Scratch {
     scratch.git(&["switch", "-q", "-c", "x"]);
     scratch.write("a.txt", "x\n");
     scratch.git(&["commit", "-q", "-a", "-m", "x"]);
@@ -171,13 +175,7 @@ fn with_conflict_in_reftable() -> Scratch {
     }
     scratch.git(&["add", "-A"]);
     scratch.git(&["commit", "-q", "-m", "first"]);
-    scratch.git(&["switch", "-q", "-c", "x"]);
-    scratch.write("a.txt", "x\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "x"]);
-    scratch.git(&["switch", "-q", "main"]);
-    scratch.write("a.txt", "main\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "main"]);
-    scratch
+    conflicting_in(scratch)
 }
 
 /// The refs that say what is in progress.

@@ -142,6 +142,19 @@ impl World {
         format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done")
     }
 
+    /// Adds a task that writes `1` to `<id>.txt` and then waits: see [`World::until_go`].
+    pub fn waiting_task(&self, id: &str) {
+        let wait = self.until_go();
+        self.task(id, &format!("echo 1 > {id}.txt; {wait}"), &[]);
+    }
+
+    /// Starts a session in autopilot and waits until the task that waits has begun.
+    pub fn start_until_begun(&self) -> Live {
+        let live = self.start_autopilot(&[]);
+        self.wait_for_file("begun");
+        live
+    }
+
     /// Creates a file next to the repository, for which scripts wait.
     pub fn signal_file(&self, name: &str) {
         std::fs::write(self.beside(name), "").unwrap();

@@ -78,9 +78,7 @@ impl Scratch {
             return self.command(env!("CARGO_BIN_EXE_git-axiom"));
         }
         let (home, nobody) = (self.dir.path(), crate::common::NOBODY);
-        let program = home.join("git-axiom");
-        // Not by us: what another test starts meanwhile would hold it open for writing, and then nobody can start it.
-        assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_git-axiom")).arg(&program).status().unwrap().success());
+        let program = crate::common::copy_of_program(home);
         assert!(Command::new("chown").args(["-R", &format!("{nobody}:{nobody}")]).arg(home).status().unwrap().success());
         let mut command = self.command(program.to_str().unwrap());
         command.uid(nobody).gid(nobody);

@@ -276,8 +276,7 @@ fn another_user_hands_a_group_on_that_he_is_in_and_is_refused_where_another_woul
         std::os::unix::fs::lchown(entry.path(), Some(USER), Some(USER)).unwrap();
     }
     // Where only root may go, nobody else finds the program.
-    let program = top.join("git-axiom");
-    std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), &program).unwrap();
+    let program = crate::common::copy_of_program(&top);
     let axiom = |args: &[&str]| {
         let mut command = scratch.command("setpriv");
         let (user, group) = (format!("--reuid={USER}"), format!("--regid={USER}"));

@@ -78,11 +78,8 @@ fn without_an_identity_nothing_begins() {
 #[test]
 fn a_second_supervisor_is_refused_and_harms_nothing() {
     let world = World::new();
-    let wait = world.until_go();
-    let script = format!("echo 1 > t.txt; {wait}");
-    world.task("t", &script, &[]);
-    let live = world.start_autopilot(&[]);
-    world.wait_for_file("begun");
+    world.waiting_task("t");
+    let live = world.start_until_begun();
     refused(&world.env, &RUN, Code::SupervisorRunning);
     let second = world.env.axiom(&["run", "--mode", "semi-auto"]).fails_with(Code::SupervisorRunning);
     assert_eq!(second.code, Some(5));

@@ -4,18 +4,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::session_support::{Live, World, wait_until};
 
-/// A task that waits until the test lets it go on.
-fn waiting_task(world: &World) {
-    let wait = world.until_go();
-    world.task("t", &format!("echo 1 > t.txt; {wait}"), &[]);
-}
-
 #[test]
 fn a_user_who_checks_out_another_branch_meanwhile_keeps_it() {
     let world = World::new();
-    waiting_task(&world);
-    let live = world.start_autopilot(&[]);
-    world.wait_for_file("begun");
+    world.waiting_task("t");
+    let live = world.start_until_begun();
     world.env.git(&["checkout", "-q", "-b", "other"]);
     world.env.write("mine.txt", "mine\n");
     let before = world.users_things();
@@ -76,7 +69,7 @@ fn hooks_and_signing_of_the_user_do_not_stop_the_machinery() {
 #[test]
 fn of_supervisors_that_start_at_once_exactly_one_runs() {
     let world = World::new();
-    waiting_task(&world);
+    world.waiting_task("t");
     let mut all: Vec<Live> = (0..4).map(|_| world.start_autopilot(&[])).collect();
     world.wait_for_file("begun");
     wait_until("the others gave up", || all.iter_mut().map(Live::runs).filter(|runs| *runs).count() == 1);
@@ -90,9 +83,8 @@ fn of_supervisors_that_start_at_once_exactly_one_runs() {
 #[test]
 fn sigterm_ends_a_session_as_ctrl_c_does() {
     let world = World::new();
-    waiting_task(&world);
-    let live = world.start_autopilot(&[]);
-    world.wait_for_file("begun");
+    world.waiting_task("t");
+    let live = world.start_until_begun();
     crate::session_support::signal(live.pid(), rustix::process::Signal::TERM);
     live.wait().code(130);
     assert_eq!(world.status_of("t"), "pending");
@@ -103,7 +95,7 @@ fn sigterm_ends_a_session_as_ctrl_c_does() {
 #[test]
 fn a_supervisor_that_was_killed_while_paused_leaves_nothing_paused() {
     let world = World::new();
-    waiting_task(&world);
+    world.waiting_task("t");
     let mut live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
     world.env.ok(&["pause"]);

@@ -137,12 +137,9 @@ fn a_target_that_is_deleted_while_it_runs_makes_the_merge_wait() {
     let world = World::new();
     world.env.git(&["branch", "goal"]);
     world.env.git(&["config", "axiom.merge.target", "goal"]);
-    let wait = world.until_go();
-    let script = format!("echo 1 > t.txt; {wait}");
-    world.task("t", &script, &[]);
+    world.waiting_task("t");
     world.task("u", "echo 1 > u.txt", &["--after", "t"]);
-    let live = world.start_autopilot(&[]);
-    world.wait_for_file("begun");
+    let live = world.start_until_begun();
     let old = world.env.git(&["rev-parse", "goal"]);
     world.env.git(&["branch", "-q", "-D", "goal"]);
     world.signal_file("go");
@@ -175,11 +172,8 @@ fn a_target_that_is_checked_out_elsewhere_is_updated_there() {
 #[test]
 fn a_user_who_commits_to_the_target_meanwhile_is_merged_with() {
     let world = World::new();
-    let wait = world.until_go();
-    let script = format!("echo 1 > t.txt; {wait}");
-    world.task("t", &script, &[]);
-    let live = world.start_autopilot(&[]);
-    world.wait_for_file("begun");
+    world.waiting_task("t");
+    let live = world.start_until_begun();
     world.env.write("mine.txt", "mine\n");
     world.env.git(&["add", "mine.txt"]);
     world.env.git(&["commit", "-q", "-m", "mine"]);
@@ -192,11 +186,8 @@ fn a_user_who_commits_to_the_target_meanwhile_is_merged_with() {
 #[test]
 fn a_user_who_looks_into_a_workspace_meanwhile_is_no_matter() {
     let world = World::new();
-    let wait = world.until_go();
-    let script = format!("echo 1 > t.txt; {wait}");
-    world.task("t", &script, &[]);
-    let live = world.start_autopilot(&[]);
-    world.wait_for_file("begun");
+    world.waiting_task("t");
+    let live = world.start_until_begun();
     let workspace = world.env.repo().join(".worktrees/agent-001-t");
     assert_eq!(world.env.git_in(&workspace, &["status", "--porcelain"]), "?? t.txt");
     assert_eq!(world.env.axiom_in(&workspace, &["status", "--json"]).success().json()["tasks"]["active"], 1);
@@ -227,10 +218,8 @@ fn wherever_the_folder_of_the_workspaces_is_the_user_sees_none_of_it() {
         let world = World::new();
         let absolute = world.env.repo().join("deep/absolute").display().to_string();
         world.env.git(&["config", "axiom.agents.workspaceRoot", if root == "ABSOLUTE" { &absolute } else { root }]);
-        let wait = world.until_go();
-        world.task("t", &format!("echo 1 > t.txt; {wait}"), &[]);
-        let live = world.start_autopilot(&[]);
-        world.wait_for_file("begun");
+        world.waiting_task("t");
+        let live = world.start_until_begun();
         assert_eq!(world.env.git(&["status", "--porcelain"]), "", "{root}");
         world.env.ok(&["checkpoint", "create", "while"]);
         let held = world.env.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/while"]);
