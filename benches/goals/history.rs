@@ -80,11 +80,11 @@ impl Writer {
     }
 
     /// Writes a snapshot of what was pushed so far.
-    pub fn snapshot(&self) {
+    pub fn snapshot(&mut self) {
         let body = self.buffer.strip_suffix(b"\n").unwrap_or_default();
         let last = body.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: line::sum_of(last) };
-        snapshot::save(&self.layout, &self.state, position, Some(0)).unwrap();
+        snapshot::save(&self.layout, &mut self.state, position, Some(0), &mut None).unwrap();
     }
 
     pub fn finish(&self) {

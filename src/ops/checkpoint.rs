@@ -10,18 +10,16 @@ mod excluded;
 mod heal;
 mod known;
 mod look;
+mod name;
 mod remove;
 mod still;
 mod verify;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-
-use jiff::Timestamp;
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
+use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
 use crate::domain::state::event::Event;
 use crate::env;
@@ -34,7 +32,7 @@ use crate::store::line::MAX_LINE;
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, write_again};
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
-pub use heal::{Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
+pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
 pub use known::by_worktree as paths_by_worktree;
 pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
@@ -112,7 +110,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
     // Fails before the intent is written.
     ctx.repo.identity()?;
     complete_intent(ctx)?;
-    let name = intend(ctx, wanted)?;
+    let name = name::intend(ctx, wanted)?;
     env::fault_point("checkpoint.intended");
     match make(ctx, &name, wanted) {
         Ok(made) => {
@@ -130,58 +128,6 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
                 }
             }
         }
-    }
-}
-
-fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
-    let mut taken = ctx.repo.refs().ref_names(CAPTURES)?;
-    // A tag of the user's with the same name would collide with the checkpoint's tag.
-    let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
-    let tags = ctx.repo.refs().ref_names(TAGS)?.into_iter();
-    let foreign: Vec<String> = tags.filter(|tag| !folded.contains(&tag.to_ascii_lowercase())).collect();
-    taken.extend(foreign.iter().cloned());
-    taken.iter_mut().for_each(|name| name.make_ascii_lowercase());
-    let now = env::now();
-    let mut chosen = None;
-    // Synced together with the objects. If this event is lost nevertheless, recovery adopts the capture ref as that of an
-    // unknown checkpoint.
-    ctx.append_unsynced(|state| {
-        let is_taken = |name: &str| state.is_taken(name) || taken.contains(&name.to_ascii_lowercase());
-        let name = match &wanted.name {
-            Some(name) if is_taken(name.as_str()) => {
-                let error = Error::new(Code::DuplicateId, format!("the name '{name}' is taken"));
-                let tag = foreign.iter().find(|tag| tag.eq_ignore_ascii_case(name.as_str()));
-                let task = state.restorable.cases.keys().find(|id| id.folded() == name.folded());
-                return Err(match (task, tag.filter(|_| !state.is_taken(name.as_str()))) {
-                    (Some(id), _) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
-                    (None, Some(tag)) => error
-                        .why(format!("the tag axiom/{tag} belongs to no checkpoint here; it may have come with a clone"))
-                        .hint(format!("git tag -d axiom/{tag}    if nobody needs it; or choose another name")),
-                    (None, None) => error.hint("see 'git axiom checkpoint list', or choose another name"),
-                });
-            }
-            Some(name) => name.clone(),
-            None => automatic_name(wanted, now, is_taken)?,
-        };
-        chosen = Some(name.clone());
-        Ok(vec![Event::CheckpointIntended { name }])
-    })?;
-    chosen.ok_or_else(|| Error::new(Code::Internal, "a checkpoint got no name"))
-}
-
-/// `<trigger>-<time>`, with a numeric suffix where that name is taken.
-fn automatic_name(wanted: &CheckpointRequest, now: Timestamp, is_taken: impl Fn(&str) -> bool) -> Result<CheckpointName> {
-    // Local time, as in every list: a checkpoint called 10-00-00 was made at 10:00:00.
-    let time = env::time_zone().to_datetime(now).strftime("%Y-%m-%dT%H-%M-%S");
-    let lead = match (wanted.trigger, &wanted.about) {
-        (Trigger::AfterMerge, Some(task)) => format!("after-{}", &task.as_str()[..task.as_str().len().min(60)]),
-        (trigger, _) => trigger.as_str().to_owned(),
-    };
-    let plain = format!("{lead}-{time}");
-    let names = std::iter::once(plain.clone()).chain((2_u32..).map(|number| format!("{plain}-{number}")));
-    match names.into_iter().find(|name| !is_taken(name)) {
-        Some(name) => CheckpointName::new(name),
-        None => Err(Error::new(Code::Internal, "no name is free")),
     }
 }
 

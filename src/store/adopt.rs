@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
-use super::{cases, line, segments};
+use super::{cases, checkpoints, line, segments};
 use crate::domain::base::ids::TxnId;
 use crate::domain::state::event::{By, Envelope, Event};
 use crate::domain::state::whole::State;
@@ -60,13 +60,14 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
     }
 }
 
-/// Log, segments, snapshot, backups and cases, those that exist.
+/// Log, segments, snapshot, older checkpoints, backups and cases, those that exist.
 fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|e| Error::io("list", &folder, e))? {
         let entry = entry.map_err(|e| Error::io("list", &folder, e))?;
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("events") || name == "snapshot.json");
+        let ours = ours || checkpoints::number(&entry.path()).is_some();
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if ours && is_file {
             found.push(entry.path());
@@ -100,6 +101,7 @@ pub fn tidy(layout: &Layout, kept: Option<&Path>) -> Result<()> {
     if super::snapshot::written_seq(layout)?.is_none_or(|seq| seq < first) && layout.snapshot().exists() {
         old.push(layout.snapshot());
     }
+    old.extend(checkpoints::all(layout)?.into_iter().filter(|path| checkpoints::number(path) < Some(first)));
     if old.is_empty() {
         return Ok(());
     }

@@ -6,9 +6,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::checkpoints::InUse;
 use super::layout::Layout;
 use super::log::{self, Position};
-use super::snapshot::{self, Snapshot};
+use super::snapshot::{self, Loaded, Snapshot};
 use super::{backup, cases, line, segments};
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::operation::touched::{changes_cases, touched_cases};
@@ -29,8 +30,8 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// How often a log in which events seem to be missing is read again.
 const READ_AGAIN: u32 = 3;
 
-/// After how many events the command that appends writes a new snapshot.
-const SNAPSHOT_AFTER: u64 = 500;
+/// After how many events the command that appends writes a new snapshot. Few in debug builds, so that tests have snapshots.
+const SNAPSHOT_AFTER: u64 = if cfg!(debug_assertions) { 12 } else { 500 };
 
 /// The state, and the position in the log up to which it was read.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Store {
     position: Position,
     snapshot_seq: u64,
     cases: cases::Standing,
+    /// The file with the older checkpoints that the state lacks.
+    older: Option<InUse>,
     /// Set after a failed sync: it is unknown whether the last lines are on disk, so nothing more may be acknowledged.
     poisoned: bool,
     /// Set where the state in memory is not that of the log: see [`Store::look_as`].
@@ -78,19 +81,23 @@ impl Store {
 
     fn load_once(layout: Layout) -> Result<Self> {
         let mut warnings = Vec::new();
-        let (state, hint, changed) = match snapshot::load(&layout)? {
-            Snapshot::Good(state, position, changed) => (*state, Some(position), changed),
-            Snapshot::Missing => (State::default(), None, None),
+        let (state, hint, changed, older) = match snapshot::load(&layout)? {
+            Snapshot::Good(loaded) => {
+                let Loaded { state, position, cases, older } = *loaded;
+                (state, Some(position), cases, older)
+            }
+            Snapshot::Missing => (State::default(), None, None, None),
             Snapshot::Damaged(why) => {
                 warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was ignored").why(why));
-                (State::default(), None, None)
+                (State::default(), None, None, None)
             }
         };
         let snapshot_seq = state.seq;
         // An older snapshot does not contain this number: then the file counts as incomplete until it was read.
         let cases = cases::Standing::loaded(changed.unwrap_or(state.seq));
         let position = Position::default();
-        let mut store = Self { layout, state, position, snapshot_seq, cases, poisoned: false, only_shown: false, warnings };
+        let (poisoned, only_shown) = (false, false);
+        let mut store = Self { layout, state, position, snapshot_seq, cases, older, poisoned, only_shown, warnings };
         store.read_on(hint)?;
         if store.state.seq == 0
             && let Some(trace) = trace_of_events(&store.layout)?
@@ -314,7 +321,8 @@ impl Store {
 
     fn write_snapshot(&mut self) -> Result<()> {
         if self.state.seq > self.snapshot_seq {
-            let saved = snapshot::save(&self.layout, &self.state, self.position, Some(self.cases.changed()))?;
+            let (changed, older) = (Some(self.cases.changed()), &mut self.older);
+            let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
             self.snapshot_seq = saved.max(self.snapshot_seq);
         }
         Ok(())

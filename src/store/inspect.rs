@@ -138,10 +138,16 @@ pub fn inspect(layout: &Layout) -> Result<Inspection> {
     };
     let (replayed, first_bad) = rebuild::prefix(layout, State::default(), None)?;
     let lines = count_lines(layout)?;
-    let (snapshot, snapshot_state) = match snapshot::load(layout)? {
-        Snapshot::Missing => (SnapshotReport::Missing, None),
-        Snapshot::Damaged(why) => (SnapshotReport::Damaged { why }, None),
-        Snapshot::Good(state, ..) => (SnapshotReport::Good { seq: state.seq, at: state.updated_at }, Some(*state)),
+    let loaded = snapshot::load(layout)?;
+    let damage = snapshot::damage(layout, &loaded)?;
+    let (snapshot, snapshot_state) = match (loaded, damage) {
+        (Snapshot::Missing, _) => (SnapshotReport::Missing, None),
+        (Snapshot::Damaged(why), _) => (SnapshotReport::Damaged { why }, None),
+        (Snapshot::Good(loaded), Some(why)) => (SnapshotReport::Damaged { why }, Some(loaded.state)),
+        (Snapshot::Good(loaded), None) => {
+            let (seq, at) = (loaded.state.seq, loaded.state.updated_at);
+            (SnapshotReport::Good { seq, at }, Some(loaded.state))
+        }
     };
     let found = cases::load(layout)?;
     let cases = CasesReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };

@@ -7,6 +7,7 @@ pub mod adopt;
 mod ahead;
 pub mod backup;
 pub mod cases;
+pub mod checkpoints;
 pub mod handle;
 mod head;
 pub mod identity;

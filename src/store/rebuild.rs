@@ -10,6 +10,7 @@ use super::log::{self, Position};
 use super::snapshot::{self, Snapshot};
 use super::{backup, cases, handle, line, segments};
 use crate::domain::base::ids::CaseId;
+use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::state::event::{Envelope, Event};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Status};
@@ -82,7 +83,7 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
     let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to recover from: {source}")).why(why);
     match source {
         Source::Snapshot => match snapshot::load(layout)? {
-            Snapshot::Good(state, ..) => Ok(*state),
+            Snapshot::Good(loaded) => Ok(self_contained(loaded.state)),
             Snapshot::Damaged(why) => Err(nothing(why)),
             Snapshot::Missing => Err(nothing("there is no snapshot".into())),
         },
@@ -133,11 +134,22 @@ pub fn is_damage(error: &Error) -> bool {
 /// All events before the first bad line; or the snapshot and the events after it, if that reaches further.
 fn partial(layout: &Layout) -> Result<State> {
     let (state, _) = prefix(layout, State::default(), None)?;
-    let Snapshot::Good(snapshot, position, _) = snapshot::load(layout)? else { return Ok(state) };
-    if snapshot.seq < state.seq {
+    let Snapshot::Good(loaded) = snapshot::load(layout)? else { return Ok(state) };
+    if loaded.state.seq < state.seq {
         return Ok(state);
     }
-    Ok(prefix(layout, *snapshot, Some(position))?.0)
+    Ok(prefix(layout, self_contained(loaded.state), Some(loaded.position))?.0)
+}
+
+/// The state with all its checkpoints in memory. Where the older ones cannot be read, without them: their capture refs bring
+/// them back (`checkpoint::heal`).
+fn self_contained(mut state: State) -> State {
+    if let Err(error) = state.record.checkpoints.read_all() {
+        tracing::warn!(%error, "the older checkpoints are taken from their refs");
+        let recent: Vec<_> = state.record.checkpoints.recent().cloned().collect();
+        state.record.checkpoints = Checkpoints::new(recent, None);
+    }
+    state
 }
 
 /// The state at the end of a backup, and the damage in it. A backup is one file of the log, so the events before it are
@@ -182,10 +194,10 @@ fn before(layout: &Layout, first: u64) -> Result<State> {
         }
     }
     if state.seq + 1 < first
-        && let Snapshot::Good(snapshot, ..) = snapshot::load(layout)?
-        && snapshot.seq + 1 >= first
+        && let Snapshot::Good(loaded) = snapshot::load(layout)?
+        && loaded.state.seq + 1 >= first
     {
-        return Ok(*snapshot);
+        return Ok(self_contained(loaded.state));
     }
     Ok(state)
 }

@@ -1,15 +1,18 @@
 //! The snapshot: a checksummed copy of the state, so that a start need not replay the whole log.
 //!
-//! Two lines: a header `{"v":1,"seq":…,"position":{…},"length":…,"sum":"…"}` and the state. `sum` is the CRC32C of the
-//! header's bytes before `,"sum"` and of the second line. Losing the snapshot costs time, never data.
+//! Two lines: a header `{"v":2,"seq":…,"position":{…},"length":…,"older":{…},"sum":"…"}` and the state. `sum` is the CRC32C
+//! of the header's bytes before `,"sum"` and of the second line. `older` names the file with the checkpoints that the state
+//! lacks (`super::checkpoints`); a snapshot that has all of them has version 1. Losing the snapshot costs time, never data.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkpoints::{self, InUse, Part};
 use super::layout::Layout;
 use super::line;
 use super::log::Position;
+use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::state::event::LOG_VERSION;
 use crate::domain::state::whole::State;
 use crate::env;
@@ -23,6 +26,9 @@ const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
 /// and exec.
 const MOMENT: Duration = Duration::from_millis(20);
 
+/// The version of a snapshot that lacks older checkpoints.
+const WITHOUT_OLDER: u32 = 2;
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     v: u32,
@@ -32,6 +38,22 @@ struct Header {
     /// The number of the last event that changed a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cases: Option<u64>,
+    /// The file with the older checkpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    older: Option<Part>,
+}
+
+/// What an intact snapshot has.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The state. Older checkpoints are read when somebody asks for them.
+    pub state: State,
+    /// The position in the log after it.
+    pub position: Position,
+    /// The last event that changed a case, if the snapshot has it.
+    pub cases: Option<u64>,
+    /// The file with the older checkpoints.
+    pub older: Option<InUse>,
 }
 
 /// The contents of the snapshot file.
@@ -41,8 +63,8 @@ pub enum Snapshot {
     Missing,
     /// It cannot be used, for this reason.
     Damaged(String),
-    /// The state, the position in the log after it, and the last event that changed a case, if the snapshot has it.
-    Good(Box<State>, Position, Option<u64>),
+    /// It is intact.
+    Good(Box<Loaded>),
 }
 
 /// Reads the snapshot.
@@ -57,17 +79,38 @@ pub fn load(layout: &Layout) -> Result<Snapshot> {
     };
     // Checks UTF-8 once for the whole state: that is faster than string by string.
     let Ok(body) = std::str::from_utf8(body) else { return Ok(Snapshot::Damaged("it is not in UTF-8".into())) };
-    match serde_json::from_str::<State>(body) {
-        Ok(state) if state.seq == header.seq => Ok(Snapshot::Good(Box::new(state), header.position, header.cases)),
-        Ok(_) => Ok(Snapshot::Damaged("its number does not fit its header".into())),
-        Err(e) => Ok(Snapshot::Damaged(e.to_string())),
+    let mut state = match serde_json::from_str::<State>(body) {
+        Ok(state) if state.seq == header.seq => state,
+        Ok(_) => return Ok(Snapshot::Damaged("its number does not fit its header".into())),
+        Err(e) => return Ok(Snapshot::Damaged(e.to_string())),
+    };
+    let older = header.older.map(|part| {
+        let (in_use, older) = checkpoints::open(layout, part, header.seq);
+        state.record.checkpoints.followed_by(older);
+        in_use
+    });
+    Ok(Snapshot::Good(Box::new(Loaded { state, position: header.position, cases: header.cases, older })))
+}
+
+/// Whether the snapshot or the file that it names cannot be used, and why; `None` where there is none, or both are intact.
+///
+/// # Errors
+/// As [`load`].
+pub fn damage(layout: &Layout, snapshot: &Snapshot) -> Result<Option<String>> {
+    match snapshot {
+        Snapshot::Missing => Ok(None),
+        Snapshot::Damaged(why) => Ok(Some(why.clone())),
+        Snapshot::Good(loaded) => match &loaded.older {
+            Some(in_use) => checkpoints::damage(layout, in_use.part()),
+            None => Ok(None),
+        },
     }
 }
 
 /// Header and state of an intact snapshot, or why it cannot be used.
 fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static str>> {
     if let Some(version) = line::version_of(&bytes[..bytes.len().min(64)])
-        && version > LOG_VERSION
+        && version > LOG_VERSION.max(WITHOUT_OLDER)
     {
         return Err(Error::new(Code::EventLogTooNew, format!("the snapshot has format version {version}"))
             .hint("install a newer git axiom; nothing is damaged"));
@@ -92,28 +135,50 @@ pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
 }
 
 /// Writes the snapshot, unless another process is writing one or has written a newer one. Returns the event number of the
-/// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a case. A crash leaves the old or the
-/// new one.
+/// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a case, `older` the file with the older
+/// checkpoints; it may change. A crash leaves the old or the new one.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; the old one is then unchanged.
-pub fn save(layout: &Layout, state: &State, position: Position, cases: Option<u64>) -> Result<u64> {
+pub fn save(
+    layout: &Layout,
+    state: &mut State,
+    position: Position,
+    cases: Option<u64>,
+    older: &mut Option<InUse>,
+) -> Result<u64> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
     let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
     match written_seq(layout)? {
         Some(newer) if newer >= state.seq => return Ok(newer),
         Some(_) | None => {}
     }
-    let body =
-        serde_json::to_vec(state).map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let header = Header { v: LOG_VERSION, seq: state.seq, position, length: body.len() as u64, cases };
+    let before = older.as_ref().map(InUse::part).cloned();
+    *older = checkpoints::put_away(layout, state, older.as_ref())?;
+    let part = older.as_ref().map(InUse::part);
+    let bytes = encode(state, position, cases, part)?;
+    env::fault_point("store.before-snapshot");
+    files::write_atomic(&layout.snapshot(), &bytes)?;
+    if part != before.as_ref() {
+        checkpoints::remove_others(layout, older.as_ref())?;
+    }
+    Ok(state.seq)
+}
+
+/// The bytes of the file. The state is unchanged afterwards.
+fn encode(state: &mut State, position: Position, cases: Option<u64>, part: Option<&Part>) -> Result<Vec<u8>> {
+    let checkpoints = std::mem::take(&mut state.record.checkpoints);
+    state.record.checkpoints = Checkpoints::new(checkpoints.recent().cloned(), None);
+    let body = serde_json::to_vec(state);
+    state.record.checkpoints = checkpoints;
+    let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
+    let v = if part.is_some() { WITHOUT_OLDER } else { LOG_VERSION };
+    let header = Header { v, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
     let mut bytes = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
     bytes.pop();
     let sum = crc32c::crc32c_append(crc32c::crc32c(&bytes), &body);
     bytes.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
     bytes.extend_from_slice(&body);
-    env::fault_point("store.before-snapshot");
-    files::write_atomic(&layout.snapshot(), &bytes)?;
-    Ok(state.seq)
+    Ok(bytes)
 }

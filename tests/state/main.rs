@@ -9,6 +9,7 @@
 )]
 
 mod fixtures;
+mod older_checkpoints;
 mod processes;
 mod recovery;
 mod replay;

@@ -14,7 +14,7 @@ use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::CAPTURES;
 use crate::env;
 use crate::error::{Exit, Result};
-use crate::ops::checkpoint::{self, Listed, Shown};
+use crate::ops::checkpoint::{self, Depth, Listed, Shown};
 
 /// Arguments of `checkpoint show`.
 #[derive(Debug, Args)]
@@ -52,7 +52,8 @@ struct Single<'a> {
 /// `GIT_FAILED`.
 pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
-    for name in checkpoint::heal_at_once(&mut ctx) {
+    let depth = args.max_count.map_or(Depth::Names, Depth::Newest);
+    for name in checkpoint::heal_at_once(&mut ctx, depth) {
         screen.note(&format!("the missing tag or note of checkpoint {name} was rebuilt"));
     }
     let answer = CheckpointListAnswer { checkpoints: checkpoint::list(&ctx, args.max_count)? };

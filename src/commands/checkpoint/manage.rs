@@ -13,7 +13,7 @@ use crate::commands::rollback::menu;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointType;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::checkpoint::{self, Listed};
+use crate::ops::checkpoint::{self, Depth, Listed};
 use crate::ops::context::handle::Context;
 
 /// The actions.
@@ -46,7 +46,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
             .hint("git axiom checkpoint list, delete, cleanup and compact do the same without one"));
     }
     ctx.no_open_operation()?;
-    checkpoint::heal_at_once(&mut ctx);
+    checkpoint::heal_at_once(&mut ctx, Depth::Names);
     loop {
         ctx.store.refresh()?;
         let all = checkpoint::list(&ctx, None)?;
@@ -133,7 +133,7 @@ fn delete_old(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
         return Ok(());
     };
     let age = jiff::SignedDuration::from_hours(24 * i64::from(days));
-    let names = checkpoint::cleanup_plan(ctx, Some(age), None, false);
+    let names = checkpoint::cleanup_plan(ctx, Some(age), None, false)?;
     remove(ctx, screen, names)
 }
 

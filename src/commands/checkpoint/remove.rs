@@ -102,7 +102,7 @@ pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> R
     if args.protected && args.older_than.is_none() && args.keep.is_none() {
         return Err(Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("see -h for the options"));
     }
-    let names = checkpoint::cleanup_plan(&ctx, args.older_than, args.keep, args.protected);
+    let names = checkpoint::cleanup_plan(&ctx, args.older_than, args.keep, args.protected)?;
     go_ahead(&mut ctx, screen, &names, &args.consent, checkpoint::clean_up)
 }
 

@@ -123,7 +123,7 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
     for name in std::iter::once(&args.name).chain(&args.other) {
         let record = checkpoint::find(&ctx, name)?;
         if let Some(only) = &record.only {
-            screen.note(&format!("for {}, {}", record.name, only_text(&only.shown(ctx.state()))));
+            screen.note(&format!("for {}, {}", record.name, only_text(&only.shown(ctx.state())?)));
         }
     }
     if screen.wants_json() {

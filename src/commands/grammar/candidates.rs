@@ -86,7 +86,9 @@ fn of_repository(of: Of) -> Option<Vec<Offer>> {
             let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
             open.map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
         }
-        Of::Checkpoints => state.record.checkpoints.keys().map(|name| (name.to_string(), String::new())).collect(),
+        Of::Checkpoints => {
+            state.record.checkpoints.all().ok()?.into_iter().map(|one| (one.name.to_string(), String::new())).collect()
+        }
         Of::Transactions => return transactions(&ctx),
         Of::Verbs | Of::Words(_) => Vec::new(),
     };

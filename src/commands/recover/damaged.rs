@@ -9,7 +9,7 @@ use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::listed::Named;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint;
+use crate::ops::checkpoint::{self, Depth};
 use crate::ops::recover::log_recovery::{self, Inspection, SnapshotReport, Source};
 
 #[derive(Serialize)]
@@ -79,7 +79,7 @@ fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Ex
     let done = log_recovery::begin_anew_from(&repository(global)?, source)?;
     let kept = done.kept.map(|path| path.display().to_string());
     // Checkpoints are kept in git, so the new state only has to find them. If that fails, `checkpoint list` tries again.
-    let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?);
+    let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?, Depth::Names);
     let taken_up: Vec<Named<'_>> = checkpoints.iter().map(|name| Named { name }).collect();
     let answer = Anew { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };
     screen.answer(&answer, || {

@@ -48,10 +48,12 @@ impl OnlyCount {
     }
 
     /// For display: with `all_else_gone` set from the state.
-    #[must_use]
-    pub fn shown(&self, state: &State) -> Self {
-        let is_there = state.record.checkpoints.get(&self.all_else_as_of).is_some_and(|record| self.is_on(record));
-        Self { all_else_gone: !is_there, ..self.clone() }
+    ///
+    /// # Errors
+    /// As [`Checkpoints::get`](super::existing::Checkpoints::get).
+    pub fn shown(&self, state: &State) -> crate::error::Result<Self> {
+        let is_there = state.record.checkpoints.get(&self.all_else_as_of)?.is_some_and(|record| self.is_on(record));
+        Ok(Self { all_else_gone: !is_there, ..self.clone() })
     }
 }
 
@@ -69,17 +71,32 @@ pub struct Base<'s> {
 /// # Errors
 /// The reason.
 pub fn base(state: &State) -> Result<Base<'_>, String> {
-    let newest = |only: &dyn Fn(&CheckpointRecord) -> bool| {
-        state.record.checkpoints.values().filter(|record| only(record)).max_by_key(|record| (record.seq, &record.name))
-    };
-    let Some(complete) = newest(&|record| record.only.is_none()) else {
+    // Both are always among the recent ones: see `older::divide`.
+    let recent = || state.record.checkpoints.recent();
+    let Some(complete) = newest_complete(recent()) else {
         return Err("there is no complete checkpoint yet to take the rest from".to_owned());
     };
     if changes_files_next(complete.trigger) {
         return Err(format!("files were changed by git axiom itself after the newest complete checkpoint, {}", complete.name));
     }
-    let on_it = |record: &CheckpointRecord| record.only.as_ref().is_some_and(|only| only.is_on(complete));
-    Ok(Base { complete, last: newest(&on_it) })
+    Ok(Base { complete, last: newest_on(recent(), complete) })
+}
+
+/// The newest complete checkpoint.
+pub fn newest_complete<'r>(records: impl Iterator<Item = &'r CheckpointRecord>) -> Option<&'r CheckpointRecord> {
+    newest(records.filter(|record| record.only.is_none()))
+}
+
+/// The newest checkpoint of known paths that was built on `base`.
+pub fn newest_on<'r>(
+    records: impl Iterator<Item = &'r CheckpointRecord>,
+    base: &CheckpointRecord,
+) -> Option<&'r CheckpointRecord> {
+    newest(records.filter(|record| record.only.as_ref().is_some_and(|only| only.is_on(base))))
+}
+
+fn newest<'r>(records: impl Iterator<Item = &'r CheckpointRecord>) -> Option<&'r CheckpointRecord> {
+    records.max_by_key(|record| (record.seq, &record.name))
 }
 
 /// Whether git axiom itself changes files after such a checkpoint, at paths that no caller names. (A merge changes files
@@ -158,7 +175,7 @@ mod tests {
                 size: None,
                 only: on.map(|on| OnlyCount { paths: 1, all_else_as_of: name(on), all_else_capture: None, all_else_gone: false }),
             };
-            state.record.checkpoints.insert(record.name.clone(), record);
+            state.record.checkpoints.insert(record).unwrap();
         }
         state
     }
@@ -193,15 +210,16 @@ mod tests {
         let mut state = state(&[("b", Trigger::Manual, None), ("q", Trigger::Manual, Some("b"))]);
         let capture = |digit: &str| Oid::new(digit.repeat(40)).ok();
         for (of, same) in [(None, true), (capture("1"), true), (capture("3"), false)] {
-            let mut only = state.record.checkpoints[&name("q")].only.clone().unwrap();
+            let mut record = state.record.checkpoints.get(&name("q")).unwrap().unwrap().clone();
+            let only = record.only.as_mut().unwrap();
             only.all_else_capture = of.clone();
-            assert_eq!(only.shown(&state).all_else_gone, !same, "{of:?}");
-            state.record.checkpoints.get_mut(&name("q")).unwrap().only = Some(only);
+            assert_eq!(only.shown(&state).unwrap().all_else_gone, !same, "{of:?}");
+            state.record.checkpoints.insert(record).unwrap();
             assert_eq!(base(&state).unwrap().last.is_some(), same, "{of:?}");
         }
-        let only = state.record.checkpoints[&name("q")].only.clone().unwrap();
+        let only = state.record.checkpoints.get(&name("q")).unwrap().unwrap().only.clone().unwrap();
         state.record.checkpoints.remove(&name("b"));
-        assert!(only.shown(&state).all_else_gone);
+        assert!(only.shown(&state).unwrap().all_else_gone);
     }
 
     #[test]

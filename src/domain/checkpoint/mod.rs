@@ -6,6 +6,9 @@
 
 pub mod branch_config;
 pub mod document;
+pub mod existing;
+mod in_order;
 pub mod known_paths;
 pub mod local_refs;
+pub mod older;
 pub mod retention;

@@ -6,9 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::document::{CheckpointRecord, CheckpointType, Trigger};
+use super::older::{Group, Sort};
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::operation::journaled::OperationKind;
 use crate::domain::state::whole::State;
+use crate::error::Result;
 
 /// How many of the newest checkpoints are always kept.
 pub const NEWEST: usize = 3;
@@ -55,28 +57,40 @@ impl Protection {
     }
 }
 
-/// All checkpoints, newest first.
-pub fn newest_first(state: &State) -> Vec<&CheckpointRecord> {
-    let mut records: Vec<&CheckpointRecord> = state.record.checkpoints.values().collect();
+/// These checkpoints, newest first.
+fn newest_first<'r>(records: impl IntoIterator<Item = &'r CheckpointRecord>) -> Vec<&'r CheckpointRecord> {
+    let mut records: Vec<&CheckpointRecord> = records.into_iter().collect();
     records.sort_by(|a, b| (b.seq, &b.name).cmp(&(a.seq, &a.name)));
     records
 }
 
 /// The reasons that protect each checkpoint. All of them, because a caller may ignore one of them.
-pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<CheckpointName, BTreeSet<Protection>> {
+///
+/// # Errors
+/// Where the older checkpoints cannot be read.
+pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> Result<BTreeMap<CheckpointName, BTreeSet<Protection>>> {
+    Ok(protections_of(&newest_first(state.record.checkpoints.all()?), state, rules, now))
+}
+
+fn protections_of(
+    newest_first: &[&CheckpointRecord],
+    state: &State,
+    rules: &Rules,
+    now: Timestamp,
+) -> BTreeMap<CheckpointName, BTreeSet<Protection>> {
     let mut kept: BTreeMap<CheckpointName, BTreeSet<Protection>> = BTreeMap::new();
     let mut keep = |name: &CheckpointName, why: Protection| {
         kept.entry(name.clone()).or_default().insert(why);
     };
-    let records = newest_first(state);
-    records.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
+    newest_first.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
     // Checkpoints of known paths are built on it.
-    records.iter().find(|record| record.only.is_none()).into_iter().for_each(|record| keep(&record.name, Protection::Newest));
-    for record in &records {
+    let complete = newest_first.iter().find(|record| record.only.is_none());
+    complete.into_iter().for_each(|record| keep(&record.name, Protection::Newest));
+    for record in newest_first {
         if rules.protect_named && record.kind == CheckpointType::Named {
             keep(&record.name, Protection::Named);
         }
-        if is_safety(record.trigger) && age_in_days(record, now) < i64::from(rules.keep_deleted_days) {
+        if is_safety(record.trigger) && age_in_days(record.created_at, now) < i64::from(rules.keep_deleted_days) {
             keep(&record.name, Protection::Undo);
         }
     }
@@ -94,25 +108,52 @@ pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<Che
 
 /// The checkpoints that have expired, oldest first: over the age, or over the count. Complete ones and those of known paths
 /// are counted separately: the latter can be made after every edit of an agent, and are built on complete ones.
-pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Vec<CheckpointName> {
-    let kept = protections(state, rules, now);
+///
+/// # Errors
+/// Where the older checkpoints cannot be read. They are read only where one of them may have expired.
+pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<CheckpointName>> {
+    let checkpoints = &state.record.checkpoints;
+    let recent = newest_first(checkpoints.recent());
+    let counted = |of_paths| recent.iter().filter(|record| record.only.is_some() == of_paths).count();
+    let may_expire = |group: &Group| may_expire(group, counted(group.of_paths), rules, now);
+    let all = match checkpoints.older() {
+        Some(older) if older.summary().groups.iter().any(may_expire) => newest_first(checkpoints.all()?),
+        Some(_) | None => recent,
+    };
+    let kept = protections_of(&all, state, rules, now);
     let mut gone = Vec::new();
     let (mut complete, mut of_paths) = (0, 0);
-    for record in newest_first(state) {
+    for record in all {
         let counted = if record.only.is_none() { &mut complete } else { &mut of_paths };
         *counted += 1;
         let over_count = *counted > rules.max_count;
-        let over_age = age_in_days(record, now) >= i64::from(rules.max_age_days);
+        let over_age = age_in_days(record.created_at, now) >= i64::from(rules.max_age_days);
         if (over_count || over_age) && !kept.contains_key(&record.name) {
             gone.push(record.name.clone());
         }
     }
     gone.reverse();
-    gone
+    Ok(gone)
+}
+
+/// Whether one of a group of older checkpoints may have expired, where `recent` newer ones are counted with it. Where this
+/// is false, none has.
+fn may_expire(group: &Group, recent: usize, rules: &Rules, now: Timestamp) -> bool {
+    let age = age_in_days(group.oldest, now);
+    let is_protected = match group.sort {
+        Sort::Named => rules.protect_named,
+        Sort::Safety => age < i64::from(rules.keep_deleted_days),
+        Sort::Automatic => false,
+    };
+    let over_count = recent + group.last > rules.max_count as usize;
+    !is_protected && (over_count || age >= i64::from(rules.max_age_days))
 }
 
 /// The checkpoints that `cleanup` removes, oldest first: those older than `older_than`, except the newest `keep` and the
 /// protected ones. With `named`, a name does not protect.
+///
+/// # Errors
+/// Where the older checkpoints cannot be read.
 pub fn cleanup(
     state: &State,
     rules: &Rules,
@@ -120,17 +161,18 @@ pub fn cleanup(
     older_than: SignedDuration,
     keep: usize,
     named: bool,
-) -> Vec<CheckpointName> {
-    let kept = protections(state, rules, now);
+) -> Result<Vec<CheckpointName>> {
+    let all = newest_first(state.record.checkpoints.all()?);
+    let kept = protections_of(&all, state, rules, now);
     let stands = |why: &Protection| match why {
         Protection::Named => !named,
         Protection::Newest | Protection::Undo | Protection::SessionStart | Protection::OpenOperation => true,
     };
     let is_protected = |name: &CheckpointName| kept.get(name).is_some_and(|reasons| reasons.iter().any(stands));
-    let old = newest_first(state).into_iter().skip(keep).filter(|record| now.duration_since(record.created_at) >= older_than);
+    let old = all.into_iter().skip(keep).filter(|record| now.duration_since(record.created_at) >= older_than);
     let mut gone: Vec<CheckpointName> = old.filter(|r| !is_protected(&r.name)).map(|record| record.name.clone()).collect();
     gone.reverse();
-    gone
+    Ok(gone)
 }
 
 /// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has expired. It never
@@ -160,16 +202,25 @@ pub fn is_safety(trigger: Trigger) -> bool {
     }
 }
 
-fn age_in_days(record: &CheckpointRecord, now: Timestamp) -> i64 {
-    now.duration_since(record.created_at).as_secs() / (24 * 60 * 60)
+fn age_in_days(made: Timestamp, now: Timestamp) -> i64 {
+    now.duration_since(made).as_secs() / (24 * 60 * 60)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
     use crate::domain::base::ids::{AgentId, SessionId, TxnId};
     use crate::domain::base::names::{Oid, RefName};
+    use crate::domain::checkpoint::existing::{Checkpoints, Older};
     use crate::domain::checkpoint::known_paths::OnlyCount;
+    use crate::domain::checkpoint::older;
     use crate::domain::operation::journaled::Operation;
     use crate::domain::state::whole::OpenOperation;
     use crate::domain::work::agent::Workspace;
@@ -218,29 +269,80 @@ mod tests {
                 size: None,
                 only: None,
             };
-            state.record.checkpoints.insert(record.name.clone(), record);
+            state.record.checkpoints.insert(record).unwrap();
         }
         state
     }
+
+    fn on(name: &str) -> OnlyCount {
+        let all_else_as_of = CheckpointName::new(name).unwrap();
+        OnlyCount { paths: 1, all_else_as_of, all_else_capture: None, all_else_gone: false }
+    }
+
+    /// The same checkpoints, the older ones not in memory, and how often they were read.
+    fn divided(state: &State) -> (State, Arc<AtomicUsize>) {
+        let all = state.record.checkpoints.all().unwrap();
+        let Some((stay, older)) = older::divide(&all) else { return (state.clone(), Arc::default()) };
+        let (count, records): (Arc<AtomicUsize>, Vec<CheckpointRecord>) =
+            (Arc::default(), older.iter().copied().cloned().collect());
+        let counted = Arc::clone(&count);
+        let read = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok(records.clone())
+        };
+        let older = Older::new(older::Summary::of(&older), Arc::new(read));
+        let recent = all.into_iter().filter(|record| stay.contains(&record.name)).cloned();
+        let mut divided = state.clone();
+        divided.record.checkpoints = Checkpoints::new(recent, Some(older));
+        (divided, count)
+    }
+
+    #[test]
+    fn older_ones_are_read_only_where_one_may_have_expired() {
+        let many = state(&[&[(Trigger::Manual, 400); 30][..], &[(Trigger::BeforeUndo, 2), (Trigger::Periodic, 1)]].concat());
+        let (divided, count) = divided(&many);
+        assert_eq!(gone(&divided, &RULES), "");
+        assert_eq!(count.load(Ordering::Relaxed), 0, "named ones and what can still be undone");
+        assert_eq!(gone(&divided, &Rules { protect_named: false, ..RULES }).split(' ').count(), 29);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whether the older ones are in memory or not, the same expire.
+        #[test]
+        fn what_is_not_in_memory_expires_all_the_same(
+            all in vec((select(&TRIGGERS[..]), 0..40_i64, any::<bool>()), 0..30),
+            max_count in 1..25_u32,
+            protect_named in any::<bool>(),
+        ) {
+            let mut whole = state(&all.iter().map(|(trigger, age, _)| (*trigger, *age)).collect::<Vec<_>>());
+            let records: Vec<CheckpointRecord> = whole.record.checkpoints.recent().cloned().collect();
+            for record in records.into_iter().filter(|record| all[record.name.as_str()[1..].parse::<usize>().unwrap()].2) {
+                whole.record.checkpoints.insert(CheckpointRecord { only: Some(on("c0")), ..record }).unwrap();
+            }
+            let rules = Rules { max_count, protect_named, ..RULES };
+            prop_assert_eq!(gone(&divided(&whole).0, &rules), gone(&whole, &rules));
+        }
+    }
+
+    const TRIGGERS: [Trigger; 4] = [Trigger::Manual, Trigger::Periodic, Trigger::BeforeUndo, Trigger::AfterMerge];
 
     #[test]
     fn complete_ones_and_those_of_known_paths_do_not_push_each_other_out() {
         for (complete, expected) in [(1, "c1 c2 c3"), (2, "c2 c3"), (5, ""), (7, "c0 c1")] {
             let mut state = state(&[(Trigger::Periodic, 0); 9]);
-            for record in state.record.checkpoints.values_mut().filter(|record| record.seq > complete) {
-                record.only = Some(OnlyCount {
-                    paths: 1,
-                    all_else_as_of: CheckpointName::new("c0").unwrap(),
-                    all_else_capture: None,
-                    all_else_gone: false,
-                });
+            let all: Vec<CheckpointRecord> = state.record.checkpoints.recent().cloned().collect();
+            for record in all.into_iter().filter(|record| record.seq > complete) {
+                state.record.checkpoints.insert(CheckpointRecord { only: Some(on("c0")), ..record }).unwrap();
             }
             assert_eq!(gone(&state, &RULES), expected, "{complete} complete ones");
         }
     }
 
     fn gone(state: &State, rules: &Rules) -> String {
-        expired(state, rules, now()).iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
+        expired(state, rules, now()).unwrap().iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
     }
 
     /// What it shows; checkpoints with their age in days; the rules; the names that go.
@@ -284,7 +386,7 @@ mod tests {
             state: SessionState::Running,
             start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
         });
-        let gone = expired(&state, &RULES, now());
+        let gone = expired(&state, &RULES, now()).unwrap();
         assert!(!gone.iter().any(|name| name.as_str() == "c1"));
         assert_eq!(gone.len(), 102 - 5 - 1);
     }
@@ -296,7 +398,7 @@ mod tests {
         let mut operation = Operation::new(OperationKind::RollbackCheckpoint { checkpoint: name("c0") }, "x");
         operation.safety = Some(name("c1"));
         state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
-        let kept = protections(&state, &RULES, now());
+        let kept = protections(&state, &RULES, now()).unwrap();
         assert_eq!(kept[&name("c0")].last(), Some(&Protection::OpenOperation));
         assert_eq!(kept[&name("c1")].last(), Some(&Protection::OpenOperation));
     }
@@ -320,7 +422,7 @@ mod tests {
             ("a session's start is like others", &[(S, 1), (N, 1), (N, 1), (N, 1)], (0, 0, true), "c0"),
         ];
         for (what, all, (age, keep, named), expected) in table {
-            let gone = cleanup(&state(all), &RULES, now(), days(*age), *keep, *named);
+            let gone = cleanup(&state(all), &RULES, now(), days(*age), *keep, *named).unwrap();
             let gone = gone.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ");
             assert_eq!(gone, *expected, "{what}");
         }

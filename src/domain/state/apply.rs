@@ -80,7 +80,7 @@ impl State {
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
             Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
-            Event::CheckpointsDeleted { names } => self.record.checkpoints.retain(|name, _| !names.contains(name)),
+            Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
             Event::OperationEnded { end, edits, restored, mode, moved: _ } => {

@@ -3,18 +3,16 @@
 //! A rollback restores the **restorable** part. The **record** is never rolled back.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::marker::PhantomData;
 
 use jiff::Timestamp;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::place::PlacedAt;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
-use crate::domain::checkpoint::document::{CheckpointRecord, DeletedCheckpoint};
+use crate::domain::checkpoint::document::DeletedCheckpoint;
+use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::case::{Case, Kind, Status};
@@ -74,8 +72,7 @@ pub struct Record {
     /// Requests that the supervisor has not handled yet.
     pub requests: BTreeMap<RequestId, Request>,
     /// The checkpoints that exist.
-    #[serde(deserialize_with = "in_order")]
-    pub checkpoints: BTreeMap<CheckpointName, CheckpointRecord>,
+    pub checkpoints: Checkpoints,
     /// Checkpoints that were deleted and can still be brought back, by capture.
     pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
     /// The checkpoint that is being made.
@@ -100,34 +97,6 @@ pub struct Record {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
 fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-/// Reads a map whose entries are sorted and may be many: builds it at once, not entry by entry.
-fn in_order<'de, D, K, V>(deserializer: D) -> std::result::Result<BTreeMap<K, V>, D::Error>
-where
-    D: Deserializer<'de>,
-    K: Deserialize<'de> + Ord,
-    V: Deserialize<'de>,
-{
-    struct Entries<K, V>(PhantomData<(K, V)>);
-
-    impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entries<K, V> {
-        type Value = BTreeMap<K, V>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a map")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-            let mut entries = Vec::new();
-            while let Some(entry) = map.next_entry()? {
-                entries.push(entry);
-            }
-            Ok(entries.into_iter().collect())
-        }
-    }
-
-    deserializer.deserialize_map(Entries(PhantomData))
 }
 
 /// Counters and last results of one case.
@@ -184,11 +153,8 @@ impl State {
 
     /// Whether a case or a checkpoint has this name, in upper or lower case: they share one namespace.
     pub fn is_taken(&self, name: &str) -> bool {
-        let folded = name.to_ascii_lowercase();
-        let exact = self.restorable.cases.contains_key(name) || self.record.checkpoints.contains_key(name);
-        exact
-            || self.restorable.cases.keys().any(|id| id.folded() == folded)
-            || self.record.checkpoints.keys().any(|id| id.folded() == folded)
+        let has_case = || self.restorable.cases.keys().any(|id| id.as_str().eq_ignore_ascii_case(name));
+        self.restorable.cases.contains_key(name) || self.record.checkpoints.is_taken(&name.to_ascii_lowercase()) || has_case()
     }
 
     /// The agent that works on a task.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::case::Case;
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 
@@ -15,7 +15,7 @@ pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
     let mut batch = HashSet::new();
     // Collecting all known names is expensive for one case, and cheap for thousands.
     let known: Option<HashSet<String>> = (cases.len() > 10).then(|| {
-        let checkpoints = state.record.checkpoints.keys().map(CheckpointName::folded);
+        let checkpoints = state.record.checkpoints.folded_names().map(str::to_owned);
         state.restorable.cases.keys().map(CaseId::folded).chain(checkpoints).collect()
     });
     for case in cases {

@@ -140,7 +140,8 @@ fn without_repeats(ids: Vec<CaseId>) -> Vec<CaseId> {
 /// The next free ids `<kind>-NNN`: they continue after the highest number that a known case or checkpoint has.
 pub(in crate::ops) fn next_ids(state: &State, kind: Kind, count: usize, reserved: &BTreeSet<String>) -> Result<Vec<CaseId>> {
     let prefix = format!("{kind}-");
-    let known = state.restorable.cases.keys().map(CaseId::folded).chain(state.record.checkpoints.keys().map(|n| n.folded()));
+    let known =
+        state.restorable.cases.keys().map(CaseId::folded).chain(state.record.checkpoints.folded_names().map(str::to_owned));
     let number = |id: &str| id.strip_prefix(&prefix).and_then(|digits| digits.parse::<u64>().ok());
     let highest = known.chain(reserved.iter().cloned()).filter_map(|id| number(&id)).max().unwrap_or(0);
     // A number this high is in an id that a user chose; it is not a continuation of generated ids.

@@ -204,7 +204,7 @@ fn settle_done(ctx: &Context, all: &mut [Numbered]) -> Result<()> {
 fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
     let cases = state.restorable.cases.keys().map(CaseId::folded);
     let mut taken: BTreeMap<String, Option<usize>> = cases.map(|id| (id, None)).collect();
-    taken.extend(state.record.checkpoints.keys().map(|name| (name.folded(), None)));
+    taken.extend(state.record.checkpoints.folded_names().map(|name| (name.to_owned(), None)));
     for Numbered { line, case } in all {
         let Some(id) = &case.id else { continue };
         if let Some(by) = taken.insert(id.folded(), Some(*line)) {

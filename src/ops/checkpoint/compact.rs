@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::heal;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint::Depth;
 use crate::ops::context::handle::Context;
 
 /// The disk space that the repository takes.
@@ -54,7 +55,7 @@ pub fn space(ctx: &Context) -> Result<Space> {
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
 pub fn compact(ctx: &mut Context) -> Result<Compacted> {
     ctx.with_operation_lock(|ctx| {
-        heal::heal(ctx, true)?;
+        heal::heal(ctx, Depth::Notes)?;
         let before = space(ctx)?;
         ctx.repo.notes().clear_scratch_notes()?;
         env::fault_point("checkpoint.before-cut");

@@ -37,25 +37,40 @@ impl Lost {
     }
 }
 
-/// Looks for lost tags and notes. A quick look reads the names of refs, and the notes of the newest and the oldest
-/// checkpoint. If one of these two notes is missing, other notes may be too: then it reads every note, as a thorough look
-/// does.
+/// What is read to find lost tags and notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// The refs of this many of the newest checkpoints. If one is lost, all are looked at.
+    Newest(usize),
+    /// The names of all refs, and the notes of the newest and the oldest checkpoint. If one of these two notes is missing,
+    /// other notes may be too: then every note is read.
+    Names,
+    /// Every note.
+    Notes,
+}
+
+/// Looks for lost tags and notes.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
+pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
     let record = &ctx.state().record;
+    let mut thorough = match depth {
+        Depth::Newest(count) if newest_are_whole(ctx, count)? => return Ok(Lost::default()),
+        Depth::Newest(_) | Depth::Names => false,
+        Depth::Notes => true,
+    };
+    let all = record.checkpoints.all()?;
     let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes().load()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
-    let ends = [record.checkpoints.values().max_by_key(by_age), record.checkpoints.values().min_by_key(by_age)];
-    let mut thorough = thorough;
+    let ends = [all.iter().copied().max_by_key(by_age), all.iter().copied().min_by_key(by_age)];
     for end in ends.into_iter().flatten() {
         thorough = thorough || ctx.repo.notes().note_of(&notes, &end.tag)?.is_none();
     }
     let mut lost = Lost::default();
     // All three lists are sorted by name and may be long: they are walked in parallel.
-    let (mut known, mut tagged) = (record.checkpoints.values().peekable(), tags.iter().peekable());
+    let (mut known, mut tagged) = (all.into_iter().peekable(), tags.iter().peekable());
     for (name, _) in captures.iter() {
         while known.next_if(|one| one.name.as_str() < name).is_some() {}
         let Some(one) = known.next_if(|one| one.name.as_str() == name) else {
@@ -71,28 +86,43 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     }
     if !record.deleted_checkpoints.is_empty() {
         let tags: HashMap<&str, &str> = tags.iter().collect();
-        let mut deleted = record.deleted_checkpoints.values();
-        lost.left_over = deleted.any(|gone| {
+        for gone in record.deleted_checkpoints.values() {
             // A newer checkpoint may have the same name.
-            let again = record.checkpoints.contains_key(&gone.record.name);
-            !again && tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str())
-        });
+            let again = record.checkpoints.get(&gone.record.name)?.is_some();
+            lost.left_over |= !again && tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str());
+        }
     }
     Ok(lost)
 }
 
-/// Repairs what a quick look finds, if that is possible without waiting: no operation is open, and the operation lock is
+/// Whether the newest checkpoints have their refs, and the newest one its note.
+fn newest_are_whole(ctx: &Context, count: usize) -> Result<bool> {
+    let newest = ctx.state().record.checkpoints.newest(count)?;
+    for record in &newest {
+        for name in [capture_ref(&record.name), checkpoint_tag(&record.name)] {
+            if ctx.repo.refs().read_ref(&name)?.is_none() {
+                return Ok(false);
+            }
+        }
+    }
+    match newest.last() {
+        Some(newest) => Ok(ctx.repo.notes().note_of(&ctx.repo.notes().load()?, &newest.tag)?.is_some()),
+        None => Ok(true),
+    }
+}
+
+/// Repairs what a look finds, if that is possible without waiting: no operation is open, and the operation lock is
 /// free. Returns the completed checkpoints. Failures are only logged: a command that only reads must not fail because of
 /// them.
-pub fn at_once(ctx: &mut Context) -> Vec<CheckpointName> {
+pub fn at_once(ctx: &mut Context, depth: Depth) -> Vec<CheckpointName> {
     if ctx.state().record.open.is_some() || matches!(ctx.by(), By::Agent(_)) {
         return Vec::new();
     }
-    let outcome = look(ctx, false).and_then(|lost| {
+    let outcome = look(ctx, depth).and_then(|lost| {
         if lost.is_empty() {
             return Ok(Vec::new());
         }
-        ctx.with_operation_lock_within(Duration::ZERO, |ctx| heal(ctx, false))
+        ctx.with_operation_lock_within(Duration::ZERO, |ctx| heal(ctx, Depth::Names))
     });
     match outcome {
         Ok(healed) => healed,
@@ -109,10 +139,10 @@ pub fn at_once(ctx: &mut Context) -> Vec<CheckpointName> {
 ///
 /// # Errors
 /// `OPERATION_OPEN`, `GIT_FAILED`, `DISK_FULL`.
-pub fn heal(ctx: &mut Context, thorough: bool) -> Result<Vec<CheckpointName>> {
+pub fn heal(ctx: &mut Context, depth: Depth) -> Result<Vec<CheckpointName>> {
     ctx.no_open_operation()?;
     super::complete_intent(ctx)?;
-    let lost = look(ctx, thorough)?;
+    let lost = look(ctx, depth)?;
     let mut healed = Vec::new();
     for name in lost.unknown {
         match take_up(ctx, &name) {
@@ -121,8 +151,10 @@ pub fn heal(ctx: &mut Context, thorough: bool) -> Result<Vec<CheckpointName>> {
             Err(error) => tracing::warn!(%name, %error, "a capture ref is no checkpoint that can be read"),
         }
     }
-    let damaged: Vec<CheckpointRecord> =
-        lost.incomplete.iter().filter_map(|name| ctx.state().record.checkpoints.get(name).cloned()).collect();
+    let mut damaged: Vec<CheckpointRecord> = Vec::new();
+    for name in &lost.incomplete {
+        damaged.extend(ctx.state().record.checkpoints.get(name)?.cloned());
+    }
     for record in damaged {
         match complete(ctx, &record) {
             Ok(()) => healed.push(record.name),
@@ -141,7 +173,7 @@ pub fn heal(ctx: &mut Context, thorough: bool) -> Result<Vec<CheckpointName>> {
 /// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
 pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
     for name in names {
-        match ctx.state().record.checkpoints.get(name).cloned() {
+        match ctx.state().record.checkpoints.get(name)?.cloned() {
             Some(record) => complete(ctx, &record)?,
             None => take_up(ctx, name)?,
         }
@@ -203,7 +235,7 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
         return Ok(());
     }
     let tags: BTreeMap<RefName, Oid> = ctx.repo.refs().refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
-    let kept: BTreeSet<&Oid> = record.checkpoints.values().map(|one| &one.tag).collect();
+    let kept: BTreeSet<&Oid> = record.checkpoints.all()?.into_iter().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
     let mut edits = Vec::new();
     for gone in gone.clone() {

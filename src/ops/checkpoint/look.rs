@@ -79,17 +79,12 @@ pub struct Shown {
 /// # Errors
 /// `GIT_FAILED`.
 pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
-    let mut records: Vec<&CheckpointRecord> = ctx.state().record.checkpoints.values().collect();
-    let first = newest.map_or(0, |newest| records.len().saturating_sub(newest));
-    let age = |one: &&CheckpointRecord, other: &&CheckpointRecord| (one.seq, &one.name).cmp(&(other.seq, &other.name));
-    if 0 < first && first < records.len() {
-        records.select_nth_unstable_by(first, age);
-    }
-    let mut records = records.split_off(first);
-    records.sort_unstable_by(age);
+    let all = &ctx.state().record.checkpoints;
+    let records = all.newest(newest.unwrap_or(usize::MAX))?;
+    let first = all.len() - records.len();
     let since = commits_since(ctx, &records)?;
     let numbered = records.into_iter().enumerate();
-    Ok(numbered.map(|(index, record)| listed(ctx, first + index + 1, record, &since)).collect())
+    numbered.map(|(index, record)| listed(ctx, first + index + 1, record, &since)).collect()
 }
 
 /// For the commits of the newest [`COUNTED`] checkpoints: how many commits the target branch has that they lack. The count
@@ -110,8 +105,8 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     ctx.repo.history().commits_since(&by_commit, &target)
 }
 
-fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTreeMap<Oid, u64>) -> Listed {
-    Listed {
+fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTreeMap<Oid, u64>) -> Result<Listed> {
+    Ok(Listed {
         number,
         name: record.name.clone(),
         kind: record.kind,
@@ -124,8 +119,8 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
-        only: record.only.as_ref().map(|only| only.shown(ctx.state())),
-    }
+        only: record.only.as_ref().map(|only| only.shown(ctx.state())).transpose()?,
+    })
 }
 
 /// The checkpoint that `text` names: its name without regard to case, or a unique prefix of it.
@@ -134,16 +129,16 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`.
 pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
     let folded = text.to_ascii_lowercase();
-    let all = &ctx.state().record.checkpoints;
-    if let Some(exact) = all.values().find(|record| record.name.folded() == folded) {
-        return Ok(exact.clone());
+    let all = ctx.state().record.checkpoints.all()?;
+    if let Some(exact) = all.iter().find(|record| record.name.folded() == folded) {
+        return Ok((*exact).clone());
     }
-    let begins: Vec<&CheckpointRecord> = all.values().filter(|record| record.name.folded().starts_with(&folded)).collect();
+    let begins: Vec<_> = all.iter().filter(|record| record.name.folded().starts_with(&folded)).collect();
     match begins.as_slice() {
-        [one] if !folded.is_empty() => Ok((*one).clone()),
+        [one] if !folded.is_empty() => Ok(CheckpointRecord::clone(one)),
         [] | [_] => {
             let error = Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint '{text}'"));
-            Err(nearest::hinted(error, text, all.keys().map(CheckpointName::as_str), "see 'git axiom checkpoint list'"))
+            Err(nearest::hinted(error, text, all.iter().map(|record| record.name.as_str()), "see 'git axiom checkpoint list'"))
         }
         many => {
             let names: Vec<&str> = many.iter().map(|record| record.name.as_str()).collect();
@@ -157,7 +152,7 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT` where all are newer.
 pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
-    let all = ctx.state().record.checkpoints.values();
+    let all = ctx.state().record.checkpoints.all()?.into_iter();
     let there = all.filter(|record| record.created_at.as_second() <= at.as_second());
     there.max_by_key(|record| record.created_at).cloned().ok_or_else(|| {
         Error::new(

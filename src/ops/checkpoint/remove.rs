@@ -48,7 +48,7 @@ pub struct Deleted {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `PROTECTED`, naming the checkpoint and the reason.
 pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<CheckpointRecord>> {
-    let kept = retention::protections(ctx.state(), &rules(ctx), env::now());
+    let kept = retention::protections(ctx.state(), &rules(ctx), env::now())?;
     let mut chosen: BTreeMap<(u64, CheckpointName), CheckpointRecord> = BTreeMap::new();
     for name in names {
         let record = checkpoint::find(ctx, name)?;
@@ -71,7 +71,12 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
 }
 
 /// What `cleanup` would delete; see [`retention::cleanup`]. Without an age and a count: what retention would delete.
-pub fn cleanup_plan(ctx: &Context, older_than: Option<SignedDuration>, keep: Option<usize>, named: bool) -> Vec<CheckpointName> {
+pub fn cleanup_plan(
+    ctx: &Context,
+    older_than: Option<SignedDuration>,
+    keep: Option<usize>,
+    named: bool,
+) -> Result<Vec<CheckpointName>> {
     let (state, rules, now) = (ctx.state(), rules(ctx), env::now());
     match (older_than, keep) {
         (None, None) => retention::expired(state, &rules, now),
@@ -112,8 +117,10 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     ctx.no_open_operation()?;
     checkpoint::complete_intent(ctx)?;
     // Another process may have deleted some while this one waited for the lock.
-    let mut there: Vec<CheckpointRecord> =
-        names.iter().filter_map(|name| ctx.state().record.checkpoints.get(name).cloned()).collect();
+    let mut there: Vec<CheckpointRecord> = Vec::new();
+    for name in names {
+        there.extend(ctx.state().record.checkpoints.get(name)?.cloned());
+    }
     there.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
     if there.is_empty() {
         return Ok(Deleted { names: Vec::new(), txn: None });
@@ -148,14 +155,15 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
     if retention::is_safety(made) {
         return;
     }
-    let gone = retention::expired(ctx.state(), &rules(ctx), env::now());
-    let outcome = if gone.is_empty() {
-        Ok(())
-    } else {
+    let expired = retention::expired(ctx.state(), &rules(ctx), env::now());
+    let outcome = expired.and_then(|gone| {
+        if gone.is_empty() {
+            return Ok(());
+        }
         ctx.in_its_own_transaction(By::Supervisor, |ctx| delete_locked(ctx, &gone)).map(|deleted| {
             tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
         })
-    };
+    });
     if let Err(error) = outcome.and_then(|()| release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");
     }

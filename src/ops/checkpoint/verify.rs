@@ -14,7 +14,7 @@ use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::error::{Result, some_of};
 use crate::git::{Expected, ReadBack, RefEdit};
-use crate::ops::checkpoint::find;
+use crate::ops::checkpoint::{Depth, find};
 use crate::ops::context::handle::Context;
 
 /// Something that is wrong with a checkpoint.
@@ -81,7 +81,7 @@ pub struct PutRight {
 pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verification> {
     let mut records: Vec<CheckpointRecord> = match name {
         Some(name) => vec![find(ctx, name)?],
-        None => ctx.state().record.checkpoints.values().cloned().collect(),
+        None => ctx.state().record.checkpoints.all()?.into_iter().cloned().collect(),
     };
     records.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
     // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
@@ -165,7 +165,7 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
         ctx.no_open_operation()?;
         let before = verify(ctx, name, look)?.checkpoints;
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
-            let Some(record) = ctx.state().record.checkpoints.get(&found.name).cloned() else { continue };
+            let Some(record) = ctx.state().record.checkpoints.get(&found.name)?.cloned() else { continue };
             let capture = capture_ref(&record.name);
             if ctx.repo.refs().read_ref(&capture)?.is_none() {
                 let edit = RefEdit { name: capture, expected: Expected::Absent, new: Some(record.capture.clone()) };
@@ -175,7 +175,7 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
                 tracing::warn!(name = %record.name, %error, "not repaired");
             }
         }
-        let healed = heal::heal(ctx, true)?;
+        let healed = heal::heal(ctx, Depth::Notes)?;
         let after = verify(ctx, name, look)?;
         let repaired = put_right(before, &after.checkpoints, healed);
         Ok((after, repaired))

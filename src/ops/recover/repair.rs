@@ -182,7 +182,7 @@ fn clear_verifications(ctx: &Context, report: &mut Repaired) {
 /// failure is reported, and recovery goes on.
 fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
     let lost = ctx.repo.notes().load().is_ok_and(|notes| notes.are_lost());
-    match checkpoint::heal(ctx, true) {
+    match checkpoint::heal(ctx, checkpoint::Depth::Notes) {
         Ok(healed) => {
             report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was completed, or added to the state")));
         }
@@ -200,8 +200,15 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
     ctx.repo.durability().clear_kept_packs()?;
     let proof = std::mem::take(&mut ctx.found.proof);
     if !proof.put_aside.is_empty() {
-        let damaged: Vec<_> =
-            ctx.state().record.checkpoints.values().filter(|one| !ctx.repo.objects().holds(&one.tag)).cloned().collect();
+        let damaged: Vec<_> = ctx
+            .state()
+            .record
+            .checkpoints
+            .all()?
+            .into_iter()
+            .filter(|one| !ctx.repo.objects().holds(&one.tag))
+            .cloned()
+            .collect();
         for record in damaged {
             match checkpoint::complete_all(ctx, std::slice::from_ref(&record.name)) {
                 Ok(()) => report.done.push(format!("the tag of checkpoint {} was rebuilt", record.name)),

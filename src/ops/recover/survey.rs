@@ -83,7 +83,8 @@ pub fn look(ctx: &mut Context) -> Result<View> {
     view.wedges = wedged::find(ctx)?.iter().map(Wedge::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
-    view.forgotten_checkpoints = checkpoint::look_for_lost(ctx, true)?.unknown.iter().map(ToString::to_string).collect();
+    let lost = checkpoint::look_for_lost(ctx, checkpoint::Depth::Notes)?;
+    view.forgotten_checkpoints = lost.unknown.iter().map(ToString::to_string).collect();
     if !ctx.repo.durability().objects_are_proved() {
         view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }

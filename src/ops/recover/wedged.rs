@@ -1,5 +1,6 @@
 //! Finding every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::log_recovery;
@@ -63,7 +64,9 @@ fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {
         return Ok(None);
     }
     let there = ctx.repo.refs().ref_names(CAPTURES)?;
-    let names: Vec<String> = known.keys().map(ToString::to_string).filter(|name| !there.contains(name)).collect();
+    let there: HashSet<String> = there.into_iter().collect();
+    let all = known.all()?.into_iter().map(|one| one.name.to_string());
+    let names: Vec<String> = all.filter(|name| !there.contains(name)).collect();
     let all = names.len() == known.len();
     Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
 }

@@ -61,7 +61,7 @@ pub(super) fn make(
     };
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
-    let mut preview = Preview::of(ctx.state(), record);
+    let mut preview = Preview::of(ctx.state(), record)?;
     preview.worktree = Some(text.clone());
     if let Some(branch) = &both.branch {
         let value = Change::new(ctx.repo.refs().read_ref(branch)?, both.commit.clone());

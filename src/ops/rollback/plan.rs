@@ -67,7 +67,7 @@ pub(super) fn make(
     let restored = rollback::restored(document, now, &fates, &left);
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
-    let mut preview = Preview::of(ctx.state(), record);
+    let mut preview = Preview::of(ctx.state(), record)?;
     preview.tasks = rollback::tasks(now, &restored);
     let mut refs_now = captured.refs.clone();
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();

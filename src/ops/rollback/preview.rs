@@ -17,6 +17,7 @@ use crate::domain::operation::journaled::{HeadState, RefChange};
 use crate::domain::operation::rollback::TaskChange;
 use crate::domain::state::whole::State;
 use crate::domain::work::session::Mode;
+use crate::error::Result;
 use crate::git::TreeChange;
 use crate::ops::operation::in_progress::OperationLine;
 
@@ -253,12 +254,15 @@ pub struct Preview {
 
 impl Preview {
     /// The preview of a rollback that changes nothing yet.
-    pub(super) fn of(state: &State, record: &CheckpointRecord) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Where the older checkpoints cannot be read.
+    pub(super) fn of(state: &State, record: &CheckpointRecord) -> Result<Self> {
+        Ok(Self {
             checkpoint: Goal {
                 name: record.name.clone(),
                 created_at: record.created_at,
-                only: record.only.as_ref().map(|only| only.shown(state)),
+                only: record.only.as_ref().map(|only| only.shown(state)).transpose()?,
             },
             worktree: None,
             agents: Vec::new(),
@@ -293,6 +297,6 @@ impl Preview {
             workspaces: Vec::new(),
             changes_nothing: false,
             conflicts: Vec::new(),
-        }
+        })
     }
 }

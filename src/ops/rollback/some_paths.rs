@@ -37,7 +37,7 @@ pub(super) fn make(
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let which = if let [one] = named.as_slice() { format!("'{one}'") } else { count(named.len(), "path") };
     let mut operation = Operation::new(kind, format!("rollback of {which} in '{text}' to checkpoint {}", record.name));
-    let mut preview = Preview::of(ctx.state(), record);
+    let mut preview = Preview::of(ctx.state(), record)?;
     preview.worktree = Some(text.clone());
     preview.paths = only.iter().cloned().collect();
     let head = head_state(&both.now.capture.head);

@@ -21,7 +21,8 @@ pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()>
     let state = ctx.state();
     for (name, capture) in coming(operation) {
         let folded = name.folded();
-        let other = state.record.checkpoints.keys().find(|other| **other != name && other.folded() == folded);
+        let all = state.record.checkpoints.all()?;
+        let other = all.iter().map(|one| &one.name).find(|other| **other != name && other.folded() == folded);
         if let Some(other) = other {
             let free = format!("git axiom checkpoint delete {other}    frees the name, and can be undone in turn");
             return Err(taken(&name, format!("a checkpoint is called '{other}' now")).hint(free));
@@ -70,8 +71,12 @@ pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
     if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURES)) {
         return Ok(());
     }
-    let forgotten: Vec<&(CheckpointName, Oid)> =
-        back.iter().filter(|(name, _)| !ctx.state().record.checkpoints.contains_key(name)).collect();
+    let mut forgotten: Vec<&(CheckpointName, Oid)> = Vec::new();
+    for one in &back {
+        if ctx.state().record.checkpoints.get(&one.0)?.is_none() {
+            forgotten.push(one);
+        }
+    }
     if !forgotten.is_empty() {
         let records = records_of(ctx, &forgotten)?;
         for record in records.into_values() {

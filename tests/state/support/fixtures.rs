@@ -95,7 +95,7 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
         offset: bytes.len() as u64,
         sum: line::sum_of(&bytes[..bytes.len() - 1][bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1..]),
     };
-    snapshot::save(&layout, &state, position, None).unwrap();
+    snapshot::save(&layout, &mut state, position, None, &mut None).unwrap();
     files.insert(SNAPSHOT, std::fs::read(layout.snapshot()).unwrap());
     let full = Store::load(layout.clone()).unwrap();
     cases::rewrite(&layout, full.state()).unwrap();

@@ -58,6 +58,11 @@ fn pick<K: Ord, V>(map: &BTreeMap<K, V>, salt: u32) -> Option<(&K, &V)> {
     map.iter().nth(salt as usize % map.len().max(1))
 }
 
+fn any_checkpoint(state: &State, salt: u32) -> Option<CheckpointName> {
+    let all = state.record.checkpoints.all().unwrap();
+    all.get(salt as usize % all.len().max(1)).map(|record| record.name.clone())
+}
+
 fn agent(salt: u32) -> AgentId {
     AgentId::new(format!("ed-00{}", 1 + salt % 3)).unwrap()
 }
@@ -129,7 +134,7 @@ fn signal(salt: u32) -> Signal {
     }
 }
 
-fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointRecord {
+pub fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointRecord {
     CheckpointRecord {
         name,
         kind: CheckpointType::Auto,
@@ -203,7 +208,7 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         22 => Event::CheckpointIntended { name: name()? },
         23 => Event::CheckpointCreated { checkpoint: checkpoint(name()?, state, salt) },
         24 if salt.is_multiple_of(2) => Event::CheckpointAbandoned { name: name()?, reason: "gone".into() },
-        24 => Event::CheckpointsDeleted { names: vec![pick(&state.record.checkpoints, salt)?.0.clone()] },
+        24 => Event::CheckpointsDeleted { names: vec![any_checkpoint(state, salt)?] },
         25 => Event::OperationBegan { operation: Box::new(operation(salt)) },
         26 => Event::OperationReversed { reason: "conflict".into() },
         _ => ended(state, salt),

@@ -35,6 +35,7 @@ impl State {
     }
 
     pub(super) fn create_checkpoint(&mut self, checkpoint: &CheckpointRecord, at: Timestamp) -> Result<()> {
+        self.record.checkpoints.insert(checkpoint.clone())?;
         self.record.deleted_checkpoints.retain(|_, deleted| deleted.until > at);
         self.record.checkpoint_intent = None;
         if checkpoint.trigger == Trigger::SessionStart
@@ -44,7 +45,12 @@ impl State {
             session.start_checkpoint = Some(checkpoint.name.clone());
         }
         self.record.last_action = Some(format!("checkpoint {}", checkpoint.name));
-        self.record.checkpoints.insert(checkpoint.name.clone(), checkpoint.clone());
+        Ok(())
+    }
+
+    pub(super) fn delete_checkpoints(&mut self, names: &[CheckpointName]) -> Result<()> {
+        self.record.checkpoints.read_all()?;
+        names.iter().for_each(|name| drop(self.record.checkpoints.remove(name)));
         Ok(())
     }
 
@@ -83,6 +89,10 @@ impl State {
             | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),
         };
         if end == OperationEnd::Done {
+            if !captures.is_empty() {
+                // Before anything changes: reading can fail.
+                self.record.checkpoints.read_all()?;
+            }
             let Settled { edits, restored, mode } = settled;
             if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
@@ -96,7 +106,7 @@ impl State {
                 self.restorable.mode = mode.new;
             }
             self.change_gates(&gates);
-            self.follow_captures(captures, until);
+            self.follow_captures(captures, until)?;
             self.follow_branches(&refs);
             self.record.last_action = Some(title);
         }
@@ -105,16 +115,17 @@ impl State {
     }
 
     /// A checkpoint is deleted and brought back together with its capture ref, whichever operation changes that ref.
-    fn follow_captures(&mut self, captures: Vec<(CheckpointName, Option<Oid>)>, until: Timestamp) {
+    fn follow_captures(&mut self, captures: Vec<(CheckpointName, Option<Oid>)>, until: Timestamp) -> Result<()> {
         let record = &mut self.record;
         for (name, new) in captures {
             if let Some(gone) = record.checkpoints.remove(&name) {
                 record.deleted_checkpoints.insert(gone.capture.clone(), DeletedCheckpoint { record: gone, until });
             }
             if let Some(back) = new.and_then(|capture| record.deleted_checkpoints.remove(&capture)) {
-                record.checkpoints.insert(name, back.record);
+                record.checkpoints.insert(CheckpointRecord { name, ..back.record })?;
             }
         }
+        Ok(())
     }
 
     /// Opens and closes gates on tasks, after all other changes of the operation.

@@ -1,0 +1,135 @@
+//! Which checkpoints are put into the part of the state that is not read at every start, and what is remembered of them so
+//! that it need not be read. Pure.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::document::{CheckpointRecord, CheckpointType};
+use super::known_paths;
+use super::retention;
+use crate::domain::base::ids::CheckpointName;
+
+/// How many of the newest checkpoints stay in memory. Few in debug builds, so that tests with a handful of checkpoints have
+/// older ones.
+pub const RECENT: usize = if cfg!(debug_assertions) { 4 } else { 64 };
+
+/// How many stay besides: see [`divide`].
+pub const OF_ANY_AGE: usize = 2;
+
+/// What is known of the older checkpoints without reading them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// How many there are.
+    pub count: usize,
+    /// Their names in lower case, sorted, with a space between them.
+    names: String,
+    /// What retention has to know.
+    pub groups: Vec<Group>,
+}
+
+/// Checkpoints among which retention does not distinguish, except by age.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Group {
+    /// What retention goes by.
+    pub sort: Sort,
+    /// Whether they are checkpoints of known paths, which are counted separately.
+    pub of_paths: bool,
+    /// The earliest time at which one of them was made.
+    pub oldest: Timestamp,
+    /// The place of the last of them among all older ones that are counted with it, from the newest, beginning with 1.
+    pub last: usize,
+}
+
+/// What protects a checkpoint from retention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Sort {
+    /// Its name, if names protect.
+    Named,
+    /// That an operation after it can be undone, for a time.
+    Safety,
+    /// Nothing.
+    Automatic,
+}
+
+impl Sort {
+    fn of(record: &CheckpointRecord) -> Self {
+        match record.kind {
+            CheckpointType::Named => Self::Named,
+            CheckpointType::Auto if retention::is_safety(record.trigger) => Self::Safety,
+            CheckpointType::Auto => Self::Automatic,
+        }
+    }
+}
+
+impl Summary {
+    /// Sums up checkpoints, which are given oldest first.
+    pub fn of(records: &[&CheckpointRecord]) -> Self {
+        let names: BTreeSet<String> = records.iter().map(|record| record.name.folded()).collect();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut counted = [0, 0];
+        for record in records.iter().rev() {
+            let (sort, of_paths) = (Sort::of(record), record.only.is_some());
+            let place = &mut counted[usize::from(of_paths)];
+            *place += 1;
+            match groups.iter_mut().find(|group| group.sort == sort && group.of_paths == of_paths) {
+                Some(group) => {
+                    group.oldest = group.oldest.min(record.created_at);
+                    group.last = *place;
+                }
+                None => groups.push(Group { sort, of_paths, oldest: record.created_at, last: *place }),
+            }
+        }
+        Self { count: records.len(), names: names.into_iter().collect::<Vec<_>>().join(" "), groups }
+    }
+
+    /// Whether one of them has this name, given in lower case.
+    pub fn has(&self, folded: &str) -> bool {
+        let names = self.names.as_bytes();
+        memchr::memmem::find_iter(names, folded).any(|at| {
+            let end = at + folded.len();
+            (at == 0 || names[at - 1] == b' ') && (end == names.len() || names[end] == b' ')
+        })
+    }
+
+    /// Their names in lower case.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.split(' ').filter(|name| !name.is_empty())
+    }
+}
+
+/// Divides all checkpoints: the names of those that stay in memory, and the others, oldest first. The newest ones stay, and
+/// those on which checkpoints of known paths are built. `None` where there are too few for it to be worth while.
+pub fn divide<'r>(all: &[&'r CheckpointRecord]) -> Option<(BTreeSet<CheckpointName>, Vec<&'r CheckpointRecord>)> {
+    if all.len() <= 2 * RECENT {
+        return None;
+    }
+    let mut by_age = all.to_vec();
+    by_age.sort_unstable_by(|one, other| (one.seq, &one.name).cmp(&(other.seq, &other.name)));
+    let newest = by_age.split_off(by_age.len() - RECENT);
+    let base = known_paths::newest_complete(all.iter().copied());
+    let last = base.and_then(|base| known_paths::newest_on(all.iter().copied(), base));
+    let stay: BTreeSet<CheckpointName> = newest.into_iter().chain(base).chain(last).map(|record| record.name.clone()).collect();
+    by_age.retain(|record| !stay.contains(&record.name));
+    Some((stay, by_age))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_taken_as_a_whole_only() {
+        let summary = |names: &str| Summary { names: names.into(), ..Summary::default() };
+        let all = summary("a-b ab abc");
+        let has: Vec<&str> =
+            ["a", "b", "ab", "a-b", "abc", "bc", "", "b ab", "abcd"].into_iter().filter(|n| all.has(n)).collect();
+        assert_eq!(has, ["ab", "a-b", "abc"]);
+        assert_eq!(all.names().collect::<Vec<_>>(), ["a-b", "ab", "abc"]);
+        assert!(!summary("").has("a") && summary("").names().next().is_none());
+    }
+}

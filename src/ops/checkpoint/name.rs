@@ -1,0 +1,83 @@
+//! The name of a new checkpoint: free in the state, and among the refs.
+
+use std::iter;
+
+use jiff::Timestamp;
+
+use super::CheckpointRequest;
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+
+/// Chooses the name and appends the intent. The caller holds the operation lock, so no other checkpoint is made meanwhile.
+///
+/// # Errors
+/// `DUPLICATE_ID`; those of an append.
+pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
+    let name = match &wanted.name {
+        Some(name) => name.clone(),
+        None => automatic(ctx, wanted)?,
+    };
+    let tag = foreign_tag(ctx, &name)?;
+    let has_ref = tag.is_some() || has_capture(ctx, &name)?;
+    // Synced together with the objects. If this event is lost nevertheless, recovery adopts the capture ref as that of an
+    // unknown checkpoint.
+    ctx.append_unsynced(|state| {
+        if has_ref || state.is_taken(name.as_str()) {
+            return Err(taken(state, &name, tag.as_ref()));
+        }
+        Ok(vec![Event::CheckpointIntended { name: name.clone() }])
+    })?;
+    Ok(name)
+}
+
+/// `<trigger>-<time>`, with a numeric suffix where that name is taken.
+fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
+    let plain = plain_name(wanted, env::now());
+    for text in iter::once(plain.clone()).chain((2_u32..).map(|number| format!("{plain}-{number}"))) {
+        let name = CheckpointName::new(text)?;
+        if !ctx.state().is_taken(name.as_str()) && foreign_tag(ctx, &name)?.is_none() && !has_capture(ctx, &name)? {
+            return Ok(name);
+        }
+    }
+    Err(Error::new(Code::Internal, "no name is free"))
+}
+
+/// Local time, as in every list: a checkpoint called 10-00-00 was made at 10:00:00.
+fn plain_name(wanted: &CheckpointRequest, now: Timestamp) -> String {
+    let time = env::time_zone().to_datetime(now).strftime("%Y-%m-%dT%H-%M-%S");
+    match (wanted.trigger, &wanted.about) {
+        (Trigger::AfterMerge, Some(task)) => format!("after-{}-{time}", &task.as_str()[..task.as_str().len().min(60)]),
+        (trigger, _) => format!("{}-{time}", trigger.as_str()),
+    }
+}
+
+/// Whether there is a capture ref of this name: of a checkpoint that the state does not know, too.
+fn has_capture(ctx: &Context, name: &CheckpointName) -> Result<bool> {
+    Ok(ctx.repo.refs().read_ref(&capture_ref(name))?.is_some())
+}
+
+/// The tag of this name, where it belongs to no checkpoint here: it would collide with the new one's.
+fn foreign_tag(ctx: &Context, name: &CheckpointName) -> Result<Option<RefName>> {
+    let tag = checkpoint_tag(name);
+    let is_there = ctx.repo.refs().read_ref(&tag)?.is_some();
+    Ok(if is_there && !has_capture(ctx, name)? { Some(tag) } else { None })
+}
+
+fn taken(state: &State, name: &CheckpointName, foreign: Option<&RefName>) -> Error {
+    let error = Error::new(Code::DuplicateId, format!("the name '{name}' is taken"));
+    let task = state.restorable.cases.keys().find(|id| id.folded() == name.folded());
+    match (task, foreign.filter(|_| !state.is_taken(name.as_str()))) {
+        (Some(id), _) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
+        (None, Some(tag)) => error
+            .why(format!("the tag {} belongs to no checkpoint here; it may have come with a clone", tag.short()))
+            .hint(format!("git tag -d {}    if nobody needs it; or choose another name", tag.short())),
+        (None, None) => error.hint("see 'git axiom checkpoint list', or choose another name"),
+    }
+}
