@@ -21,8 +21,9 @@ mod workspaces;
 
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::operation::journaled::{AsideChange, Operation, Settled};
+use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::event::{Event, OperationEnd};
-use crate::domain::state::whole::{OpenOperation, Restorable, State};
+use crate::domain::state::whole::{OpenOperation, State};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::env;
@@ -214,12 +215,13 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
         let Some(open) = &now.record.open else {
             return Err(Error::new(Code::Internal, "an operation ended that is not open"));
         };
-        let Settled { edits, restored, mode } = match end {
+        let Settled { edits, restored, changes, mode } = match end {
             OperationEnd::Done => open.operation.settle(now),
             OperationEnd::Aborted => Settled::default(),
         };
-        let gates = gates_of_merges(now, &edits, restored.as_deref());
-        Ok(std::iter::once(Event::OperationEnded { end, edits, restored, mode, moved: moved.clone() }).chain(gates).collect())
+        let gates = gates_of_merges(now, &edits, changes.as_deref());
+        let ended = Event::OperationEnded { end, edits, restored, changes, mode, moved: moved.clone() };
+        Ok(std::iter::once(ended).chain(gates).collect())
     })?;
     env::fault_point("journal.ended");
     Ok(())
@@ -227,7 +229,7 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
 
 /// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again
 /// automatically. The gate of a task that is merged now is closed.
-fn gates_of_merges(now: &State, edits: &[CaseEdit], restored: Option<&Restorable>) -> Vec<Event> {
+fn gates_of_merges(now: &State, edits: &[CaseEdit], changes: Option<&RestorableChanges>) -> Vec<Event> {
     let is_merged = |task: &CaseId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
     let takes_back = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_none());
     let stays_done = |edit: &CaseEdit| {
@@ -235,7 +237,7 @@ fn gates_of_merges(now: &State, edits: &[CaseEdit], restored: Option<&Restorable
         now.restorable.cases.get(&edit.id).is_some_and(|case| case.status == Status::Done && !changes_status)
     };
     let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
-    let cases = restored.into_iter().flat_map(|restored| restored.cases.values());
+    let cases = changes.into_iter().flat_map(|changes| changes.cases.values().flatten());
     let taken_back = cases.filter(|case| case.status == Status::Done && case.merged.is_none() && is_merged(&case.id));
     let tasks = edited.chain(taken_back.map(|case| &case.id));
     let opened =

@@ -201,9 +201,9 @@ fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Resu
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
-    if let Some(restored) = &plan.operation.restored {
-        let now = &ctx.state().restorable;
-        plan.operation.gates = rules::gates(now, restored, stopped, wish.afterwards, env::now());
+    let now = &ctx.state().restorable;
+    if let Some(then) = plan.operation.restores(now) {
+        plan.operation.gates = rules::gates(now, &then, stopped, wish.afterwards, env::now());
     }
     for worktree in &mut plan.operation.worktrees {
         let main = ctx.repo.worktrees().main_worktree()?;

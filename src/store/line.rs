@@ -73,7 +73,7 @@ impl BadLine {
 /// `TOO_LARGE` over [`MAX_LINE`].
 pub fn encode(envelope: &Envelope) -> Result<Vec<u8>> {
     let Envelope { seq, at, txn, by, event } = envelope;
-    let line = LineOut { v: LOG_VERSION, seq: *seq, at, txn, by, event };
+    let line = LineOut { v: event.version(), seq: *seq, at, txn, by, event };
     let mut bytes =
         serde_json::to_vec(&line).map_err(|e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e))?;
     bytes.pop();

@@ -2,7 +2,7 @@
 //!
 //! Two lines: a header `{"v":2,"seq":…,"position":{…},"length":…,"older":{…},"sum":"…"}` and the state. `sum` is the CRC32C
 //! of the header's bytes before `,"sum"` and of the second line. `older` names the file with the checkpoints that the state
-//! lacks (`super::checkpoints`); a snapshot that has all of them has version 1. Losing the snapshot costs time, never data.
+//! lacks (`super::checkpoints`); a snapshot that every version can read has version 1. Losing the snapshot costs time, never data.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
 /// and exec.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// The version of a snapshot that lacks older checkpoints.
-const WITHOUT_OLDER: u32 = 2;
+/// The version of a snapshot that every version can read.
+const FIRST_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -110,7 +110,7 @@ pub fn damage(layout: &Layout, snapshot: &Snapshot) -> Result<Option<String>> {
 /// Header and state of an intact snapshot, or why it cannot be used.
 fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static str>> {
     if let Some(version) = line::version_of(&bytes[..bytes.len().min(64)])
-        && version > LOG_VERSION.max(WITHOUT_OLDER)
+        && version > LOG_VERSION
     {
         return Err(Error::new(Code::EventLogTooNew, format!("the snapshot has format version {version}"))
             .hint("install a newer git axiom; nothing is damaged"));
@@ -172,7 +172,8 @@ fn encode(state: &mut State, position: Position, cases: Option<u64>, part: Optio
     let body = serde_json::to_vec(state);
     state.record.checkpoints = checkpoints;
     let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let v = if part.is_some() { WITHOUT_OLDER } else { LOG_VERSION };
+    let has_changes = state.record.open.as_ref().is_some_and(|open| open.operation.changes.is_some());
+    let v = if part.is_some() || has_changes { LOG_VERSION } else { FIRST_VERSION };
     let header = Header { v, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
     let mut bytes = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;

@@ -435,11 +435,17 @@ fn a_list_of_the_newest_has_their_numbers_and_the_order_of_the_whole() {
         assert_eq!(listed(&["checkpoint", "list", "-n", count]), all[first..], "{count}");
     }
     assert_eq!(listed(&["checkpoint", "list", "--max-count=2"]), all[1..]);
-    // What got lost of one that is not shown comes back as it does with the whole list.
+    // What got lost of one that is not shown comes back with the whole list, and where one that is shown lost something.
     env.git(&["pack-refs", "--all"]);
     env.git(&["tag", "-d", "axiom/zebra"]);
     env.git(&["update-ref", "-d", "refs/axiom/captures/middle"]);
     assert_eq!(listed(&["checkpoint", "list", "-n", "1"]), all[2..]);
+    assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle");
+    env.git(&["tag", "-d", "axiom/ant"]);
+    assert_eq!(listed(&["checkpoint", "list", "-n", "1"]), all[2..]);
+    assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle\naxiom/zebra");
+    env.git(&["tag", "-d", "axiom/zebra"]);
+    assert_eq!(listed(&["checkpoint", "list"]), all);
     assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle\naxiom/zebra");
 }
 
@@ -447,7 +453,7 @@ fn a_list_of_the_newest_has_their_numbers_and_the_order_of_the_whole() {
 fn a_name_that_a_foreign_tag_has_says_whose_it_is_and_what_to_do() {
     let env = TestEnv::new();
     env.git(&["tag", "axiom/zz"]);
-    let run = env.axiom(&["checkpoint", "create", "ZZ"]);
+    let run = env.axiom(&["checkpoint", "create", "zz"]);
     for wanted in ["error[DUPLICATE_ID]", "the tag axiom/zz", "git tag -d axiom/zz"] {
         assert!(run.stderr.contains(wanted), "{wanted}: {}", run.stderr);
     }

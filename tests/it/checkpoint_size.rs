@@ -7,9 +7,10 @@ use crate::common::TestEnv;
 
 const KIB: u64 = 1024;
 
-/// Bytes in all files below a folder.
+/// Bytes in all files below a folder, but for the snapshot of the state: it is replaced, not added to.
 fn size(folder: &Path) -> u64 {
-    let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().metadata().unwrap());
+    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+    let files = files.filter(|entry| entry.file_name() != "snapshot.json").map(|entry| entry.metadata().unwrap());
     files.filter(std::fs::Metadata::is_file).map(|meta| meta.len()).sum()
 }
 
@@ -70,6 +71,35 @@ fn with_a_thousand_tasks_of_4_kib_a_checkpoint_stays_small() {
     let each = size(&folder).saturating_sub(before) / 4;
     println!("after compact each adds {} KiB", each.div_ceil(KIB));
     assert!(each <= 16 * KIB, "after compact each adds {each} bytes");
+}
+
+#[test]
+fn a_rollback_adds_to_the_log_what_it_changes_and_not_every_task() {
+    let env = TestEnv::new();
+    let line = |task: usize| format!("{}\n", serde_json::json!({ "id": format!("task-{task}"), "title": text(task as u64, 60) }));
+    env.write("tasks.jsonl", (0..300).map(line).collect::<String>());
+    env.ok(&["task", "import", "tasks.jsonl"]);
+    std::fs::remove_file(env.repo().join("tasks.jsonl")).unwrap();
+    env.ok(&["task", "archive", "task-7"]);
+    env.ok(&["checkpoint", "create", "c"]);
+    let log = env.repo().join(".git/axiom/state/events.jsonl");
+    for round in 0..3 {
+        env.ok(&["task", "edit", "task-1", "--title", &format!("another {round}")]);
+        env.ok(&["task", "add", &format!("new {round}"), "--id", &format!("new-{round}")]);
+        let before = std::fs::metadata(&log).unwrap().len();
+        env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+        let bytes = std::fs::metadata(&log).unwrap().len() - before;
+        assert!(bytes <= 8 * KIB, "rollback {round} adds {bytes} bytes to the log");
+        let title = |id: &str| env.json(&["task", "show", id])["title"].clone();
+        assert_eq!(title("task-1"), text(1, 60));
+        assert_eq!(env.json(&["task", "show", &format!("new-{round}")])["status"], "archived");
+        env.ok(&["undo", "--yes"]);
+        assert_eq!(title("task-1"), format!("another {round}"));
+        assert_eq!(env.json(&["task", "show", &format!("new-{round}")])["status"], "pending");
+        assert_eq!(env.json(&["task", "show", "task-7"])["status"], "archived");
+        env.ok(&["redo", "--yes"]);
+        assert_eq!(title("task-1"), text(1, 60));
+    }
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     insta::assert_snapshot!(report, @r#"
     good-v1: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
     good-v1-sealed: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
+    good-v2: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
     torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
     snapshot-damaged: good 24, bad None, after 0, torn 0, next 25: events@24 backup@20 cases fresh
     bad-line-before-snapshot: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: snapshot@16 partial@24 backup@20 cases fresh
@@ -92,6 +93,6 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     truncated-segment-missing: good 0, bad Some("EVENT_LOG_TRUNCATED"), after 16, torn 0, next 25: cases fresh
     schema-unknown-event: good 23, bad Some("EVENT_SCHEMA_INVALID"), after 0, torn 0, next 25: partial@23 fresh
     schema-event-does-not-fit: good 23, bad Some("EVENT_SCHEMA_INVALID"), after 0, torn 0, next 25: partial@23 fresh
-    too-new-v2: EVENT_LOG_TOO_NEW
+    too-new: EVENT_LOG_TOO_NEW
     "#);
 }

@@ -13,9 +13,10 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::local_refs::StashEntry;
+use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::whole::{Restorable, State};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::work::gate::Gate;
 use crate::domain::work::session::Mode;
 
@@ -103,9 +104,12 @@ pub struct Operation {
     /// Gates on tasks that open or close when it ends, in this order, after everything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateChange>,
-    /// The restorable state that it restores when it ends.
+    /// The restorable state that it restores when it ends, in logs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Box<Restorable>>,
+    /// What changes in the restorable state when it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Box<RestorableChanges>>,
     /// The mode that it sets when it ends, where it restores no whole state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Change<Mode>>,
@@ -116,8 +120,10 @@ pub struct Operation {
 pub struct Settled {
     /// Fields of cases that change.
     pub edits: Vec<CaseEdit>,
-    /// The restorable state that replaces the current one.
+    /// The restorable state that replaces the current one, in logs of older versions.
     pub restored: Option<Box<Restorable>>,
+    /// What changes in the restorable state.
+    pub changes: Option<Box<RestorableChanges>>,
     /// The change of the mode.
     pub mode: Option<Change<Mode>>,
 }
@@ -272,6 +278,7 @@ impl Operation {
             edits: Vec::new(),
             gates: Vec::new(),
             restored: None,
+            changes: None,
             mode: None,
         }
     }
@@ -326,22 +333,33 @@ impl Operation {
     /// What the end of the operation does to the current state. A field that was changed since the operation began keeps
     /// that change. Cases that were added since are archived by a rollback, never forgotten.
     pub fn settle(&self, now: &State) -> Settled {
-        if let Some(restored) = &self.restored {
-            let mut restored = restored.clone();
-            keep_held(&mut restored, &now.restorable);
-            for (id, case) in &now.restorable.cases {
-                restored.cases.entry(id.clone()).or_insert_with(|| {
-                    let mut case = case.clone();
-                    case.status = Status::Archived;
-                    case
-                });
-            }
-            return Settled { restored: Some(restored), ..Settled::default() };
+        if let Some(mut then) = self.restores(&now.restorable) {
+            keep_held(&mut then, &now.restorable);
+            let changes = RestorableChanges::between(&now.restorable, &archived_since(then, &now.restorable));
+            return Settled { changes: Some(Box::new(changes)), ..Settled::default() };
         }
         let fits = |edit: &CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
         let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
-        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), restored: None, mode }
+        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), restored: None, changes: None, mode }
     }
+
+    /// The restorable state that it restores, where it does.
+    pub fn restores(&self, now: &Restorable) -> Option<Restorable> {
+        let changed = |changes: &RestorableChanges| {
+            let mut then = now.clone();
+            changes.apply(&mut then);
+            then
+        };
+        self.changes.as_deref().map(changed).or_else(|| self.restored.as_deref().cloned())
+    }
+}
+
+/// A restored state with the cases that were added since: they are archived, never forgotten.
+pub fn archived_since(mut then: Restorable, now: &Restorable) -> Restorable {
+    for (id, case) in &now.cases {
+        then.cases.entry(id.clone()).or_insert_with(|| Case { status: Status::Archived, ..case.clone() });
+    }
+    then
 }
 
 impl Way {
@@ -356,7 +374,7 @@ impl Way {
 }
 
 /// Whether all changes of an edit find the values they expect, and none changes a status from or to active.
-pub fn edit_fits(edit: &CaseEdit, case: &crate::domain::work::case::Case) -> bool {
+pub fn edit_fits(edit: &CaseEdit, case: &Case) -> bool {
     let mut case = case.clone();
     let active = |change: &CaseChange| match change {
         CaseChange::Status(status) => status.old == Status::Active || status.new == Status::Active,

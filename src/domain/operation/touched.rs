@@ -26,11 +26,12 @@ fn touched(event: &Event) -> Touched<'_> {
         Event::CasesChanged { edits } => Touched::These(edits.iter().map(|edit| &edit.id).collect()),
         Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
         Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
-        Event::OperationEnded { edits, restored, .. } => {
+        Event::OperationEnded { edits, restored, changes, .. } => {
             let edited = edits.iter().map(|edit| &edit.id);
-            match restored {
-                Some(restored) => Touched::TheseAndAll(restored.cases.keys().chain(edited).collect()),
-                None => Touched::These(edited.collect()),
+            match (restored, changes) {
+                (Some(restored), _) => Touched::TheseAndAll(restored.cases.keys().chain(edited).collect()),
+                (None, Some(changes)) => Touched::These(changes.cases.keys().chain(edited).collect()),
+                (None, None) => Touched::These(edited.collect()),
             }
         }
         Event::StateAdopted { state: new, .. } => Touched::TheseAndAll(new.restorable.cases.keys().collect()),

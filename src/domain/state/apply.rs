@@ -83,8 +83,9 @@ impl State {
             Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
-            Event::OperationEnded { end, edits, restored, mode, moved: _ } => {
-                let settled = Settled { edits: edits.clone(), restored: restored.clone(), mode: *mode };
+            Event::OperationEnded { end, edits, restored, changes, mode, moved: _ } => {
+                let (restored, changes) = (restored.clone(), changes.clone());
+                let settled = Settled { edits: edits.clone(), restored, changes, mode: *mode };
                 self.end_operation(*end, settled, at)?
             }
             Event::StateAdopted { state, .. } => {

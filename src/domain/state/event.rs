@@ -9,6 +9,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::changes::RestorableChanges;
 use super::place::Placing;
 use super::whole::{Restorable, State};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
@@ -23,7 +24,10 @@ use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::verification::Verification;
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 1;
+pub const LOG_VERSION: u32 = 2;
+
+/// The version of a line that every version can read.
+const FIRST_VERSION: u32 = 1;
 
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]
@@ -273,9 +277,12 @@ pub enum Event {
         /// Changes of cases that belong to it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<CaseEdit>,
-        /// The restorable state that it restored.
+        /// The restorable state that it restored, in logs of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restored: Option<Box<Restorable>>,
+        /// What it changed of the restorable state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<Box<RestorableChanges>>,
         /// The change of the mode that it made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<Change<Mode>>,
@@ -350,6 +357,20 @@ impl Event {
             Self::RepositoryPlaced { .. } => "repositoryPlaced",
             Self::LogRepaired { .. } => "logRepaired",
         }
+    }
+
+    /// The oldest version of the log whose readers understand the event: an older one would ignore what it does not know.
+    pub fn version(&self) -> u32 {
+        let has_changes = if let Self::OperationBegan { operation } = self {
+            operation.changes.is_some()
+        } else if let Self::OperationEnded { changes, .. } = self {
+            changes.is_some()
+        } else if let Self::StateAdopted { state, .. } = self {
+            state.record.open.as_ref().is_some_and(|open| open.operation.changes.is_some())
+        } else {
+            false
+        };
+        if has_changes { LOG_VERSION } else { FIRST_VERSION }
     }
 
     /// The session that a `sessionStarted` event names, for callers that only follow sessions.

@@ -6,6 +6,7 @@
 
 pub mod apply;
 pub mod audit;
+pub mod changes;
 pub mod event;
 pub mod place;
 pub mod wedge;

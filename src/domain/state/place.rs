@@ -158,6 +158,9 @@ impl Placing {
         if let Some(restored) = &mut operation.restored {
             self.restorable(restored);
         }
+        if let Some(changes) = &mut operation.changes {
+            changes.workspaces.values_mut().flatten().for_each(|one| self.change(&mut one.path));
+        }
     }
 
     fn workspace(&self, change: &mut WorkspaceChange) {
@@ -197,6 +200,9 @@ pub fn own_part(operation: &mut Operation, place: &Place) {
     operation.asides.retain(|one| own(&one.worktree));
     if let Some(restored) = &mut operation.restored {
         restored.workspaces.clear();
+    }
+    if let Some(changes) = &mut operation.changes {
+        changes.workspaces.clear();
     }
 }
 

@@ -6,8 +6,9 @@ use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
+use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, Way, WorkspaceChange, archived_since};
 use crate::domain::operation::rollback;
+use crate::domain::state::changes::RestorableChanges;
 use crate::error::{Code, Error, Result};
 use crate::git::CaptureExtras;
 use crate::ops::checkpoint::Captured;
@@ -101,7 +102,8 @@ pub(super) fn make(
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     preview.mode = (now.mode != restored.mode).then(|| Change::new(now.mode, restored.mode));
-    operation.restored = Some(Box::new(restored));
+    let then = archived_since(restored, now);
+    operation.changes = Some(Box::new(RestorableChanges::between(now, &then)));
     left_alone(ctx, document, captured, &operation, &mut preview)?;
     branches_are_free(ctx, &operation)?;
     Plan::of(ctx, captured, operation, preview)

@@ -1,6 +1,7 @@
 //! Finding out whether a rollback would change anything at all.
 
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
+use crate::domain::state::changes::RestorableChanges;
 use crate::error::Result;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
@@ -37,11 +38,11 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
 pub(super) fn changes_nothing(ctx: &Context, operation: &Operation, captured: &Captured) -> Result<bool> {
     // Every field is listed here, so that a new field of an operation has to be considered.
     let Operation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
-    let Operation { worktrees, workspaces, asides, edits, gates, restored, mode, .. } = operation;
+    let Operation { worktrees, workspaces, asides, edits, gates, changes, mode, .. } = operation;
     let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();
     let no_places = workspaces.is_empty() && asides.is_empty();
     let no_cases = edits.is_empty() && gates.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
-    let same_state = restored.as_deref().is_none_or(|restored| *restored == ctx.state().restorable);
+    let same_state = changes.as_deref().is_none_or(RestorableChanges::is_empty);
     if !(no_refs && no_places && no_cases && same_state) {
         return Ok(false);
     }

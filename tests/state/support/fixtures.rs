@@ -125,10 +125,16 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     };
     let log_only = |bytes: Vec<u8>| Files::from([(LOG, bytes)]);
     let all = lines(&history);
-    let event = |seq: u64, event: &str| {
-        summed(format!(r#"{{"v":1,"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#).into_bytes())
+    let line = |version: u32, seq: u64, event: &str| {
+        summed(
+            format!(r#"{{"v":{version},"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#)
+                .into_bytes(),
+        )
     };
+    let event = |seq, event| line(1, seq, event);
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
+    let began = r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#;
+    let ended = r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#;
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
@@ -146,6 +152,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     vec![
         ("good-v1", good(), Ok(24)),
         ("good-v1-sealed", sound(&history, Some(8)), Ok(24)),
+        ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
@@ -173,7 +180,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
             log_only(with(event(24, r#"{"audited":{"id":"no-such-case","text":"x"}}"#))),
             Err(Code::EventSchemaInvalid),
         ),
-        ("too-new-v2", log_only(with(summed(br#"{"v":2,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
+        ("too-new", log_only(with(summed(br#"{"v":99,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
     ]
 }
 

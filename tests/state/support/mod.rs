@@ -10,6 +10,7 @@ use git_axiom::domain::base::names::{Oid, RefName};
 use git_axiom::domain::base::text::{Change, Text};
 use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Trigger};
 use git_axiom::domain::operation::journaled::{GateChange, Operation, OperationKind, RefChange, Way};
+use git_axiom::domain::state::changes::RestorableChanges;
 use git_axiom::domain::state::event::{By, Envelope, Event, OperationEnd};
 use git_axiom::domain::state::whole::State;
 use git_axiom::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace};
@@ -230,20 +231,50 @@ fn released(agent: AgentId, task: &CaseId, salt: u32) -> Event {
 
 fn ended(state: &State, salt: u32) -> Event {
     match salt % 4 {
-        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], restored: None, mode: None, moved: vec![] },
+        0 => Event::OperationEnded {
+            end: OperationEnd::Aborted,
+            edits: vec![],
+            restored: None,
+            changes: None,
+            mode: None,
+            moved: vec![],
+        },
         1 => Event::OperationEnded {
             end: OperationEnd::Done,
             edits: edit(state, salt).into_iter().collect(),
             restored: None,
+            changes: None,
             mode: None,
             moved: vec![],
         },
         2 => {
             let restored = Some(Box::new(state.restorable.clone()));
-            Event::OperationEnded { end: OperationEnd::Done, edits: vec![], restored, mode: None, moved: vec![] }
+            let ended = |restored, changes| {
+                let end = OperationEnd::Done;
+                Event::OperationEnded { end, edits: vec![], restored, changes, mode: None, moved: vec![] }
+            };
+            if salt.is_multiple_of(3) { ended(restored, None) } else { ended(None, Some(Box::new(changed(state, salt)))) }
         }
         _ => Event::LogRepaired { bytes: u64::from(salt), kept: "damaged/x".into() },
     }
+}
+
+/// The state without some of its cases, agents, workspaces and gates, and in another mode.
+fn changed(state: &State, salt: u32) -> RestorableChanges {
+    let mut then = state.restorable.clone();
+    let mut number = salt;
+    let mut stays = || {
+        number = number.wrapping_mul(31).wrapping_add(7);
+        !number.is_multiple_of(4)
+    };
+    then.agents.retain(|_, _| stays());
+    then.workspaces.retain(|_, _| stays());
+    then.gates.retain(|_, _| stays());
+    then.mode = if state.restorable.mode == Mode::SemiAuto { Mode::Autopilot } else { Mode::SemiAuto };
+    for case in then.cases.values_mut().filter(|case| case.status != Status::Active) {
+        case.title = if stays() { case.title.clone() } else { format!("as of {salt}") };
+    }
+    RestorableChanges::between(&state.restorable, &then)
 }
 
 fn session(salt: u32) -> Session {

@@ -93,14 +93,15 @@ impl State {
                 // Before anything changes: reading can fail.
                 self.record.checkpoints.read_all()?;
             }
-            let Settled { edits, restored, mode } = settled;
+            let Settled { edits, restored, changes, mode } = settled;
             if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
             }
             self.change_cases(&edits)?;
-            match restored {
-                Some(restored) => self.restorable = *restored,
-                None => self.move_workspaces(workspaces),
+            match (restored, changes) {
+                (Some(restored), _) => self.restorable = *restored,
+                (None, Some(changes)) => changes.apply(&mut self.restorable),
+                (None, None) => self.move_workspaces(workspaces),
             }
             if let Some(mode) = mode {
                 self.restorable.mode = mode.new;

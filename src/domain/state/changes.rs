@@ -1,0 +1,104 @@
+//! What differs between two restorable states: what a rollback records instead of a whole state, so that the log grows with
+//! what changed and not with what there is.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::whole::Restorable;
+use crate::domain::base::ids::{AgentId, CaseId, GateId};
+use crate::domain::work::agent::{Agent, Workspace};
+use crate::domain::work::case::Case;
+use crate::domain::work::gate::Gate;
+use crate::domain::work::session::Mode;
+
+/// New values; `None` for what is gone.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RestorableChanges {
+    /// Cases.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cases: BTreeMap<CaseId, Option<Case>>,
+    /// Agents.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<AgentId, Option<Agent>>,
+    /// Workspaces, by task.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub workspaces: BTreeMap<CaseId, Option<Workspace>>,
+    /// Gates.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub gates: BTreeMap<GateId, Option<Gate>>,
+    /// The mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+}
+
+impl RestorableChanges {
+    /// What makes `now` into `then`.
+    pub fn between(now: &Restorable, then: &Restorable) -> Self {
+        // Every field is listed, so that a new one has to be considered.
+        let Restorable { cases, agents, workspaces, mode, gates } = then;
+        Self {
+            cases: changed(&now.cases, cases),
+            agents: changed(&now.agents, agents),
+            workspaces: changed(&now.workspaces, workspaces),
+            gates: changed(&now.gates, gates),
+            mode: (now.mode != *mode).then_some(*mode),
+        }
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Makes the changes.
+    pub fn apply(&self, to: &mut Restorable) {
+        let Self { cases, agents, workspaces, gates, mode } = self;
+        change(&mut to.cases, cases);
+        change(&mut to.agents, agents);
+        change(&mut to.workspaces, workspaces);
+        change(&mut to.gates, gates);
+        to.mode = mode.unwrap_or(to.mode);
+    }
+}
+
+fn changed<K: Ord + Clone, V: PartialEq + Clone>(now: &BTreeMap<K, V>, then: &BTreeMap<K, V>) -> BTreeMap<K, Option<V>> {
+    let new = then.iter().filter(|(key, value)| now.get(key) != Some(value));
+    let gone = now.keys().filter(|key| !then.contains_key(key));
+    new.map(|(key, value)| (key.clone(), Some(value.clone()))).chain(gone.map(|key| (key.clone(), None))).collect()
+}
+
+fn change<K: Ord + Clone, V: Clone>(map: &mut BTreeMap<K, V>, changes: &BTreeMap<K, Option<V>>) {
+    for (key, value) in changes {
+        match value {
+            Some(value) => drop(map.insert(key.clone(), value.clone())),
+            None => drop(map.remove(key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_makes_one_state_into_the_other_and_nothing_else_is_recorded() {
+        let id = |text: &str| AgentId::new(text).unwrap();
+        let agent = |text: &str| (id(text), Agent { id: id(text), work: None });
+        let of = |agents: &[&str], mode| Restorable {
+            agents: agents.iter().map(|a| agent(a)).collect(),
+            mode,
+            ..Restorable::default()
+        };
+        let (now, then) = (of(&["a-001", "b-001"], Mode::SemiAuto), of(&["b-001", "c-001"], Mode::Autopilot));
+        let changes = RestorableChanges::between(&now, &then);
+        assert_eq!(changes.agents.keys().map(AgentId::as_str).collect::<Vec<_>>(), ["a-001", "c-001"]);
+        let mut made = now.clone();
+        changes.apply(&mut made);
+        assert_eq!(made, then);
+        assert!(RestorableChanges::between(&now, &now).is_empty() && !changes.is_empty());
+        let json = serde_json::to_string(&changes).unwrap();
+        assert_eq!(serde_json::from_str::<RestorableChanges>(&json).unwrap(), changes);
+    }
+}
