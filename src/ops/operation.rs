@@ -30,7 +30,7 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;
 use crate::ops::context::handle::Context;
-use crate::ops::trash;
+use crate::ops::{tidy, trash};
 use crate::own_process::end_signals::finish_first;
 
 /// How many paths an error names.
@@ -96,6 +96,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
         Ok(done) => {
             let moved = asides::moved_aside(ctx, &operation, &txn);
             moved.and_then(|moved| end(ctx, OperationEnd::Done, moved)).map_err(not_written_down)?;
+            tidy::when_due(ctx);
             Ok(done)
         }
         Err(error) => {

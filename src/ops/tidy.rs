@@ -16,14 +16,25 @@ use crate::ops::context::handle::Context;
 use crate::ops::trash;
 use crate::process::client::leftovers;
 
+/// The largest mark of the last time that is read, in bytes.
+const MAX_MARK: u64 = 100;
+
 /// Temporary files that have not changed for this long belong to no running process.
 const SCRATCH_LASTS: SignedDuration = SignedDuration::from_hours(24);
 
+/// How often verbs other than `recover` and `run` look for what has expired.
+const DUE_AFTER: SignedDuration = SignedDuration::from_hours(1);
+
+/// How many entries such a verb deletes at most: nobody should wait long for what an earlier command left.
+const MOST_AT_ONCE: usize = 200;
+
 /// The result of emptying the trash.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tidied {
     /// How many entries of the trash were deleted.
     pub gone: usize,
+    /// How many more may be deleted.
+    most: usize,
     /// Why expired entries, or whole folders of them, could not be deleted: for example, something is mounted in them.
     pub left: Vec<Error>,
 }
@@ -35,8 +46,41 @@ pub struct Tidied {
 /// # Errors
 /// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
 pub fn tidy(ctx: &Context) -> Result<Tidied> {
+    tidy_some(ctx, usize::MAX)
+}
+
+/// What every verb does that has changed something: as [`tidy`], at most once an hour, and not all at once. The caller has
+/// loaded the configuration. A failure never fails the verb.
+pub(in crate::ops) fn when_due(ctx: &Context) {
+    let mark = ctx.layout().last_tidied();
+    let outcome = is_due(&mark).and_then(|due| {
+        if !due {
+            return Ok(());
+        }
+        let done = tidy_some(ctx, MOST_AT_ONCE)?;
+        done.left.iter().for_each(|error| tracing::warn!(%error, "something that has expired could not be deleted"));
+        if done.most == 0 {
+            return Ok(());
+        }
+        // A new file: what is there may be a link.
+        files::remove_file(&mark)?;
+        files::write_read_only(&mark, env::now().to_string().as_bytes())
+    });
+    if let Err(error) = outcome {
+        tracing::warn!(%error, "what has expired stays for a while");
+    }
+}
+
+/// Whether the last time is not known, long ago, or in the future: then the clock was wrong, then or now.
+fn is_due(mark: &Path) -> Result<bool> {
+    let last = files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse::<Timestamp>().ok());
+    let now = env::now();
+    Ok(last.is_none_or(|last| now.duration_since(last) > DUE_AFTER || last > now))
+}
+
+fn tidy_some(ctx: &Context, most: usize) -> Result<Tidied> {
     let days = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
-    let mut done = Tidied::default();
+    let mut done = Tidied { gone: 0, most, left: Vec::new() };
     for trash in trash::all(ctx)? {
         done.gone += done.remove_old(trash, days);
     }
@@ -62,14 +106,21 @@ impl Tidied {
             }
         };
         let ours = names.iter().filter(|name| files::is_trashed_name(name.as_encoded_bytes()));
-        ours.filter(|name| {
-            let outcome = remove_if_older(&folder, name, age);
-            outcome.unwrap_or_else(|error| {
-                self.left.push(error);
-                false
-            })
-        })
-        .count()
+        let mut gone = 0;
+        for name in ours {
+            if self.most == 0 {
+                break;
+            }
+            match remove_if_older(&folder, name, age) {
+                Ok(false) => {}
+                Ok(true) => {
+                    gone += 1;
+                    self.most -= 1;
+                }
+                Err(error) => self.left.push(error),
+            }
+        }
+        gone
     }
 
     /// Deletes the folders of ended iterations: their events stay in the log; the prompt and the keeper's files are useful
@@ -79,24 +130,26 @@ impl Tidied {
         let common = ctx.repo.common_dir();
         for run in leftovers::runs(&ctx.layout().agents_dir())? {
             let settled = !working.iter().any(|token| run.ends_with(token.as_str()));
-            if settled
-                && !leftovers::is_kept(&run)?
-                && let Err(error) = remove_run(common, &run, age)
-            {
-                self.left.push(error);
+            if self.most == 0 {
+                break;
+            }
+            if !settled || leftovers::is_kept(&run)? {
+                continue;
+            }
+            match remove_run(common, &run, age) {
+                Ok(gone) => self.most -= usize::from(gone),
+                Err(error) => self.left.push(error),
             }
         }
         Ok(())
     }
 }
 
-fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<()> {
+fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<bool> {
     let above = run.parent().and_then(|above| above.strip_prefix(common).ok()).map(|above| Beneath::open(common, above));
     match (above.transpose()?.flatten(), run.file_name()) {
-        (Some(above), Some(name)) if files::is_trashed_name(name.as_encoded_bytes()) => {
-            remove_if_older(&above, name, age).map(drop)
-        }
-        (_, _) => Ok(()),
+        (Some(above), Some(name)) if files::is_trashed_name(name.as_encoded_bytes()) => remove_if_older(&above, name, age),
+        (_, _) => Ok(false),
     }
 }
 

@@ -140,6 +140,11 @@ impl Layout {
         self.root.join("learnings.md")
     }
 
+    /// The time at which what has expired was last looked for.
+    pub fn last_tidied(&self) -> PathBuf {
+        self.tmp_dir().join("last-tidied")
+    }
+
     /// Files that are not needed after a crash.
     pub fn tmp_dir(&self) -> PathBuf {
         self.root.join("tmp")

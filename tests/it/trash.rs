@@ -4,7 +4,12 @@
 use crate::common::TestEnv;
 
 fn recover_on(env: &TestEnv, days: i64) {
-    let mut command = env.axiom_command(&env.repo(), ["recover", "--yes"]);
+    on(env, days, &["recover", "--yes"]);
+}
+
+/// Runs a verb that many days from now.
+fn on(env: &TestEnv, days: i64, args: &[&str]) {
+    let mut command = env.axiom_command(&env.repo(), args);
     let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
     command.env("AXIOM_TEST_NOW", then.to_string());
     let output = command.output().unwrap();
@@ -38,6 +43,35 @@ fn the_trash_is_emptied_of_ours_after_its_time_and_of_nothing_else() {
     for users in ["trash-of-mine", "0123456789abcdeg", "x"] {
         assert_eq!(env.read(&format!(".worktrees/trash/{users}/keep")), "mine");
     }
+    assert_eq!(env.read("f"), "before\n");
+}
+
+#[test]
+fn whatever_verb_comes_along_empties_the_trash_a_little_at_a_time() {
+    let env = TestEnv::new();
+    env.write("f", "before\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    env.write("f", "after\n");
+    env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+    let trash = env.repo().join(".worktrees/trash");
+    let old = 450;
+    for number in 0..old {
+        std::fs::create_dir_all(trash.join(format!("t{number:016x}/d"))).unwrap();
+    }
+    let held = || std::fs::read_dir(&trash).unwrap().count();
+    let before = held();
+    assert!(before > old);
+    let round = |days: i64, number: i64| {
+        env.write("f", format!("on day {days}, round {number}\n"));
+        on(&env, days, &["rollback", "checkpoint", "c", "--yes"]);
+    };
+    round(6, 0);
+    on(&env, 6, &["checkpoint", "create"]);
+    assert!(held() >= before, "it is kept as long as it was promised");
+    on(&env, 8, &["checkpoint", "create"]);
+    assert!(before - 250 < held() && held() <= before - 190, "{} of {before}", held());
+    (0..4).for_each(|number| round(8, number));
+    assert!(held() < 20, "{}", held());
     assert_eq!(env.read("f"), "before\n");
 }
 

@@ -22,6 +22,7 @@ use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::supervise::live;
+use crate::ops::tidy;
 
 /// The retention rules of the configuration.
 pub fn rules(ctx: &Context) -> Rules {
@@ -167,6 +168,7 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
     if let Err(error) = outcome.and_then(|()| release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");
     }
+    tidy::when_due(ctx);
 }
 
 /// Releases what has expired: what was kept for undo, and captures of workspaces that no longer exist.
