@@ -103,6 +103,34 @@ fn a_rollback_adds_to_the_log_what_it_changes_and_not_every_task() {
 }
 
 #[test]
+fn compact_packs_refs_too_and_every_checkpoint_stays() {
+    let env = TestEnv::new();
+    for number in 0..6 {
+        env.write("f", format!("{number}\n"));
+        env.ok(&["checkpoint", "create", &format!("c{number}")]);
+    }
+    let loose = || {
+        let files = walkdir::WalkDir::new(env.repo().join(".git/refs")).into_iter().map(Result::unwrap);
+        files.filter(|entry| entry.file_type().is_file()).count()
+    };
+    let refs = || env.git(&["for-each-ref"]);
+    // What cuts the history of the notes moves their ref.
+    env.ok(&["checkpoint", "compact"]);
+    env.ok(&["checkpoint", "create", "c6"]);
+    let before = refs();
+    assert!(loose() >= 2 && before.lines().count() >= 15, "{before}");
+    let notes = |refs: &str| refs.lines().filter(|line| !line.contains("notes/axiom")).map(str::to_owned).collect::<Vec<_>>();
+    env.ok(&["checkpoint", "compact"]);
+    assert_eq!(loose(), 0);
+    assert_eq!(notes(&refs()), notes(&before));
+    assert_eq!(env.json(&["checkpoint", "verify"])["checkpoints"].as_array().unwrap().len(), 7);
+    env.ok(&["rollback", "checkpoint", "c2", "--yes"]);
+    assert_eq!(env.read("f"), "2\n");
+    env.ok(&["checkpoint", "delete", "c1", "--protected", "--yes"]);
+    assert!(!refs().contains("captures/c1"));
+}
+
+#[test]
 fn ten_changed_files_add_little_more_than_themselves() {
     let env = TestEnv::new();
     for file in 0..2000 {

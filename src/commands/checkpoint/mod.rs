@@ -43,7 +43,7 @@ pub enum Checkpoint {
     Delete(remove::Delete),
     /// Delete old checkpoints; undo restores them
     Cleanup(remove::Cleanup),
-    /// Pack the objects of checkpoints
+    /// Pack objects and refs
     Compact {},
     /// Browse, delete and restore checkpoints interactively
     Manage {},

@@ -206,6 +206,22 @@ fn without(packed: &[u8], edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Optio
     wanted.values().all(|edit| loose.contains(&edit.name)).then_some(rest)
 }
 
+impl Refs<'_> {
+    /// Packs all refs, as `git gc` does: a loose ref takes a block of the disk, and is opened one by one. A crash leaves refs
+    /// both packed and loose.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub fn pack(&self) -> Result<()> {
+        let pack = |way: &str| self.repo.git().writing().args(["pack-refs", "--all", way]).run_ok();
+        pack("--no-prune")?;
+        // The packed refs are on disk before the loose ones are removed.
+        files::sync_dir(self.repo.common_dir())?;
+        env::fault_point("git.refs-packed");
+        pack("--prune").map(drop)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

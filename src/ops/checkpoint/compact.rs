@@ -1,4 +1,4 @@
-//! Packing the objects that checkpoints hold.
+//! Packing the objects that checkpoints hold, and the refs.
 
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ pub fn space(ctx: &Context) -> Result<Space> {
     Ok(Space { loose: value("count")?, bytes: (value("size")? + value("size-pack")?) * 1024 })
 }
 
-/// Packs loose objects, those of checkpoints included, and cuts the history of the notes; the notes themselves stay, also
+/// Packs loose objects and refs, those of checkpoints included, and cuts the history of the notes; the notes themselves stay, also
 /// those of other tools. No unreferenced object is deleted. A crash leaves at worst more packs than needed.
 ///
 /// # Errors
@@ -67,6 +67,7 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         let not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
         if not_packed.is_none() {
             ctx.repo.durability().pack_loose()?;
+            ctx.repo.refs().pack()?;
         }
         env::fault_point("checkpoint.packed");
         ctx.repo.durability().clear_kept_packs()?;
