@@ -20,7 +20,8 @@ pub(in crate::ops) mod submodules;
 mod workspaces;
 
 use crate::domain::base::ids::{CaseId, TxnId};
-use crate::domain::operation::journaled::{AsideChange, Operation, Settled};
+use crate::domain::operation::journaled::{AsideChange, Operation};
+use crate::domain::operation::settle::Settled;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::event::{Event, OperationEnd};
 use crate::domain::state::whole::{OpenOperation, State};

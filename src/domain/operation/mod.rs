@@ -6,6 +6,7 @@
 
 pub mod journaled;
 pub mod rollback;
+pub mod settle;
 pub mod task_rollback;
 pub mod touched;
 pub mod transaction;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::journaled::{edit_fits, inverse_edits};
+use super::journaled::inverse_edits;
+use super::settle::edit_fits;
 use super::transaction::Transaction;
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::base::names::RefName;

@@ -11,7 +11,7 @@ mod work;
 
 use super::event::{Envelope, Event};
 use super::whole::State;
-use crate::domain::operation::journaled::Settled;
+use crate::domain::operation::settle::Settled;
 use crate::domain::work::gate::Gate;
 use crate::error::{Code, Error, Result};
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::domain::base::names::RefName;
-use crate::domain::operation::journaled::{HeadState, Operation, Way, edit_fits};
+use crate::domain::operation::journaled::{HeadState, Operation, Way};
+use crate::domain::operation::settle::edit_fits;
 use crate::error::{Code, Error, Result};
 use crate::git::{Attempt, IndexLock, RefEdit};
 use crate::ops::context::handle::Context;
