@@ -56,6 +56,10 @@ proptest! {
         }
         follower.refresh().unwrap();
         prop_assert_eq!(follower.state(), store.state());
+        for id in store.state().restorable.cases.keys() {
+            let name = id.to_string().to_ascii_uppercase();
+            prop_assert!(follower.state().is_taken(&name) && store.state().is_taken(&name));
+        }
         let loaded = Store::load(layout.clone()).unwrap();
         prop_assert_eq!(loaded.state(), store.state());
         prop_assert_eq!(&replay(&layout), store.state());

@@ -23,7 +23,7 @@ pub struct Settled {
 
 impl Operation {
     /// What the end of the operation does to the current state. A field that was changed since the operation began keeps
-    /// that change. Cases that were added since are archived by a rollback, never forgotten.
+    /// that change. A rollback archives the cases that were added after its checkpoint, and forgets none.
     pub fn settle(&self, now: &State) -> Settled {
         if let Some(mut then) = self.restores(&now.restorable) {
             keep_held(&mut then, &now.restorable);

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod audit;
 pub mod changes;
 pub mod event;
+pub mod folded;
 pub mod place;
 pub mod wedge;
 pub mod whole;

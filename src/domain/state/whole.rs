@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::folded::FoldedIds;
 use super::place::PlacedAt;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
 use crate::domain::base::names::{Oid, RefName};
@@ -33,6 +34,9 @@ pub struct State {
     pub restorable: Restorable,
     /// The part that is never rolled back.
     pub record: Record,
+    /// The ids of the cases in lower case; whoever adds or replaces cases tells it.
+    #[serde(skip)]
+    pub folded: FoldedIds,
 }
 
 /// The part of the state that a rollback restores.
@@ -153,8 +157,10 @@ impl State {
 
     /// Whether a case or a checkpoint has this name, in upper or lower case: they share one namespace.
     pub fn is_taken(&self, name: &str) -> bool {
-        let has_case = || self.restorable.cases.keys().any(|id| id.as_str().eq_ignore_ascii_case(name));
-        self.restorable.cases.contains_key(name) || self.record.checkpoints.is_taken(&name.to_ascii_lowercase()) || has_case()
+        let folded = name.to_ascii_lowercase();
+        self.restorable.cases.contains_key(name)
+            || self.record.checkpoints.is_taken(&folded)
+            || self.folded.has(&self.restorable.cases, &folded)
     }
 
     /// The agent that works on a task.

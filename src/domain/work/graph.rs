@@ -13,15 +13,8 @@ use crate::error::{Code, Error, Result};
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
 pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
     let mut batch = HashSet::new();
-    // Collecting all known names is expensive for one case, and cheap for thousands.
-    let known: Option<HashSet<String>> = (cases.len() > 10).then(|| {
-        let checkpoints = state.record.checkpoints.folded_names().map(str::to_owned);
-        state.restorable.cases.keys().map(CaseId::folded).chain(checkpoints).collect()
-    });
     for case in cases {
-        let folded = case.id.folded();
-        let taken = known.as_ref().map_or_else(|| state.is_taken(case.id.as_str()), |known| known.contains(&folded));
-        if taken || !batch.insert(folded) {
+        if state.is_taken(case.id.as_str()) || !batch.insert(case.id.folded()) {
             return Err(Error::new(Code::DuplicateId, format!("the id '{}' is taken", case.id))
                 .hint("ids and checkpoint names are unique without regard to case: choose another with --id"));
         }

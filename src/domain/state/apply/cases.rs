@@ -29,6 +29,7 @@ impl State {
         }
         for case in cases {
             self.restorable.cases.insert(case.id.clone(), case.clone());
+            self.folded.add(&case.id);
             self.record.cases.entry(case.id.clone()).or_default();
         }
         self.record.last_action = match cases {

@@ -99,6 +99,9 @@ impl State {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
             }
             self.change_cases(&edits)?;
+            if restored.is_some() || changes.is_some() {
+                self.folded.forget();
+            }
             match (restored, changes) {
                 (Some(restored), _) => self.restorable = *restored,
                 (None, Some(changes)) => changes.apply(&mut self.restorable),

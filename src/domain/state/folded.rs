@@ -1,0 +1,80 @@
+//! Whether a case has an id, in upper or lower case: remembered, since a replay asks it for each case that was ever added.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::case::Case;
+
+/// The ids of all cases in lower case, from the second question on. It follows from the cases, so all are equal.
+#[derive(Debug, Default)]
+pub struct FoldedIds {
+    known: OnceLock<HashSet<String>>,
+    was_asked: AtomicBool,
+}
+
+impl FoldedIds {
+    /// Whether one of the cases has this id, given in lower case.
+    pub fn has(&self, cases: &BTreeMap<CaseId, Case>, folded: &str) -> bool {
+        // One question is answered faster by looking.
+        if self.known.get().is_none() && !self.was_asked.swap(true, Ordering::Relaxed) {
+            return cases.keys().any(|id| id.as_str().eq_ignore_ascii_case(folded));
+        }
+        self.known.get_or_init(|| cases.keys().map(CaseId::folded).collect()).contains(folded)
+    }
+
+    /// A case was added.
+    pub fn add(&mut self, id: &CaseId) {
+        if let Some(known) = self.known.get_mut() {
+            known.insert(id.folded());
+        }
+    }
+
+    /// The cases are others now.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Clone for FoldedIds {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for FoldedIds {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::state::whole::State;
+
+    #[test]
+    fn an_id_is_found_in_any_case_at_the_first_question_and_at_later_ones() {
+        let mut state = State::default();
+        let ids = |names: &[&str]| names.iter().map(|name| CaseId::new(*name).unwrap()).collect::<Vec<_>>();
+        let mut folded = FoldedIds::default();
+        let case = |id: &CaseId| serde_json::json!({"id": id, "kind": "task", "title": "t", "status": "pending", "createdAt": "2026-01-01T00:00:00Z"});
+        let add = |state: &mut State, folded: &mut FoldedIds, id: &CaseId| {
+            state.restorable.cases.insert(id.clone(), serde_json::from_value(case(id)).unwrap());
+            folded.add(id);
+        };
+        ids(&["One", "two"]).iter().for_each(|id| add(&mut state, &mut folded, id));
+        for _ in 0..3 {
+            assert_eq!(
+                ["one", "two", "three", "on"].map(|id| folded.has(&state.restorable.cases, id)),
+                [true, true, false, false]
+            );
+        }
+        ids(&["THREE"]).iter().for_each(|id| add(&mut state, &mut folded, id));
+        assert!(folded.has(&state.restorable.cases, "three"));
+        state.restorable.cases.clear();
+        folded.forget();
+        assert!((0..3).all(|_| !folded.has(&state.restorable.cases, "three")));
+    }
+}
