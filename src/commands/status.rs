@@ -13,7 +13,7 @@ use crate::domain::work::project::SessionNow;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::revert_task::Settling;
-use crate::ops::supervise::status::{self, AgentView, Status as Report};
+use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report};
 
 /// How often `--watch` checks for changes.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -95,6 +95,11 @@ fn in_words(report: &Report) -> String {
             report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)]);
         text.push_str(&table(&rows.collect::<Vec<_>>()));
     }
+    if !report.delays.is_empty() {
+        text.push_str("\nTried again by itself:\n");
+        let rows = report.delays.iter().map(|one| vec![format!("  {}", one.task_id), one.delay.in_words(), since(one)]);
+        text.push_str(&table(&rows.collect::<Vec<_>>()));
+    }
     for one in &report.settling {
         let Settling { task_id, path, .. } = one;
         text.push_str(&format!("\nThe rollback of {task_id} has a conflict to resolve in {path}.\n"));
@@ -107,6 +112,10 @@ fn in_words(report: &Report) -> String {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
     text
+}
+
+fn since(line: &DelayLine) -> String {
+    format!("since {}", words::time(line.delay.failed_at))
 }
 
 fn agent_row(agent: &AgentView) -> Vec<String> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::work::verification::{StepResult, last_lines};
 use crate::env;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::context::handle::Context;
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, Step};
@@ -132,6 +132,8 @@ pub struct Verdict {
     pub results: Vec<StepResult>,
     /// The failed step, for the next prompt.
     pub failure: Option<Failure>,
+    /// Why a step could not be run, where that is so: it says nothing about the work.
+    pub not_run: Option<Error>,
 }
 
 /// A step that failed.
@@ -147,7 +149,7 @@ impl Verdict {
     /// The result where the verification itself failed.
     fn broken() -> Self {
         let failure = Failure { summary: "verification broke down".into(), details: String::new() };
-        Self { results: Vec::new(), failure: Some(failure) }
+        Self { results: Vec::new(), failure: Some(failure), not_run: None }
     }
 }
 
@@ -175,7 +177,10 @@ fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
                 continue;
             }
             Ok((Some(why), output)) => (why, output),
-            Err(error) => (format!("could not run: {error}"), String::new()),
+            Err(error) => {
+                let not_run = Some(error.context(format!("'{command}' could not be run")));
+                return Verdict { results, failure: None, not_run };
+            }
         };
         results.push(result(Some(why.clone()), last_lines(&output)));
         let mut from = output.len().saturating_sub(KEEP);
@@ -184,9 +189,9 @@ fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
         }
         let details = format!("`{command}` {why}:\n\n```\n{}\n```", output[from..].trim_end());
         let failure = Failure { summary: format!("verify step '{command}' {why}"), details };
-        return Verdict { results, failure: Some(failure) };
+        return Verdict { results, failure: Some(failure), not_run: None };
     }
-    Verdict { results, failure: None }
+    Verdict { results, failure: None, not_run: None }
 }
 
 /// Why the step failed, if it did, and its output.

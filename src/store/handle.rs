@@ -259,6 +259,7 @@ impl Store {
 
     fn commit(&mut self, prepared: &Prepared, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
         env::fault_point("store.before-append");
+        env::refusal_point("store.append").map_err(|e| Error::io("append to", &self.layout.events(), e))?;
         file.append(&prepared.bytes)?;
         env::fault_point("store.after-append");
         if sync == SyncTime::Now

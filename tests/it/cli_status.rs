@@ -11,7 +11,7 @@ use crate::common::TestEnv;
 fn before_the_first_session() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["status", "--json"]), @r#"
-    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"settling":[],"recovery":{"needed":false,"reasons":[]}}
+    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"delays":[],"settling":[],"recovery":{"needed":false,"reasons":[]}}
     --- exit 0
     "#);
     assert!(!env.axiom_dir().exists(), "looking makes nothing");

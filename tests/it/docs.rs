@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git_axiom::commands::grammar::pages;
 use git_axiom::config::{Config, keys};
+use git_axiom::domain::work::failures::{self, FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
 use git_axiom::error::Code;
 
 fn path_of(name: &str) -> PathBuf {
@@ -47,6 +48,20 @@ fn the_list_of_errors_is_current() {
     for code in Code::ALL {
         text.push_str(&format!("| `{code}` | {} | {} |\n", code.exit() as i32, code.meaning()));
     }
+    text.push_str(&format!(
+        "\n## When a step of a session fails\n\n`run` decides by one table (`src/domain/work/failures.rs`). *Retry*: tried up to \
+         {MOST_TRIES} times, with pauses that double\nfrom {} ms up to {} s. *Wait*: looked at again with the same pauses, \
+         however often, and not counted: it goes on by itself\nonce there is space, the lock is free, or the operation is ended. \
+         *Another iteration*: the agent is told, since only it can repair\nit. *Gate*: the task waits for you with the reason, and \
+         approving tries again. *Task blocked*: with the reason, until\n`task unblock`. *Goes on*: with a warning. *Session ends*: \
+         with the error; agents that run go on, and the next `run` takes them over.\n\nOther tasks go on in all these cases but the \
+         last. `status` shows what waits and what is tried again, and why; `log --all`,\n`task audit` and `events` have it too. \
+         Where not even the log can be written, `run` says so on standard error. A session counts\nanew: the next `run` tries \
+         everything at once. `run --until-idle` does not end while anything waits by itself.\n\n{}",
+        FIRST_PAUSE.as_millis(),
+        LONGEST_PAUSE.as_secs(),
+        failures::table(),
+    ));
     check("docs/ERRORS.md", &text);
 }
 

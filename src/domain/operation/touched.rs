@@ -51,6 +51,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::Signalled { .. }
         | Event::IterationEnded { .. }
         | Event::VerificationFailed { .. }
+        | Event::Delayed { .. }
         | Event::GateOpened { .. }
         | Event::GateDecided { .. }
         | Event::GateClosed { .. }

@@ -68,6 +68,7 @@ impl State {
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
             Event::MergeVerified { id, verification } => self.verified(id, verification)?,
+            Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
                 self.release(agent, *status, reason, *retry, complete.as_ref())?;
                 if let Some(gate) = gate {

@@ -94,7 +94,7 @@ impl Audit {
     /// Whether an event is about the case, even where it changes none of its fields.
     fn concerns(&self, event: &Event) -> bool {
         match event {
-            Event::Audited { id, .. } | Event::MergeVerified { id, .. } => *id == self.id,
+            Event::Audited { id, .. } | Event::MergeVerified { id, .. } | Event::Delayed { id, .. } => *id == self.id,
             Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
                 *task == self.id
             }
@@ -180,6 +180,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
+        Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
+        Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
         Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))

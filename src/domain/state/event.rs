@@ -19,6 +19,7 @@ use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::operation::journaled::{AsideChange, Operation};
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
+use crate::domain::work::failures::Delay;
 use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::verification::Verification;
@@ -202,6 +203,14 @@ pub enum Event {
         /// The result, and the merge for which it is valid.
         verification: Box<Verification>,
     },
+    /// A step for a task failed and is tried again later, or that is over.
+    Delayed {
+        /// The task.
+        id: CaseId,
+        /// What failed; `None` where nothing is waited for any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delay: Option<Box<Delay>>,
+    },
     /// The agent is free again, and its task is no longer active.
     WorkReleased {
         /// The agent.
@@ -342,6 +351,7 @@ impl Event {
             Self::IterationEnded { .. } => "iterationEnded",
             Self::VerificationFailed { .. } => "verificationFailed",
             Self::MergeVerified { .. } => "mergeVerified",
+            Self::Delayed { .. } => "delayed",
             Self::WorkReleased { .. } => "workReleased",
             Self::GateOpened { .. } => "gateOpened",
             Self::GateDecided { .. } => "gateDecided",

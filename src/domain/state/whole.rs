@@ -17,6 +17,7 @@ use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::failures::Delay;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::session::{Mode, Request, Session};
 use crate::domain::work::verification::Verification;
@@ -89,6 +90,9 @@ pub struct Record {
     /// The branches below `axiom/` that git axiom made; `None` where an older version kept no record of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_branches: Option<BTreeSet<RefName>>,
+    /// What the running session tries again later, by task.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub delays: BTreeMap<CaseId, Delay>,
     /// How many cases agents have added since the newest session began.
     #[serde(skip_serializing_if = "is_zero")]
     pub added_by_agents: u32,

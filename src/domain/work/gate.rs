@@ -75,6 +75,8 @@ pub enum Held {
     RolledBack,
     /// Its workspace is broken, and a human has to decide about it.
     Broken,
+    /// A step for it failed again and again, and a human has to look at the reason.
+    Failed,
 }
 
 impl Held {
@@ -85,6 +87,7 @@ impl Held {
             Self::Redirected => "was left for another task",
             Self::RolledBack => "was taken back",
             Self::Broken => "has an unusable workspace",
+            Self::Failed => "could not go on",
         }
     }
 }

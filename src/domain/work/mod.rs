@@ -9,6 +9,7 @@ pub mod adapter;
 pub mod agent;
 pub mod case;
 pub mod commit_marks;
+pub mod failures;
 pub mod gate;
 pub mod gate_line;
 pub mod graph;

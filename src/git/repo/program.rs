@@ -64,10 +64,12 @@ impl Output {
             },
         };
         let why = if words.is_empty() { how } else { words.replace('\n', "; ") };
-        let locked = words.contains(".lock': File exists");
+        let locked = words.contains(".lock': File exists")
+            || words.contains("could not lock config file") && words.contains(": File exists");
         let full = self.full
             || self.signal == Some(signal_hook::consts::SIGXFSZ)
             || words.contains("No space left on device")
+            || words.lines().any(could_not_write)
             || words.contains("Disk quota exceeded");
         if locked {
             return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
@@ -77,6 +79,14 @@ impl Output {
         let code = if full { Code::DiskFull } else { Code::GitFailed };
         Error::new(code, format!("{} failed", self.what)).why(why)
     }
+}
+
+/// Whether git could not write what it had begun to write, and does not say why. There may be space again by now: it removes
+/// what it could not finish.
+fn could_not_write(line: &str) -> bool {
+    let writes = ["unable to write file ", "nable to write new index file", "nable to write new_index file"];
+    let reasons = ["Permission denied", "Read-only file system", "Input/output error", "Operation not permitted"];
+    writes.iter().any(|words| line.contains(words)) && !reasons.iter().any(|reason| line.contains(reason))
 }
 
 /// With less free space than this many bytes, a failed write is taken as a full disk.

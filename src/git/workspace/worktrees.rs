@@ -78,7 +78,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
-    /// `DISK_CHECKOUT_FAILED` where the files cannot be written: what was made is moved to `trash`.
+    /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
         if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
             return Err(in_the_way(path));
@@ -134,7 +134,8 @@ impl Workspaces<'_> {
         if let Err(cleanup) = cleaned {
             tracing::warn!(error = %cleanup, "what was half-made could not be cleared");
         }
-        Error::new(Code::DiskCheckoutFailed, format!("the workspace '{}' could not be written", path.display()))
+        let code = if error.code() == Code::DiskFull { Code::DiskFull } else { Code::DiskCheckoutFailed };
+        Error::new(code, format!("the workspace '{}' could not be written", path.display()))
             .why(words.trim().replace('\n', "; "))
             .hint("free some disk space, or read git's message")
     }

@@ -135,6 +135,11 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
             std::thread::sleep(TICK);
         };
         watch.ended();
+        if let Some(error) = verdict.not_run {
+            let removal = check.abandon(ctx);
+            removal.map(JoinHandle::join);
+            return Err(error);
+        }
         let (verification, removal) = check.finish(ctx, verdict)?;
         removal.map(JoinHandle::join);
         ctx.act_as(ctx.by().clone())?;

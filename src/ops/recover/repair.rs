@@ -84,6 +84,21 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     Ok(report)
 }
 
+/// Finishes an operation that no human decided about, where one was left open; returns what was done, in words.
+///
+/// # Errors
+/// `BUSY` while it is under way in another process; those for which it stays open (`GIT_LOCKED`, `DISK_FULL`).
+pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
+    let is_open = |ctx: &Context| ctx.state().record.open.as_ref().is_some_and(|open| open.operation.kind.is_finished_unasked());
+    if !is_open(ctx) {
+        return Ok(Vec::new());
+    }
+    let mut report = Repaired::default();
+    ctx.with_operation_lock(|ctx| if is_open(ctx) { finish_operation(ctx, &mut report) } else { Ok(()) })?;
+    report.done.extend(report.left);
+    Ok(report.done)
+}
+
 /// Removes git's lock files whose owners are provably dead.
 ///
 /// # Errors

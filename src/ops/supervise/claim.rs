@@ -1,5 +1,7 @@
 //! Claiming tasks: gates in semi-auto mode, the workspace, the claim itself.
 
+use std::path::Path;
+
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
@@ -23,12 +25,11 @@ impl Supervisor<'_> {
     pub(super) fn claim_next(&mut self) -> Result<bool> {
         let free = (self.options.slots as usize).saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
-        let may_go = |task: &&CaseId| !self.must_wait(task.as_str()) && !self.is_held(task);
+        let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task);
         // This task was claimed before and stopped when only its verification was missing: no human is asked again.
         if let Some(task) = ready.iter().filter(|_| free > 0).find(|task| self.is_complete(task) && may_go(task)) {
             if !self.reject_claim(task)? {
-                self.close_gate(GateKind::Claim, task, "its work is complete")?;
-                self.claim(task)?;
+                self.claim(task, "its work is complete")?;
             }
             return Ok(true);
         }
@@ -39,8 +40,7 @@ impl Supervisor<'_> {
                 Some(task) if free > 0 => {
                     let approved = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.decision.is_some());
                     let why = if approved { "approved" } else { "autopilot claims automatically" };
-                    self.close_gate(GateKind::Claim, task, why)?;
-                    self.claim(task)?;
+                    self.claim(task, why)?;
                     Ok(true)
                 }
                 Some(_) | None => Ok(false),
@@ -70,8 +70,7 @@ impl Supervisor<'_> {
                 }
                 Some(Some(Decision::Rejected { .. })) => return self.reject_claim(task),
                 Some(Some(Decision::Approved | Decision::Answered { .. })) if free > 0 => {
-                    self.close_gate(GateKind::Claim, task, "approved")?;
-                    self.claim(task)?;
+                    self.claim(task, "approved")?;
                     return Ok(true);
                 }
                 Some(_) => {}
@@ -90,8 +89,8 @@ impl Supervisor<'_> {
         let Some(Decision::Rejected { reason }) = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.clone()) else {
             return Ok(false);
         };
-        self.close_gate(GateKind::Claim, task, "rejected")?;
         self.block(task, Status::Pending, &reason)?;
+        self.close_gate(GateKind::Claim, task, "rejected")?;
         Ok(true)
     }
 
@@ -113,28 +112,23 @@ impl Supervisor<'_> {
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
-    /// Makes the workspace, then claims the task. A workspace that cannot be made blocks the task, with the reason.
-    fn claim(&mut self, task: &CaseId) -> Result<()> {
+    /// Makes the workspace, then claims the task, for this reason. Until then its gate stays: what a human approved is not asked
+    /// again where the claim has to be tried again.
+    fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
+        match self.try_claim(task) {
+            Err(error) => self.claim_failed(task, error),
+            Ok(()) => {
+                self.passed(task)?;
+                self.close_gate(GateKind::Claim, task, why)
+            }
+        }
+    }
+
+    fn try_claim(&mut self, task: &CaseId) -> Result<()> {
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
-        let workspace = match self.ensure_workspace(case, &agent) {
-            Ok(workspace) => workspace,
-            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked) => {
-                self.back_off(case.id.as_str());
-                self.warn(format!("{} is not claimed yet: {error}", case.id));
-                return Ok(());
-            }
-            Err(error) if matches!(error.code(), Code::IoFailed | Code::Internal) => return Err(error),
-            Err(error) => {
-                self.warn(format!("{} cannot be claimed: {error}", case.id));
-                let mut reason = error.to_string();
-                for hint in error.hints() {
-                    reason.push_str(&format!(" ({hint})"));
-                }
-                return self.block(&case.id, Status::Pending, &reason);
-            }
-        };
+        let workspace = self.ensure_workspace(case, &agent)?;
         env::fault_point("claim.before-claim");
         let complete = self.is_complete(task);
         self.ctx.append_with(|state| {
@@ -142,7 +136,6 @@ impl Supervisor<'_> {
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
             Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete }).into_iter().collect())
         })?;
-        self.no_back_off(case.id.as_str());
         self.tell(Notice::Claimed { agent, task: case.id.clone(), title: case.title.clone(), workspace: workspace.path });
         Ok(())
     }
@@ -152,8 +145,8 @@ impl Supervisor<'_> {
     fn ensure_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         let workspace = match known {
-            Some(workspace) => workspace,
-            None => {
+            Some(workspace) if !self.is_outdated(&workspace)? => workspace,
+            Some(_) | None => {
                 let workspace = self.new_workspace(case, agent)?;
                 self.ctx.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;
                 env::fault_point("claim.workspace-announced");
@@ -162,14 +155,26 @@ impl Supervisor<'_> {
         };
         let made = workspaces::ensure(self.ctx, &workspace);
         env::fault_point("claim.workspace-made");
-        match made {
-            Ok(aside) => aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
-            Err(error) => {
-                self.ctx.append(Event::WorkspaceClosed { task: case.id.clone(), trash: None })?;
-                return Err(error);
-            }
-        }
+        made?.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
         Ok(workspace)
+    }
+
+    /// Whether nothing was made yet of a workspace that was announced, and the target has moved since.
+    fn is_outdated(&self, workspace: &Workspace) -> Result<bool> {
+        let refs = self.ctx.repo.refs();
+        let nothing = Path::new(&workspace.path).symlink_metadata().is_err() && refs.read_ref(&workspace.branch)?.is_none();
+        Ok(nothing && refs.read_ref(self.target()?)?.is_some_and(|target| target != workspace.base))
+    }
+
+    /// Forgets a workspace that was announced and does not exist, so that the next try may make it elsewhere.
+    pub(super) fn forget_missing_workspace(&mut self, task: &CaseId) -> Result<()> {
+        let Some(workspace) = self.ctx.state().restorable.workspaces.get(task) else { return Ok(()) };
+        // Where that cannot be found out, it is taken for there.
+        let is_there = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path)).map_or(true, |entry| entry.is_some());
+        if is_there {
+            return Ok(());
+        }
+        self.step(Event::WorkspaceClosed { task: task.clone(), trash: None })
     }
 
     fn new_workspace(&self, case: &Case, agent: &AgentId) -> Result<Workspace> {

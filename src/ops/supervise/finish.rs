@@ -4,18 +4,19 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::Supervisor;
 use super::notice::Notice;
+use super::{Halted, Supervisor};
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace};
-use crate::domain::work::case::{Case, Status};
+use crate::domain::work::case::Case;
+use crate::domain::work::failures::{Follows, Step, Times, what_follows};
+use crate::domain::work::gate::Held;
 use crate::domain::work::outcome::{End, Halt, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
-use crate::ops::recover::repair;
 use crate::ops::supervise::output;
 use crate::ops::workspaces;
 use crate::process::keeper::spec::ExitRecord;
@@ -26,9 +27,6 @@ const MOST_FILES: usize = 100;
 /// How many of the last lines of output are compared and shown, and how many characters of each.
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 200;
-
-/// How many times in a row a keeper may fail to start.
-const MOST_UNSTARTED: u32 = 10;
 
 impl Supervisor<'_> {
     /// Commits what the iteration left uncommitted and records how it ended. Its program has ended by now, with all of its
@@ -51,13 +49,13 @@ impl Supervisor<'_> {
         let kept = self.keep_work(agent, &case, work.iteration, &from);
         let (outcome, broken, kept) = match kept {
             Ok(kept) => (outcome, None, kept),
-            // A git that was killed with the agent leaves its lock; a lock of another process goes away soon. The end is
-            // recorded by the keeper and is handled again.
-            Err(error) if matches!(error.code(), Code::GitLocked | Code::Busy) => return self.finish_later(agent, &error),
-            Err(error) => {
-                let (outcome, broken) = self.not_committed(end, outcome, error, &case)?;
-                (outcome, broken, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() })
-            }
+            Err(error) => match self.not_committed(end, outcome, error, &case)? {
+                // The end is recorded by the keeper and is handled again.
+                NotCommitted::Yet => return Ok(()),
+                NotCommitted::Ended(outcome, broken) => {
+                    (outcome, broken, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() })
+                }
+            },
         };
         env::fault_point("finish.leftovers-committed");
         let silent_end = match (end, &outcome) {
@@ -89,35 +87,62 @@ impl Supervisor<'_> {
         self.watches.remove(agent);
         self.ended_runs.push(run);
         if let Outcome::Unfinished { .. } = outcome {
-            self.back_off(agent.as_str());
+            self.back_off(agent);
         } else {
-            self.no_back_off(agent.as_str());
+            self.no_back_off(agent);
         }
+        let end = halted.map(WorkEnd::Halted).or(broken.map(WorkEnd::Broken));
+        self.ends.extend(end.map(|end| (agent.clone(), end)));
+        self.halted.remove(&token);
+        let task = case.id.clone();
         self.tell(Notice::IterationEnded {
             agent: agent.clone(),
             task: case.id,
             how: describe(&outcome),
             left_out: kept.left_out,
         });
-        self.halted.remove(&token);
-        match (halted, broken) {
-            (Some(halted), _) => self.halt(agent, halted.how, halted.held),
-            (None, Some(why)) => self.hold_back(agent, &why),
-            (None, None) => self.ctx.store.save_snapshot(),
-        }
+        self.passed(&task)?;
+        if self.end_work(agent)? { Ok(()) } else { self.save_snapshot() }
     }
 
-    /// The outcome where the work could not be committed, and the problem that a human has to look at before the next
-    /// iteration, if there is one.
-    fn not_committed(&mut self, end: &End, outcome: Outcome, error: Error, case: &Case) -> Result<(Outcome, Option<String>)> {
-        let outcome = not_kept(end, outcome, error)?;
-        if let Outcome::Blocked { reason } = &outcome
-            && *end != End::Unproved
-        {
-            let broken = (!self.mend_contents(case)?).then(|| reason.clone());
-            return Ok((Outcome::Unfinished { why: reason.clone() }, broken));
+    /// Ends the work of an agent whose iteration has ended, where that is wanted; returns whether it was. Until it is recorded, it
+    /// is wanted.
+    pub(super) fn end_work(&mut self, agent: &AgentId) -> Result<bool> {
+        match self.ends.get(agent).cloned() {
+            None => return Ok(false),
+            Some(WorkEnd::Halted(halted)) => self.halt(agent, halted.how, halted.held)?,
+            Some(WorkEnd::Broken(why)) => self.hold_back(agent, Held::Broken, &why)?,
         }
-        Ok((outcome, None))
+        self.ends.remove(agent);
+        Ok(true)
+    }
+
+    /// What follows where the work could not be committed.
+    fn not_committed(&mut self, end: &End, outcome: Outcome, error: Error, case: &Case) -> Result<NotCommitted> {
+        let unproved = *end == End::Unproved;
+        let ended = |outcome, broken| Ok(NotCommitted::Ended(outcome, broken));
+        let unfinished = |why| Outcome::Unfinished { why };
+        match self.decide(Step::Finish, &case.id, &error) {
+            Follows::EndSession => Err(error),
+            Follows::Wait { after } => self.delay(Step::Finish, &case.id, &error, after).map(|()| NotCommitted::Yet),
+            Follows::Again | Follows::GoOn => ended(if unproved { outcome } else { unfinished(error.to_string()) }, None),
+            Follows::Retry { after } => {
+                if !unproved && self.mend_contents(case)? {
+                    return ended(unfinished(cannot_be_committed(&error)), None);
+                }
+                self.delay(Step::Finish, &case.id, &error, after).map(|()| NotCommitted::Yet)
+            }
+            // The agent's commits may be as incomplete as its files.
+            Follows::Gate(_) | Follows::Block if unproved => {
+                ended(Outcome::Blocked { reason: format!("what was left when the machine stopped is incomplete: {error}") }, None)
+            }
+            // The agent did something unforeseen, and a human has to look at it.
+            Follows::Gate(_) | Follows::Block => {
+                let why = cannot_be_committed(&error);
+                let broken = (!self.mend_contents(case)?).then(|| why.clone());
+                ended(unfinished(why), broken)
+            }
+        }
     }
 
     /// Repairs the git data of a workspace (branch, index), where its files are not the problem; returns whether anything
@@ -134,7 +159,7 @@ impl Supervisor<'_> {
                 Ok(true)
             }
             Ok(None) => Ok(false),
-            Err(error) if is_ours(error.code()) => Err(error),
+            Err(error) if what_follows(Step::Finish, error.code(), Times::default()) == Follows::EndSession => Err(error),
             Err(error) => {
                 self.warn(format!("the workspace '{}' could not be repaired: {error}", workspace.path));
                 Ok(false)
@@ -147,9 +172,9 @@ impl Supervisor<'_> {
         self.watches.get(agent).is_none_or(|watch| watch.signals_heard == 0)
     }
 
-    /// Handles a keeper that could not be started: the program did not run, so the iteration does not count and is tried
-    /// again, a limited number of times. A keeper that starts late finds its intent withdrawn.
-    pub(super) fn never_began(&mut self, agent: &AgentId, token: &Token, from: Oid, error: &Error) -> Result<()> {
+    /// Handles an iteration that could not be started: its program did not run, so it does not count, and the table says what
+    /// follows. A keeper that starts late finds its intent withdrawn.
+    pub(super) fn never_began(&mut self, agent: &AgentId, token: &Token, from: Oid, error: Error) -> Result<()> {
         let report = IterationReport {
             outcome: Outcome::Unfinished { why: error.to_string() },
             exit_code: None,
@@ -165,30 +190,9 @@ impl Supervisor<'_> {
             silent_end: None,
         };
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
-        self.back_off(agent.as_str());
-        let failed = self.unstarted.entry(agent.clone()).or_insert(0);
-        *failed += 1;
-        if *failed >= MOST_UNSTARTED {
-            self.unstarted.remove(agent);
-            return self.release(agent, Status::Blocked, &error.to_string(), false);
-        }
-        self.warn(format!("{agent} could not be started, and is tried again: {error}"));
-        match self.halted.remove(token) {
-            Some(halted) => self.halt(agent, halted.how, halted.held),
-            None => Ok(()),
-        }
-    }
-
-    fn finish_later(&mut self, agent: &AgentId, error: &Error) -> Result<()> {
-        let report = repair::clear_dead_locks(self.ctx)?;
-        if report.done.is_empty() {
-            self.warn(format!("the work of {agent} is not committed yet: {error}"));
-        }
-        for what in report.done {
-            self.tell(Notice::Recovered { what });
-        }
-        self.back_off(agent.as_str());
-        Ok(())
+        let halted = self.halted.remove(token).map(WorkEnd::Halted);
+        self.ends.extend(halted.map(|end| (agent.clone(), end)));
+        if self.end_work(agent)? { Ok(()) } else { self.agent_failed(agent, Step::Start, error) }
     }
 
     /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
@@ -208,32 +212,25 @@ fn last_lines(log: &Path, since: Timestamp) -> Vec<String> {
     lines.into_iter().map(|line| line.chars().take(LONGEST_LINE).collect()).collect()
 }
 
-/// The outcome where the work could not be committed.
-///
-/// # Errors
-/// The error itself, where the agent did not cause it.
-fn not_kept(end: &End, outcome: Outcome, error: Error) -> Result<Outcome> {
-    let unproved = *end == End::Unproved;
-    if is_the_agents(error.code()) {
-        return Ok(if unproved { outcome } else { Outcome::Unfinished { why: error.to_string() } });
-    }
-    if is_ours(error.code()) {
-        return Err(error);
-    }
-    // The agent's commits may be as incomplete as its files, or it did something unforeseen. A human has to look at it;
-    // other tasks continue.
-    let what = if unproved { "what was left when the machine stopped is incomplete" } else { "what it left cannot be committed" };
-    Ok(Outcome::Blocked { reason: format!("{what}: {error}") })
+fn cannot_be_committed(error: &Error) -> String {
+    format!("what it left cannot be committed: {error}")
 }
 
-/// Errors that the agent caused in its workspace and that prevent a commit of its work: the next iteration has to fix them.
-fn is_the_agents(code: Code) -> bool {
-    matches!(code, Code::WorkspaceBroken | Code::TargetMissing | Code::MergeConflict | Code::ChangedMeanwhile)
+/// How the work of an agent ends after an iteration, whatever its outcome says.
+#[derive(Debug, Clone)]
+pub(super) enum WorkEnd {
+    /// Somebody wants it ended.
+    Halted(Halted),
+    /// A human has to look at the workspace first; the reason.
+    Broken(String),
 }
 
-/// Errors that prevent any work from being committed.
-fn is_ours(code: Code) -> bool {
-    matches!(code, Code::IoFailed | Code::DiskFull | Code::Internal | Code::OperationOpen | Code::IdentityMissing)
+/// What follows where the work of an iteration could not be committed.
+enum NotCommitted {
+    /// It is tried again later.
+    Yet,
+    /// The iteration has ended with this outcome; with a problem that a human has to look at before the next one.
+    Ended(Outcome, Option<String>),
 }
 
 struct Kept {

@@ -10,12 +10,13 @@ use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
+use crate::domain::work::failures::Step;
+use crate::domain::work::gate::Held;
 use crate::domain::work::outcome::End;
 use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
-use crate::ops::recover::repair;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
 use crate::process::client::leftovers;
@@ -38,29 +39,34 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Starts the next iteration. The intent is on disk before the keeper starts, and the keeper starts the program only
-    /// while the intent is valid.
+    /// Starts the next iteration, or does what follows where that fails.
     pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
+        match self.try_iteration(agent, work) {
+            Err(error) => self.agent_failed(agent, Step::Start, error),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// The intent is on disk before the keeper starts, and the keeper starts the program only while the intent is valid.
+    fn try_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         let case = self.ctx.state().case(&work.task)?.clone();
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task).cloned() else {
             return Err(Error::new(Code::Internal, format!("'{}' is active without a workspace", work.task)));
         };
         let Some(from) = self.ctx.repo.refs().read_ref(&workspace.branch)? else {
-            return self.hold_back(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
+            return self.hold_back(agent, Held::Broken, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
         match workspaces::condition(self.ctx, &workspace)? {
             Condition::Sound => {}
+            // The last iteration deleted or disconnected it.
             Condition::Mendable => {
-                if !self.mend_workspace(agent, &workspace)? {
-                    return Ok(());
-                }
+                let aside = workspaces::ensure(self.ctx, &workspace)?;
+                aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
             }
-            Condition::ForAHuman(why) => return self.hold_back(agent, &why),
+            Condition::ForAHuman(why) => return self.hold_back(agent, Held::Broken, &why),
         }
-        if self.is_locked_by_git(agent, &workspace)? {
-            return Ok(());
-        }
+        self.no_lock_of_gits(&workspace)?;
         let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
         let iteration = work.iteration + 1;
         self.ctx.append(Event::IterationIntended {
@@ -75,57 +81,31 @@ impl Supervisor<'_> {
         env::fault_point("iterate.keeper-started");
         match started {
             Ok(()) => {
-                self.unstarted.remove(agent);
+                self.notes.remove(&case.id);
                 self.watches.insert(agent.clone(), Watch { token: Some(token), ..Watch::default() });
                 self.tell(Notice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
                 Ok(())
             }
-            Err(error) if error.code() == Code::KeeperFailed => self.never_began(agent, &token, from, &error),
-            Err(error) => {
-                self.back_off(agent.as_str());
-                self.finish(agent, &End::NotStarted(error.to_string()), None)
-            }
+            Err(error) => self.never_began(agent, &token, from, error),
         }
     }
 
-    /// Makes a workspace again that the last iteration deleted or disconnected; returns whether an iteration can begin.
-    fn mend_workspace(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
-        match workspaces::ensure(self.ctx, workspace) {
-            Ok(aside) => {
-                aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
-                Ok(true)
-            }
-            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::Internal) => Err(error),
-            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked) => {
-                self.back_off(agent.as_str());
-                self.warn(format!("{agent} has to wait: {error}"));
-                Ok(false)
-            }
-            Err(error) => {
-                self.hold_back(agent, &error.to_string())?;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Whether the workspace has a lock file of git's, with which every git command of the next iteration would fail. The
-    /// lock of a dead process is removed; for any other the agent waits.
-    fn is_locked_by_git(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
-        let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+    /// Looks for a lock file of git's in the workspace, with which every git command of the next iteration would fail. The
+    /// lock of a dead process is removed.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`.
+    fn no_lock_of_gits(&mut self, workspace: &Workspace) -> Result<()> {
+        let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(()) };
         let locks = ["index.lock", "HEAD.lock"].map(|name| entry.worktree.git_dir().join(name));
         let held = || locks.iter().find(|lock| lock.symlink_metadata().is_ok());
-        if held().is_none() {
-            return Ok(false);
+        if held().is_some() {
+            self.clear_dead_locks();
         }
-        match repair::clear_dead_locks(self.ctx) {
-            Ok(report) => report.done.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
-            Err(error) if matches!(error.code(), Code::Busy | Code::ChangedMeanwhile) => {}
-            Err(error) => return Err(error),
+        match held() {
+            None => Ok(()),
+            Some(lock) => Err(Error::new(Code::GitLocked, format!("'{}' may belong to a running git command", lock.display()))),
         }
-        let Some(lock) = held() else { return Ok(false) };
-        self.warn(format!("{agent} has to wait: '{}' may belong to a running git command", lock.display()));
-        self.back_off(agent.as_str());
-        Ok(true)
     }
 
     /// Watches the running iteration; returns whether anything was done.
@@ -143,39 +123,47 @@ impl Supervisor<'_> {
                 if let Stage::Intended { .. } = work.stage {
                     let pid = record.keeper.pid.unsigned_abs();
                     self.step(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid })?;
+                    self.passed(&work.task)?;
                     return Ok(true);
                 }
                 self.capture_live(agent, &work.task);
                 Ok(heard)
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
-            // Its work could not be committed a moment ago.
-            KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) if self.must_wait(agent.as_str()) => {
-                Ok(heard)
-            }
             KeeperState::Ended(exit) => {
                 self.finish(agent, &end_of(&exit), Some(&exit))?;
                 Ok(true)
             }
             KeeperState::Dead(record) => {
                 let left = leftovers::end_leftovers(&record)?.in_words();
-                self.warn(format!("the keeper of {agent} died; {left}"));
+                if self.tells_end(agent) {
+                    self.warn(format!("the keeper of {agent} died; {left}"));
+                }
                 self.finish(agent, &End::KeeperDied, None)?;
                 Ok(true)
             }
             KeeperState::Unproved(_) => {
-                self.capture_first(&work.task);
-                self.warn(format!(
-                    "the machine stopped before the work of {agent} on {} was on disk: the task is tried again",
-                    work.task
-                ));
-                let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();
-                self.step(Event::Audited { id: work.task.clone(), text })?;
-                self.notes.entry(work.task.clone()).or_default().push(UNPROVED.to_owned());
+                if self.tells_end(agent) {
+                    self.machine_stopped(agent, &work.task)?;
+                }
                 self.finish(agent, &End::Unproved, None)?;
                 Ok(true)
             }
         }
+    }
+
+    /// Whether the end of its iteration is to be told now: it may be handled more than once, until its work is committed.
+    fn tells_end(&mut self, agent: &AgentId) -> bool {
+        self.watches.get_mut(agent).is_none_or(|watch| !std::mem::replace(&mut watch.end_told, true))
+    }
+
+    fn machine_stopped(&mut self, agent: &AgentId, task: &CaseId) -> Result<()> {
+        self.capture_first(task);
+        self.warn(format!("the machine stopped before the work of {agent} on {task} was on disk: the task is tried again"));
+        let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();
+        self.step(Event::Audited { id: task.clone(), text })?;
+        self.notes.entry(task.clone()).or_default().push(UNPROVED.to_owned());
+        Ok(())
     }
 
     /// Captures the workspace when that is due. A capture may fail while the agent is working; the next one follows soon.
@@ -257,6 +245,9 @@ impl Supervisor<'_> {
 
     /// Between two iterations: does what the last outcome requires.
     fn between(&mut self, agent: &AgentId, work: &Work, last: Option<&Outcome>) -> Result<bool> {
+        if self.end_work(agent)? {
+            return Ok(true);
+        }
         match last {
             Some(outcome) => self.settle(agent, work, outcome),
             None if self.may_iterate(agent) => {
@@ -269,7 +260,7 @@ impl Supervisor<'_> {
 
     /// Whether an iteration may be started now.
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
-        self.session_state() == crate::domain::work::session::SessionState::Running && !self.must_wait(agent.as_str())
+        self.session_state() == crate::domain::work::session::SessionState::Running && !self.must_wait(agent)
     }
 }
 

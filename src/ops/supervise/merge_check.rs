@@ -5,9 +5,10 @@ use super::notice::Notice;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::By;
 use crate::domain::work::case::Status;
+use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Cause, Decision, GateKind};
 use crate::domain::work::verification::Verification;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::ops::merge::verified::{self, TRIES, moves_each_time};
 use crate::ops::steps::Runner;
 
@@ -30,16 +31,9 @@ impl Supervisor<'_> {
                 self.verified_again.insert(task.clone(), tries);
                 self.merge_check = Some(check);
                 self.tell(Notice::VerifyingMerge { task: task.clone() });
-                Ok(())
+                self.passed(task)
             }
-            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile) => {
-                self.back_off(task.as_str());
-                Ok(())
-            }
-            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::OperationOpen | Code::Internal) => {
-                Err(error)
-            }
-            Err(error) => self.wait_at_gate(task, error.to_string(), &[]),
+            Err(error) => self.merge_failed(Step::VerifyMerge, task, error),
         }
     }
 
@@ -55,6 +49,11 @@ impl Supervisor<'_> {
         let Some(check) = self.merge_check.take() else { return Ok(false) };
         let task = check.task.clone();
         self.ctx.act_as(By::Supervisor)?;
+        if let Some(error) = verdict.not_run {
+            drop(check.abandon(self.ctx));
+            self.merge_failed(Step::VerifyMerge, &task, error)?;
+            return Ok(true);
+        }
         let (verification, _) = check.finish(self.ctx, verdict)?;
         if verification.passed() {
             self.close_gate(GateKind::HumanReview, &task, "verified")?;

@@ -6,13 +6,12 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RepoPath;
 use crate::domain::state::event::By;
 use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Decision, GateKind};
 use crate::domain::work::session::Mode;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::ops::merge::{self, MergeOutcome};
-
-/// How many times in a row a merge may fail because something changed meanwhile.
-const PATIENCE: u32 = 5;
+use crate::ops::recover::repair;
 
 impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
@@ -30,13 +29,13 @@ impl Supervisor<'_> {
             .map(|case| case.id.clone())
             .collect();
         for task in waiting {
-            if self.must_wait(task.as_str()) {
+            if self.is_held_up(&task) {
                 continue;
             }
             match self.gate(GateKind::HumanReview, &task).map(|gate| gate.decision.clone()) {
                 Some(Some(Decision::Rejected { reason })) => {
-                    self.close_gate(GateKind::HumanReview, &task, "rejected")?;
                     self.block(&task, Status::Done, &reason)?;
+                    self.close_gate(GateKind::HumanReview, &task, "rejected")?;
                     return Ok(true);
                 }
                 Some(None) => continue,
@@ -50,8 +49,8 @@ impl Supervisor<'_> {
             let only_asks = gate.is_some_and(|gate| gate.reason == asks);
             match (decision, self.ctx.state().restorable.mode) {
                 (Some(Some(Decision::Rejected { reason })), _) => {
-                    self.close_gate(GateKind::Merge, &task, "rejected")?;
                     self.block(&task, Status::Done, &reason)?;
+                    self.close_gate(GateKind::Merge, &task, "rejected")?;
                 }
                 (Some(None), Mode::Autopilot) if only_asks => self.merge(&task, false)?,
                 (Some(None), _) => continue,
@@ -72,39 +71,28 @@ impl Supervisor<'_> {
 
     fn merge(&mut self, task: &CaseId, approved: bool) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
-        let outcome = match merge::merge_task(self.ctx, task, approved) {
-            Ok(outcome) => outcome,
-            // A broken workspace is another agent's and makes the checkpoint fail; it is repaired before its next iteration.
-            // A merge that meets changes again and again is for a human to look at.
-            Err(error) if error.code() == Code::ChangedMeanwhile && self.never_settles(task) => {
-                return self.wait_at_gate(task, error.to_string(), &[]);
-            }
-            Err(error)
-                if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile | Code::WorkspaceBroken) =>
-            {
-                self.back_off(task.as_str());
-                self.warn(format!("{task} is not merged yet: {error}"));
-                return Ok(());
-            }
-            // Without a writable disk or state, the session cannot continue.
-            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::OperationOpen | Code::Internal) => {
-                return Err(error);
-            }
-            Err(error) => return self.wait_at_gate(task, error.to_string(), &[]),
-        };
-        self.merge_came_to(task, outcome)
+        // A full disk or a lock may have left the last merge open.
+        let merged = repair::finish_unasked(self.ctx).and_then(|done| {
+            done.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+            merge::merge_task(self.ctx, task, approved)
+        });
+        match merged {
+            Ok(outcome) => self.merge_came_to(task, outcome),
+            Err(error) => self.merge_failed(Step::Merge, task, error),
+        }
     }
 
     fn merge_came_to(&mut self, task: &CaseId, outcome: MergeOutcome) -> Result<()> {
+        if !matches!(outcome, MergeOutcome::Unverified { .. }) {
+            self.passed(task)?;
+        }
         match outcome {
             MergeOutcome::Merged(merged) | MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
                 self.close_gate(GateKind::Merge, task, "merged")?;
                 self.close_gate(GateKind::HumanReview, task, "merged")?;
                 self.verified_again.remove(task);
-                self.no_back_off(task.as_str());
-                self.unsettled.remove(task);
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
-                self.ctx.store.save_snapshot()
+                self.save_snapshot()
             }
             MergeOutcome::Conflict { files, target: _ } => {
                 self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), &files)
@@ -116,15 +104,6 @@ impl Supervisor<'_> {
                 self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
             }
         }
-    }
-
-    /// Counts one more merge that met a change; returns whether the limit is reached, and then starts again at zero.
-    fn never_settles(&mut self, task: &CaseId) -> bool {
-        let met = self.unsettled.remove(task).unwrap_or(0) + 1;
-        if met < PATIENCE {
-            self.unsettled.insert(task.clone(), met);
-        }
-        met >= PATIENCE
     }
 
     /// Opens a gate for a merge that cannot be made now; approving it tries again.

@@ -10,6 +10,7 @@
 mod attend;
 mod claim;
 pub mod detach;
+mod failing;
 mod finish;
 mod gates;
 pub mod interventions;
@@ -19,6 +20,7 @@ mod merge_check;
 mod merging;
 pub mod notice;
 pub mod output;
+mod pauses;
 mod requests;
 mod session;
 mod settle;
@@ -36,6 +38,7 @@ use crate::domain::base::names::RefName;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
+use crate::domain::work::failures::{Step, Times};
 use crate::domain::work::gate::{Decision, GateKind, Held};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::ready::ReadyQueue;
@@ -50,7 +53,10 @@ use crate::ops::steps;
 use crate::process::client::leftovers;
 use crate::process::os::bell::Bell;
 pub use attend::{Attend, attend};
+use failing::Trouble;
+use finish::WorkEnd;
 use notice::{Notice, Watcher};
+use pauses::Backoff;
 pub use requests::HaltRequest;
 pub use stopping::Interrupts;
 
@@ -59,10 +65,6 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// How long a second supervisor waits for the lock: long enough for a process that only tests the lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
-
-/// How long to wait before a failed step is tried again; doubled up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The options of `run`.
 #[derive(Debug, Clone)]
@@ -113,13 +115,8 @@ struct Watch {
     verdict: Option<Signal>,
     /// When its workspace was last captured, or watching began.
     captured_at: Option<Instant>,
-}
-
-/// A pause before the next attempt at something that failed.
-#[derive(Debug, Clone, Copy)]
-struct Backoff {
-    until: Instant,
-    pause: Duration,
+    /// Whether it was told that its keeper or the machine died, where its work could not be committed since.
+    end_told: bool,
 }
 
 /// An iteration that is to be ended.
@@ -147,15 +144,19 @@ struct Supervisor<'a> {
     verified_again: HashMap<CaseId, u32>,
     /// Notes for the next prompt of a task: a failed verification, a human's answer.
     notes: BTreeMap<CaseId, Vec<String>>,
-    backoffs: HashMap<String, Backoff>,
-    /// How many times in a row the merge of a task failed because something changed meanwhile.
-    unsettled: HashMap<CaseId, u32>,
+    backoffs: HashMap<AgentId, Backoff>,
+    /// What failed for tasks, and how often.
+    troubles: HashMap<CaseId, Trouble>,
+    /// How often the log could not be written since this event.
+    log_trouble: Option<(u64, Times)>,
+    /// What failed last at steps on which nothing depends.
+    told_without: HashMap<Step, Code>,
     /// Tasks whose workspace was repaired once already: if the agent breaks it again, the task waits.
     mended: HashSet<CaseId>,
     /// Iterations that are to be ended.
     halted: HashMap<Token, Halted>,
-    /// How many times in a row the keepers of agents could not be started.
-    unstarted: HashMap<AgentId, u32>,
+    /// How the work of agents ends whose iterations have ended.
+    ends: HashMap<AgentId, WorkEnd>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
     bell: Bell,
@@ -222,10 +223,12 @@ impl<'a> Supervisor<'a> {
             verified_again: HashMap::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
-            unsettled: HashMap::new(),
+            troubles: HashMap::new(),
+            log_trouble: None,
+            told_without: HashMap::new(),
             mended: HashSet::new(),
             halted: HashMap::new(),
-            unstarted: HashMap::new(),
+            ends: HashMap::new(),
             ended_runs: Vec::new(),
             bell,
             ready: ReadyQueue::default(),
@@ -246,38 +249,51 @@ impl<'a> Supervisor<'a> {
             .map(drop)
     }
 
-    /// The main loop.
+    /// The main loop. Every step can be repeated, so where the log cannot be written for a while, all is looked at again.
     fn work(&mut self) -> Result<Ending> {
         loop {
-            self.ctx.store.refresh()?;
-            if self.interrupts.count() > 0 {
-                self.shut_down()?;
-                return Ok(Ending::Interrupted);
-            }
-            if self.handle_requests()? {
-                self.shut_down()?;
-                return Ok(Ending::Quit);
-            }
-            self.clear_ended_runs();
-            let mut busy = self.look_after_agents()?;
-            let (rests, waits, seq) = (self.rests(), self.a_task_backs_off(), self.ctx.state().seq);
-            if !rests {
-                busy |= self.settle_tasks()?;
-            }
-            self.keep_copies()?;
-            if busy {
-                continue;
-            }
-            if !rests {
-                // A task whose pause ended during this pass is for the next one.
-                let may_end = !waits && !self.a_task_backs_off();
-                if may_end && let Some(ending) = self.ending() {
-                    return Ok(ending);
+            match self.pass() {
+                Ok(Some(ending)) => return Ok(ending),
+                Ok(None) => {}
+                Err(error) => {
+                    let pause = self.log_failed(error)?;
+                    self.bell.wait(pause);
                 }
-                self.rest(seq);
             }
-            self.wait();
         }
+    }
+
+    /// Does once what there is to do, or waits; returns how the session ends, if it does.
+    fn pass(&mut self) -> Result<Option<Ending>> {
+        self.ctx.store.refresh()?;
+        if self.interrupts.count() > 0 {
+            self.shut_down()?;
+            return Ok(Some(Ending::Interrupted));
+        }
+        if self.handle_requests()? {
+            self.shut_down()?;
+            return Ok(Some(Ending::Quit));
+        }
+        self.clear_ended_runs();
+        let mut busy = self.look_after_agents()?;
+        let (rests, waits, seq) = (self.rests(), self.a_task_is_held_up(), self.ctx.state().seq);
+        if !rests {
+            busy |= self.settle_tasks()?;
+        }
+        self.keep_copies()?;
+        if busy {
+            return Ok(None);
+        }
+        if !rests {
+            // A task whose pause ended during this pass is for the next one.
+            let may_end = !waits && !self.a_task_is_held_up();
+            if may_end && let Some(ending) = self.ending() {
+                return Ok(Some(ending));
+            }
+            self.rest(seq);
+        }
+        self.wait();
+        Ok(None)
     }
 
     /// Decides about gates, merges and claims; returns whether anything was done.
@@ -295,7 +311,15 @@ impl<'a> Supervisor<'a> {
         let agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let mut did = false;
         for agent in &agents {
-            did |= self.look_after(agent)?;
+            let Some(work) = self.work_of(agent) else { continue };
+            let (task, step) = (work.task.clone(), step_at(&work.stage));
+            if self.is_held_up(&task) {
+                continue;
+            }
+            match self.look_after(agent) {
+                Ok(done) => did |= done,
+                Err(error) => self.agent_failed(agent, step, error)?,
+            }
         }
         if self.session_state() == SessionState::Pausing && self.running_agents().is_empty() {
             self.change_session(SessionState::Paused, "paused")?;
@@ -362,23 +386,12 @@ impl<'a> Supervisor<'a> {
         // Only temporary files: what cannot be removed now is tried again.
         self.ended_runs.retain(|dir| !matches!(leftovers::clear_runtime(dir), Ok(true)));
     }
+}
 
-    /// Whether `what` failed recently and has to wait.
-    fn must_wait(&self, what: &str) -> bool {
-        self.backoffs.get(what).is_some_and(|backoff| backoff.until > Instant::now())
-    }
-
-    /// Whether anything failed recently and has to wait.
-    fn backs_off(&self) -> bool {
-        self.backoffs.values().any(|backoff| backoff.until > Instant::now())
-    }
-
-    fn back_off(&mut self, what: &str) {
-        let pause = self.backoffs.get(what).map_or(FIRST_PAUSE, |backoff| (backoff.pause * 2).min(LONGEST_PAUSE));
-        self.backoffs.insert(what.to_owned(), Backoff { until: Instant::now() + pause, pause });
-    }
-
-    fn no_back_off(&mut self, what: &str) {
-        self.backoffs.remove(what);
+/// The step that an agent at this stage is looked after for.
+fn step_at(stage: &Stage) -> Step {
+    match stage {
+        Stage::Between { .. } => Step::Settle,
+        Stage::Intended { .. } | Stage::Running { .. } => Step::Watch,
     }
 }

@@ -12,6 +12,7 @@ use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::case::Kind;
+use crate::domain::work::failures::Step;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::ready;
 use crate::domain::work::session::{Session, SessionState};
@@ -114,7 +115,7 @@ impl Supervisor<'_> {
         };
         self.change_session(state, &reason)?;
         self.clear_ended_runs();
-        self.ctx.store.save_snapshot()?;
+        self.save_snapshot()?;
         self.tell(Notice::Ended { how: reason });
         Ok(())
     }
@@ -123,14 +124,23 @@ impl Supervisor<'_> {
     pub(super) fn keep_copies(&mut self) -> Result<()> {
         if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
             self.snapshot_at = Instant::now();
-            self.ctx.store.save_snapshot()?;
+            self.save_snapshot()?;
         }
         let every = Duration::from_secs(self.ctx.config.state.event_log_backup_interval.max(1));
         if self.backup_at.elapsed() >= every {
             self.backup_at = Instant::now();
             if let Err(error) = backup::roll(self.ctx.layout(), self.ctx.config.state.event_log_backup_count) {
-                self.warn(format!("the event log could not be backed up: {error}"));
+                self.goes_on_without(Step::Copies, "the event log could not be backed up", error)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
+    pub(super) fn save_snapshot(&mut self) -> Result<()> {
+        match self.ctx.store.save_snapshot() {
+            Ok(()) => drop(self.told_without.remove(&Step::Copies)),
+            Err(error) => self.goes_on_without(Step::Copies, "the snapshot of the state could not be written", error)?,
         }
         Ok(())
     }
@@ -158,7 +168,6 @@ impl Supervisor<'_> {
             && self.merge_check.is_none()
             && self.verifying.is_empty()
             && self.halted.is_empty()
-            && self.unstarted.is_empty()
             && self.ended_runs.is_empty();
         for agent in self.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
@@ -170,12 +179,6 @@ impl Supervisor<'_> {
         }
         let is_watched = is_quiet && self.bell.watch_only(folders);
         self.bell.wait(if is_watched { LONGEST } else { TICK });
-    }
-
-    /// Whether a task failed recently and has to wait.
-    pub(super) fn a_task_backs_off(&self) -> bool {
-        let (cases, now) = (&self.ctx.state().restorable.cases, Instant::now());
-        self.backoffs.iter().any(|(what, backoff)| backoff.until > now && cases.contains_key(what.as_str()))
     }
 
     /// Whether the session is over because nothing more can be done, where no task has to wait.

@@ -10,6 +10,7 @@ use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::{Outcome, Stage, Work};
 use crate::domain::work::case::Status;
+use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
@@ -69,7 +70,7 @@ impl Supervisor<'_> {
             }
             let commands = case.verify.clone();
             let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task) else {
-                self.hold_back(agent, "its workspace is gone")?;
+                self.hold_back(agent, Held::Broken, "its workspace is gone")?;
                 return Ok(true);
             };
             let about = (&work.task, Some(agent));
@@ -79,6 +80,9 @@ impl Supervisor<'_> {
         };
         let Some(verdict) = running.verdict() else { return Ok(false) };
         self.verifying.remove(agent);
+        if let Some(error) = verdict.not_run {
+            return Err(error);
+        }
         for result in &verdict.results {
             let text = match &result.failure {
                 None => format!("verified: {}", result.command),
@@ -91,7 +95,7 @@ impl Supervisor<'_> {
             Some(failure) => {
                 self.notes.entry(work.task.clone()).or_default().push(format!("## Verification failed\n\n{}", failure.details));
                 self.warn(format!("{}: {}", work.task, failure.summary));
-                self.back_off(agent.as_str());
+                self.back_off(agent);
                 self.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary })?;
             }
         }
@@ -105,7 +109,6 @@ impl Supervisor<'_> {
             None => self.open_gate(GateKind::Question, &work.task, question.to_owned(), Vec::new())?,
             Some(None) => return Ok(false),
             Some(Some(Decision::Rejected { reason })) => {
-                self.close_gate(GateKind::Question, &work.task, "rejected")?;
                 self.release(agent, Status::Blocked, &reason, false)?;
             }
             Some(Some(decision)) => {
@@ -117,9 +120,16 @@ impl Supervisor<'_> {
                     Decision::Approved | Decision::Rejected { .. } => "Yes.".to_owned(),
                 };
                 let note = format!("## Answer of a human\n\nYou asked: {question}\n\nThe answer: {answer}");
-                self.notes.entry(work.task.clone()).or_default().push(note);
+                let notes = self.notes.entry(work.task.clone()).or_default();
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
                 self.start_iteration(agent, work)?;
-                self.close_gate(GateKind::Question, &work.task, "answered")?;
+                // Where it was not begun, the answer is kept for the next try.
+                let waits = Stage::Between { last: Some(Outcome::Waiting { question: question.to_owned() }) };
+                if self.work_of(agent).is_none_or(|work| work.stage != waits) {
+                    self.close_gate(GateKind::Question, &work.task, "answered")?;
+                }
             }
         }
         Ok(true)
@@ -155,31 +165,34 @@ impl Supervisor<'_> {
         let Counts { retry, complete, held } = counts;
         let held = held.filter(|_| status == Status::Pending);
         let gate = held.and_then(|held| Gate::holding(&work.task, held, env::now()));
-        let details = if held == Some(Held::Broken) { vec![reason.to_owned()] } else { Vec::new() };
+        let details = if matches!(held, Some(Held::Broken | Held::Failed)) { vec![reason.to_owned()] } else { Vec::new() };
         let gate = gate.map(|gate| Gate { details: details.clone(), ..gate });
         let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone()));
         let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
         self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason_said, retry, complete, gate })?;
         env::fault_point("settle.released");
         self.close_gate(GateKind::Question, &work.task, "the task was released")?;
-        self.no_back_off(agent.as_str());
+        self.no_back_off(agent);
+        self.troubles.remove(&work.task);
+        self.ends.remove(agent);
         self.tell(Notice::Released { agent: agent.clone(), task: work.task.clone(), status, reason: reason.to_owned() });
         if let Some((id, reason)) = opened {
             self.tell(Notice::GateOpened { id, reason, details });
         }
-        self.ctx.store.save_snapshot()?;
+        self.save_snapshot()?;
         let every = self.ctx.config.checkpoints.periodic;
         if status == Status::Done && every > 0 && self.ctx.state().record.tasks_completed.is_multiple_of(every) {
-            // The task is done already: a failed checkpoint does not stop the session.
-            if let Err(error) = self.make_checkpoint(Trigger::Periodic) {
-                self.warn(format!("no periodic checkpoint: {error}"));
+            // The task is done already.
+            match self.make_checkpoint(Trigger::Periodic) {
+                Ok(()) => drop(self.told_without.remove(&Step::Checkpoint)),
+                Err(error) => self.goes_on_without(Step::Checkpoint, "no periodic checkpoint", error)?,
             }
         }
         Ok(())
     }
 
-    /// Releases the task because its workspace is broken: it waits at a gate, and other tasks continue.
-    pub(super) fn hold_back(&mut self, agent: &AgentId, why: &str) -> Result<()> {
-        self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, held: Some(Held::Broken) })
+    /// Releases the task because a human has to look at what went wrong: it waits at a gate, and other tasks continue.
+    pub(super) fn hold_back(&mut self, agent: &AgentId, held: Held, why: &str) -> Result<()> {
+        self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, held: Some(held) })
     }
 }

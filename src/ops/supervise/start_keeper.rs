@@ -120,7 +120,7 @@ impl Supervisor<'_> {
     /// The history of earlier attempts for the prompt, read now, so that it is up to date.
     fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
         let record = self.ctx.state().record.cases.get(&case.id).cloned().unwrap_or_default();
-        let notes = self.notes.remove(&case.id).unwrap_or_default();
+        let notes = self.notes.get(&case.id).cloned().unwrap_or_default();
         if record.retry_count == 0 || !self.ctx.config.recovery.inject_audit_log {
             return Ok(History { notes, ..History::default() });
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, Work};
+use crate::domain::work::failures::Delay;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
@@ -34,6 +35,8 @@ pub struct Status {
     pub progress: TaskProgress,
     /// Gates that wait for a human.
     pub gates: Vec<GateLine>,
+    /// What the session tries again later.
+    pub delays: Vec<DelayLine>,
     /// Conflicts of rollbacks that a user is resolving.
     pub settling: Vec<Settling>,
     /// Whether a recovery is needed.
@@ -137,6 +140,17 @@ pub struct AgentView {
     pub last_activity: Option<Timestamp>,
 }
 
+/// A task for which a step failed and is tried again later.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DelayLine {
+    /// The task.
+    pub task_id: String,
+    /// What failed, and why.
+    #[serde(flatten)]
+    pub delay: Delay,
+}
+
 /// Whether a recovery is needed.
 #[derive(Debug, Serialize)]
 pub struct RecoveryView {
@@ -213,9 +227,17 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         tasks,
         progress,
         gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
+        delays: delays(state, alive),
         settling: Vec::new(),
         recovery: recovery(state, who),
     }
+}
+
+/// Only a running supervisor tries anything again.
+fn delays(state: &State, alive: bool) -> Vec<DelayLine> {
+    let all = state.record.delays.iter().filter(|_| alive);
+    let sorted = natural::sorted(all, |(task, _)| task.as_str());
+    sorted.into_iter().map(|(task, delay)| DelayLine { task_id: task.to_string(), delay: delay.clone() }).collect()
 }
 
 fn session_now(state: &State, alive: bool) -> SessionNow {

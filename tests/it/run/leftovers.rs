@@ -56,7 +56,7 @@ fn a_lock_that_a_killed_git_left_costs_no_further_iteration() {
         echo 1 > t.txt; git add -A && git commit -qm mine";
     world.task("t", script, &[]);
     let ended = world.autopilot(&["--max-iterations", "2"]).code(0);
-    assert!(ended.stderr.contains("agent-001 has to wait"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("t waits while") && ended.stderr.contains("GIT_LOCKED"), "{}", ended.stderr);
     assert_eq!(world.env.git(&["show", "main:t.txt"]), "1");
     world.all_is_well();
 }

@@ -13,6 +13,7 @@ impl State {
     pub(super) fn start_session(&mut self, session: &Session) -> Result<()> {
         self.record.session = Some(session.clone());
         self.record.added_by_agents = 0;
+        self.record.delays.clear();
         self.record.last_action = Some("session started".into());
         Ok(())
     }
@@ -22,6 +23,9 @@ impl State {
             return refuse(Code::InvalidTransition, "there is no session to change");
         };
         session.state = state;
+        if !state.is_open() {
+            self.record.delays.clear();
+        }
         self.record.last_action = Some(reason.to_owned());
         Ok(())
     }

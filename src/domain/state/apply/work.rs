@@ -8,6 +8,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::failures::Delay;
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 use crate::error::Code;
@@ -30,6 +31,7 @@ impl State {
             case.status = Status::Active;
             case.reason = None;
         }
+        self.record.delays.remove(task);
         let record = self.record.cases.entry(task.clone()).or_default();
         record.last_agent = Some(agent.clone());
         record.complete = None;
@@ -135,6 +137,16 @@ impl State {
         Ok(())
     }
 
+    /// Records what is tried again later. It ends with the session: the next one tries everything at once.
+    pub(super) fn delay(&mut self, task: &CaseId, delay: Option<&Delay>) -> Result<()> {
+        self.case(task)?;
+        match delay {
+            Some(delay) => drop(self.record.delays.insert(task.clone(), delay.clone())),
+            None => drop(self.record.delays.remove(task)),
+        }
+        Ok(())
+    }
+
     pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification) -> Result<()> {
         self.case(task)?;
         let record = self.record.cases.entry(task.clone()).or_default();
@@ -161,6 +173,7 @@ impl State {
             case.status = status;
             case.reason = matches!(status, Status::Blocked | Status::Failed).then(|| reason.to_owned());
         }
+        self.record.delays.remove(&task);
         let record = self.record.cases.entry(task.clone()).or_default();
         if retry {
             record.retry_count += 1;

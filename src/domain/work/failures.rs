@@ -1,0 +1,477 @@
+//! What follows when a step of a session fails: one table, step × class of the error. Pure. `docs/ERRORS.md` has the same table,
+//! made from this one.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::gate::GateKind;
+use crate::error::Code;
+
+/// A step of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Step {
+    /// The checkpoint of the session's start.
+    Begin,
+    /// Making the workspace of a task and claiming it.
+    Claim,
+    /// Starting an iteration: the workspace is looked at, the prompt is written, the keeper is started.
+    Start,
+    /// Looking at a running iteration.
+    Watch,
+    /// The end of an iteration: its work is committed.
+    Finish,
+    /// What follows an iteration: verification, a question, release.
+    Settle,
+    /// Merging a task.
+    Merge,
+    /// Verifying the result of a merge.
+    VerifyMerge,
+    /// A checkpoint beside the work: every few tasks.
+    Checkpoint,
+    /// Copies of the state: snapshot and backups.
+    Copies,
+    /// Reading the log and appending to it.
+    Log,
+}
+
+impl Step {
+    /// All steps, in the order of the documentation.
+    pub const ALL: [Self; 11] = [
+        Self::Begin,
+        Self::Claim,
+        Self::Start,
+        Self::Watch,
+        Self::Finish,
+        Self::Settle,
+        Self::Merge,
+        Self::VerifyMerge,
+        Self::Checkpoint,
+        Self::Copies,
+        Self::Log,
+    ];
+
+    /// The step in words, after "while".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Begin => "the session begins",
+            Self::Claim => "its workspace is made",
+            Self::Start => "an iteration is started",
+            Self::Watch => "its iteration is watched",
+            Self::Finish => "its work is committed",
+            Self::Settle => "the end of its iteration is handled",
+            Self::Merge => "it is merged",
+            Self::VerifyMerge => "its merge is verified",
+            Self::Checkpoint => "a checkpoint is made",
+            Self::Copies => "copies of the state are written",
+            Self::Log => "the log is written",
+        }
+    }
+}
+
+/// What kind of problem an error is, for the question whether to try again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// It may pass by itself; nobody knows.
+    Transient,
+    /// Something changed in between.
+    Moved,
+    /// There is no space.
+    Full,
+    /// Another process is at work: a lock is held, an operation is open.
+    Held,
+    /// A workspace is broken.
+    Workspace,
+    /// A branch is missing, or has a conflict.
+    Branch,
+    /// Something that is the user's is in the way of this task.
+    User,
+    /// Nothing works: the repository, the state, git or the configuration.
+    Everything,
+    /// It should not come from a step: a mistake of ours.
+    Ours,
+}
+
+impl Class {
+    /// All classes, in the order of the documentation.
+    pub const ALL: [Self; 9] = [
+        Self::Transient,
+        Self::Moved,
+        Self::Full,
+        Self::Held,
+        Self::Workspace,
+        Self::Branch,
+        Self::User,
+        Self::Everything,
+        Self::Ours,
+    ];
+
+    /// The class in a word, for the documentation.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Moved => "moved",
+            Self::Full => "full",
+            Self::Held => "held",
+            Self::Workspace => "workspace",
+            Self::Branch => "branch",
+            Self::User => "user",
+            Self::Everything => "everything",
+            Self::Ours => "ours",
+        }
+    }
+
+    /// The class of an error.
+    pub const fn of(code: Code) -> Self {
+        match code {
+            Code::IoFailed | Code::GitFailed | Code::DiskCheckoutFailed | Code::KeeperFailed => Self::Transient,
+            Code::ChangedMeanwhile | Code::InvalidTransition => Self::Moved,
+            Code::DiskFull => Self::Full,
+            Code::Busy | Code::GitLocked | Code::OperationOpen => Self::Held,
+            Code::WorkspaceBroken => Self::Workspace,
+            Code::TargetMissing | Code::MergeConflict => Self::Branch,
+            Code::UnbornBranch
+            | Code::DetachedHead
+            | Code::InvalidId
+            | Code::DuplicateId
+            | Code::InvalidInput
+            | Code::TooLarge
+            | Code::NotTrusted
+            | Code::SigningFailed
+            | Code::VerifyFailed
+            | Code::HistoryMissing
+            | Code::BranchNotOurs
+            | Code::BranchInUse
+            | Code::PermissionsLost
+            | Code::InTheWay
+            | Code::HoldsMount
+            | Code::ProgramNotFound
+            | Code::AgentFailed
+            | Code::WorkspaceInTheWay
+            | Code::WorkspaceNotOurs
+            | Code::CheckpointDamaged
+            | Code::FileUnreadable => Self::User,
+            Code::NotARepository
+            | Code::BareRepository
+            | Code::GitTooOld
+            | Code::GitMissing
+            | Code::RepositoryUnsupported
+            | Code::IdentityMissing
+            | Code::ConfigInvalid
+            | Code::NotTheOwner
+            | Code::EventLogCorrupted
+            | Code::EventLogTruncated
+            | Code::EventSchemaInvalid
+            | Code::EventLogTooNew
+            | Code::RecoveryFailed => Self::Everything,
+            Code::Usage
+            | Code::UnknownTask
+            | Code::UnknownAgent
+            | Code::UnknownGate
+            | Code::UnknownCheckpoint
+            | Code::UnknownTransaction
+            | Code::AmbiguousName
+            | Code::DependencyCycle
+            | Code::UnknownDependency
+            | Code::NeedsConfirmation
+            | Code::Declined
+            | Code::Protected
+            | Code::TooManyTasks
+            | Code::NotForAgents
+            | Code::NothingToUndo
+            | Code::NotUndoable
+            | Code::NoTaskCommits
+            | Code::HasDependents
+            | Code::NotSettled
+            | Code::SupervisorRunning
+            | Code::NoSupervisor
+            | Code::NotIdle
+            | Code::DemoFailed
+            | Code::Interrupted
+            | Code::Internal => Self::Ours,
+        }
+    }
+}
+
+/// How often a step of the same task has failed in a row, this time included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// With errors that count: after [`MOST_TRIES`] a human has to look.
+    pub tried: u32,
+    /// With errors that only say that it is not its turn yet.
+    pub looked: u32,
+}
+
+/// How often a step is tried.
+pub const MOST_TRIES: u32 = 8;
+
+/// The first pause before a step is tried again; doubled each time, up to the longest.
+pub const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The pause after this many failures in a row.
+pub fn pause_after(failures: u32) -> Duration {
+    let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
+    FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
+}
+
+/// What follows a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// The step is tried again, and that is counted.
+    Retry {
+        /// The pause before.
+        after: Duration,
+    },
+    /// The step is not possible yet: it is looked at again, however often.
+    Wait {
+        /// The pause before.
+        after: Duration,
+    },
+    /// The agent gets another iteration and is told: only it can repair this.
+    Again,
+    /// The task waits for a human at this gate, who may let it go on; other tasks go on.
+    Gate(GateKind),
+    /// The task is blocked, with the reason; other tasks go on.
+    Block,
+    /// Nothing: the work does not depend on it.
+    GoOn,
+    /// The session ends with the error; agents that run go on and are taken over by the next one.
+    EndSession,
+}
+
+/// What follows the failure of a step, where it has failed this often.
+pub fn what_follows(step: Step, code: Code, times: Times) -> Follows {
+    let class = Class::of(code);
+    match rule(step, class) {
+        Rule::Retry(_) if times.tried < MOST_TRIES => Follows::Retry { after: pause_after(times.tried) },
+        Rule::Retry(gate) | Rule::Gate(gate) => Follows::Gate(gate),
+        Rule::Wait => Follows::Wait { after: pause_after(times.tried.saturating_add(times.looked)) },
+        Rule::Again => Follows::Again,
+        Rule::Block => Follows::Block,
+        Rule::GoOn => Follows::GoOn,
+        Rule::EndSession => Follows::EndSession,
+    }
+}
+
+/// Whether a failure of this kind is counted, see [`Times`].
+pub fn is_counted(step: Step, code: Code) -> bool {
+    matches!(rule(step, Class::of(code)), Rule::Retry(_))
+}
+
+/// A field of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Up to [`MOST_TRIES`] times, then a gate.
+    Retry(GateKind),
+    Wait,
+    Again,
+    Gate(GateKind),
+    Block,
+    GoOn,
+    EndSession,
+}
+
+fn rule(step: Step, class: Class) -> Rule {
+    use Class::{Branch, Everything, Full, Held, Moved, Ours, Transient, User, Workspace};
+    match step {
+        // Somebody has just started the session and sees the error.
+        Step::Begin => Rule::EndSession,
+        Step::Claim => match class {
+            Transient | Moved | Workspace => Rule::Retry(GateKind::Claim),
+            Full | Held => Rule::Wait,
+            Branch | User => Rule::Block,
+            Everything | Ours => Rule::EndSession,
+        },
+        Step::Start => match class {
+            Transient | Moved => Rule::Retry(GateKind::Claim),
+            Full | Held => Rule::Wait,
+            Workspace | Branch => Rule::Gate(GateKind::Claim),
+            User => Rule::Block,
+            Everything | Ours => Rule::EndSession,
+        },
+        // The program runs whatever happens here. Its keeper knows how it ends.
+        Step::Watch => match class {
+            Transient | Moved | Full | Held | Workspace | Branch | User => Rule::Wait,
+            Everything | Ours => Rule::EndSession,
+        },
+        Step::Finish => match class {
+            Transient => Rule::Retry(GateKind::Claim),
+            Full | Held => Rule::Wait,
+            // HEAD is elsewhere, a conflict, no branch: the agent did that.
+            Moved | Workspace | Branch => Rule::Again,
+            User => Rule::Gate(GateKind::Claim),
+            Everything | Ours => Rule::EndSession,
+        },
+        Step::Settle => match class {
+            Transient | Moved => Rule::Retry(GateKind::Claim),
+            Full | Held => Rule::Wait,
+            Workspace | Branch | User => Rule::Gate(GateKind::Claim),
+            Everything | Ours => Rule::EndSession,
+        },
+        Step::Merge | Step::VerifyMerge => match class {
+            Transient | Moved => Rule::Retry(GateKind::Merge),
+            // A broken workspace is another agent's, and is repaired before its next iteration.
+            Full | Held | Workspace => Rule::Wait,
+            Branch | User => Rule::Gate(GateKind::Merge),
+            Everything | Ours => Rule::EndSession,
+        },
+        Step::Checkpoint | Step::Copies => Rule::GoOn,
+        // Nothing was appended and nothing was done: all is looked at again. After a failed sync nothing more may be
+        // acknowledged.
+        Step::Log => match class {
+            Full | Held => Rule::Wait,
+            Transient | Moved | Workspace | Branch | User | Everything | Ours => Rule::EndSession,
+        },
+    }
+}
+
+/// The table as Markdown, for the documentation.
+pub fn table() -> String {
+    let codes = |class: Class| {
+        let codes = Code::ALL.iter().filter(|code| Class::of(**code) == class);
+        codes.map(|code| format!("`{code}`")).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = String::from("| class | codes |\n| --- | --- |\n");
+    for class in Class::ALL {
+        let codes = if class == Class::Ours { "all others: no step should meet them".to_owned() } else { codes(class) };
+        text.push_str(&format!("| {} | {codes} |\n", class.word()));
+    }
+    let columns: Vec<&str> = Class::ALL.iter().map(|class| class.word()).collect();
+    text.push_str(&format!("\n| while … | {} |\n|{}\n", columns.join(" | "), " --- |".repeat(columns.len() + 1)));
+    for step in Step::ALL {
+        let fields: Vec<String> = Class::ALL.iter().map(|class| rule(step, *class).in_words()).collect();
+        text.push_str(&format!("| {} | {} |\n", step.words(), fields.join(" | ")));
+    }
+    text
+}
+
+impl Rule {
+    fn in_words(self) -> String {
+        match self {
+            Self::Retry(gate) => format!("retry, then {} gate", gate.as_str()),
+            Self::Wait => "wait".to_owned(),
+            Self::Again => "another iteration".to_owned(),
+            Self::Gate(gate) => format!("{} gate", gate.as_str()),
+            Self::Block => "task blocked".to_owned(),
+            Self::GoOn => "goes on".to_owned(),
+            Self::EndSession => "session ends".to_owned(),
+        }
+    }
+}
+
+/// A step of a task that failed and will be tried again: for people. The session's own counts are in its memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delay {
+    /// The step.
+    pub step: Step,
+    /// The code of its error.
+    pub code: String,
+    /// The error in words.
+    pub why: String,
+    /// How often it was tried in vain, as far as that counts; 0 where it only waits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tried: u32,
+    /// When it failed first.
+    pub failed_at: jiff::Timestamp,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Delay {
+    /// What is waited for, in words.
+    pub fn in_words(&self) -> String {
+        let Self { step, code, why, tried, failed_at: _ } = self;
+        match tried {
+            0 => format!("waits while {}: {code}: {why}", step.words()),
+            tried => format!("is tried again while {} (failed {tried} of {MOST_TRIES} times): {code}: {why}", step.words()),
+        }
+    }
+
+    /// Whether it is the same wait, so that it need not be recorded again.
+    pub fn is_same_wait(&self, other: &Self) -> bool {
+        (self.step, &self.code, self.tried) == (other.step, &other.code, other.tried)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follows(step: Step, code: Code, tried: u32) -> Follows {
+        what_follows(step, code, Times { tried, looked: 0 })
+    }
+
+    /// The row of each step, by a code of each class.
+    #[test]
+    fn the_table_is_as_documented() {
+        let document = include_str!("../../../docs/ERRORS.md");
+        assert!(document.contains(&table()), "docs/ERRORS.md is stale: AXIOM_UPDATE_DOCS=1 cargo test --test it docs::");
+        for step in Step::ALL {
+            let row = document.lines().find(|line| line.starts_with(&format!("| {} |", step.words()))).unwrap();
+            let fields: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).skip(1).collect();
+            assert_eq!(fields.len(), Class::ALL.len());
+            for (class, field) in Class::ALL.into_iter().zip(fields) {
+                let codes = Code::ALL.iter().copied().filter(|code| Class::of(*code) == class);
+                for code in codes {
+                    for tried in [1, MOST_TRIES - 1, MOST_TRIES, MOST_TRIES + 1] {
+                        let expected = match (field.split_once(", then "), tried < MOST_TRIES) {
+                            (Some((retry, _)), true) => retry,
+                            (Some((_, gate)), false) => gate,
+                            (None, _) => field,
+                        };
+                        let found = match follows(step, code, tried) {
+                            Follows::Retry { .. } => "retry".to_owned(),
+                            Follows::Wait { .. } => "wait".to_owned(),
+                            Follows::Again => "another iteration".to_owned(),
+                            Follows::Gate(kind) => format!("{} gate", kind.as_str()),
+                            Follows::Block => "task blocked".to_owned(),
+                            Follows::GoOn => "goes on".to_owned(),
+                            Follows::EndSession => "session ends".to_owned(),
+                        };
+                        assert_eq!(found, expected, "{step:?} {code} {tried}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Wherever a full disk or a lock is met in the middle of the work, the work waits and goes on by itself.
+    #[test]
+    fn a_full_disk_and_a_lock_wait_at_every_step_of_a_task() {
+        for step in [Step::Claim, Step::Start, Step::Watch, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge, Step::Log]
+        {
+            for code in [Code::DiskFull, Code::Busy, Code::GitLocked, Code::OperationOpen] {
+                for looked in [1, 1000, u32::MAX] {
+                    let follows = what_follows(step, code, Times { tried: 3, looked });
+                    assert!(matches!(follows, Follows::Wait { .. }), "{step:?} {code}: {follows:?}");
+                }
+                assert!(!is_counted(step, code));
+            }
+        }
+    }
+
+    #[test]
+    fn pauses_double_and_stay_short() {
+        let millis: Vec<u128> = (1..9).map(|times| pause_after(times).as_millis()).collect();
+        assert_eq!(millis, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+        assert_eq!((pause_after(0), pause_after(u32::MAX)), (FIRST_PAUSE, LONGEST_PAUSE));
+    }
+
+    #[test]
+    fn nothing_is_tried_for_ever_that_counts() {
+        for step in Step::ALL {
+            for code in Code::ALL {
+                let last = follows(step, *code, MOST_TRIES);
+                assert!(!matches!(last, Follows::Retry { .. }), "{step:?} {code}");
+                assert_eq!(is_counted(step, *code), matches!(follows(step, *code, 1), Follows::Retry { .. }));
+            }
+        }
+    }
+}

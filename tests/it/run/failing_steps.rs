@@ -1,0 +1,240 @@
+//! What happens when a step of a session fails: the table in `docs/ERRORS.md`, seen from outside.
+
+use std::path::PathBuf;
+
+use crate::common::TestEnv;
+use crate::session_support::{Live, World, several_at_a_time, wait_until};
+
+/// A repository on a file system of 16 MB in a namespace of its own. `fill N` leaves N KiB of it; `await` waits until a command
+/// succeeds; `$OUT` is elsewhere.
+const SMALL_DISK: &str = r#"
+set -u
+mount -t tmpfs -o size=16m,nr_inodes=20000 none "$DISK" || exit 7
+fill() {
+    head -c 64M /dev/zero > "$DISK/filler" 2> /dev/null
+    truncate -s $(($(stat -c %s "$DISK/filler") - $1 * 1024)) "$DISK/filler"
+}
+await() {
+    n=0
+    until eval "$1" > /dev/null 2>&1; do
+        n=$((n + 1)); sleep 0.1
+        [ $n -lt 600 ] || { echo "in vain: $1"; "$AXIOM" status; cat "$OUT/err"; kill $run 2> /dev/null; exit 9; }
+    done
+}
+axiom() { "$AXIOM" "$@"; }
+waits() { axiom status | grep "t  *waits while $1: DISK_FULL"; }
+ends_well() {
+    await 'git cat-file -e main:new.txt'
+    [ -z "$(axiom status | grep DISK_FULL)" ] || { echo 'still waits'; axiom status; exit 10; }
+    axiom log --all | grep -q 'DISK_FULL' || { echo 'not in the log'; axiom log --all; exit 11; }
+    axiom task show t --json | grep -q '"iterations": *1' || { echo 'an iteration was lost'; axiom task show t --json; exit 12; }
+    axiom quit > /dev/null || exit 13
+    wait $run || { echo "ended with $?"; cat "$OUT/err"; exit 14; }
+    git fsck --strict --no-dangling > /dev/null || exit 15
+}
+cd "$DISK" && git init -q -b main r && cd r || exit 1
+head -c 1000000 /dev/urandom > large && git add -A && git commit -q -m first || exit 1
+"#;
+
+#[track_caller]
+fn on_a_small_disk(script: &str) {
+    let env = TestEnv::empty();
+    let (disk, out) = (env.root().join("disk"), env.root().join("out"));
+    [&disk, &out].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    let mut command = env.program("unshare", env.root());
+    // Whatever it leaves ends with its shell.
+    command.args(["-Urmpf", "--kill-child", "--mount-proc", "timeout", "120", "sh", "-c", &[SMALL_DISK, script].concat()]);
+    command.env("DISK", &disk).env("OUT", &out).env("AXIOM", env!("CARGO_BIN_EXE_git-axiom"));
+    let output = command.output().expect("unshare is needed for this test");
+    let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
+    assert!(output.status.success(), "{:?}: {said}", output.status.code());
+}
+
+#[test]
+fn with_a_full_disk_a_task_waits_for_its_workspace_and_goes_on_by_itself() {
+    on_a_small_disk(
+        r#"
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom status | grep "Session running"'
+        fill 400
+        axiom task add t --id t --body 'echo 1 > new.txt' > /dev/null || exit 2
+        await 'waits "its workspace is made"'
+        [ -z "$(axiom gate list | grep claim-t)" ] || exit 3
+        rm "$DISK/filler"
+        ends_well
+        "#,
+    );
+}
+
+/// Even where not one more event can be written.
+#[test]
+fn with_a_full_disk_the_end_of_an_iteration_waits_and_is_committed_once_there_is_space() {
+    on_a_small_disk(
+        r#"
+        axiom task add t --id t --body "head -c 1000000 /dev/urandom > more; touch '$OUT/begun'
+            while [ ! -e '$OUT/go' ]; do sleep 0.1; done; echo 1 > new.txt" > /dev/null || exit 2
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await '[ -e "$OUT/begun" ]'
+        fill 300
+        touch "$OUT/go"
+        await 'waits "its work is committed"'
+        fill 0
+        axiom task add x --body "$(head -c 30000 /dev/urandom | base64)" > /dev/null 2>&1 && exit 3
+        sleep 1
+        kill -0 $run || { cat "$OUT/err"; exit 4; }
+        rm "$DISK/filler"
+        ends_well
+        "#,
+    );
+}
+
+/// Whichever event cannot be written: nothing is lost, nothing is done twice, and the session goes on. Only its beginning and its
+/// last event end it.
+#[test]
+fn a_disk_that_is_full_at_any_one_event_ends_no_session_in_its_middle() {
+    several_at_a_time((1..=24).collect(), |event: u32| {
+        let mut world = World::new();
+        world.task("t", "echo 1 > t.txt", &[]);
+        world.variables = vec![("AXIOM_TEST_REFUSE".into(), format!("store.append:28:{event}"))];
+        let first = world.autopilot(&[]);
+        if first.code != Some(0) {
+            assert!(first.stderr.contains("error[DISK_FULL]"), "{event}: {}", first.stderr);
+            let merged = world.find_task("t")["merged"]["commit"].is_string();
+            assert!(merged || world.status_of("t") == "pending", "{event}: {}", first.stderr);
+            world.variables.clear();
+            world.autopilot(&[]).code(0);
+        }
+        assert_eq!(world.env.read("t.txt"), "1\n");
+        assert_eq!(world.show("t")["iterations"], 1, "{event}: {}", first.stderr);
+        world.all_is_well();
+    });
+}
+
+#[test]
+fn with_a_full_disk_a_merge_waits_and_is_made_once_there_is_space() {
+    on_a_small_disk(
+        r#"
+        axiom task add t --id t --body 'head -c 1000000 /dev/urandom > more; echo 1 > new.txt' > /dev/null || exit 2
+        axiom run --mode semi-auto 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom gate approve claim-t'
+        await 'axiom gate list | grep merge-t'
+        fill 400
+        axiom gate approve merge-t > /dev/null || exit 3
+        await 'waits "it is merged"'
+        git cat-file -e main:new.txt 2> /dev/null && exit 4
+        rm "$DISK/filler"
+        ends_well
+        "#,
+    );
+}
+
+/// From now on no worktree can be made while the returned file exists.
+fn breakable(world: &World) -> PathBuf {
+    let broken = world.beside("broken");
+    world.env.write(".gitattributes", "filtered filter=f\n");
+    world.env.write("filtered", "x\n");
+    world.env.git(&["add", "."]);
+    world.env.git(&["commit", "-q", "-m", "filter"]);
+    let smudge = format!("test ! -e '{}' && cat", broken.display());
+    for (key, value) in [("smudge", smudge.as_str()), ("clean", "cat"), ("required", "true")] {
+        world.env.git(&["config", &format!("filter.f.{key}"), value]);
+    }
+    broken
+}
+
+fn idle_session(world: &World) -> Live {
+    let live = world.start(&["--mode", "autopilot"]);
+    wait_until("it runs", || world.env.json(&["status"])["session"]["state"] == "running");
+    wait_until("it rests", || world.env.json(&["checkpoint", "list"])["checkpoints"][0].is_object());
+    live
+}
+
+fn delays(world: &World) -> Vec<serde_json::Value> {
+    world.env.json(&["status"])["delays"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_workspace_that_cannot_be_made_for_a_moment_needs_no_human() {
+    let world = World::new();
+    let obstacle = breakable(&world);
+    let live = idle_session(&world);
+    std::fs::write(&obstacle, "").unwrap();
+    world.task("t", "echo 1 > t.txt", &[]);
+    wait_until("it is tried again", || delays(&world).iter().any(|delay| delay["tried"].as_u64() >= Some(2)));
+    let delay = delays(&world).remove(0);
+    assert_eq!((delay["taskId"].as_str(), delay["step"].as_str()), (Some("t"), Some("claim")), "{delay}");
+    let said = world.env.ok(&["status"]);
+    assert!(said.contains("Tried again by itself:") && said.contains("t  is tried again while its workspace is made"), "{said}");
+    std::fs::remove_file(obstacle).unwrap();
+    wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
+    assert!(delays(&world).is_empty(), "{:?}", delays(&world));
+    let audit = world.env.ok(&["task", "audit", "t"]);
+    assert!(audit.contains("t is tried again while its workspace is made (failed 2 of 8 times)"), "{audit}");
+    assert!(!audit.contains("gate"), "{audit}");
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn what_a_human_approved_is_tried_again_without_asking_again() {
+    let world = World::new();
+    let obstacle = breakable(&world);
+    std::fs::write(&obstacle, "").unwrap();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-t");
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    wait_until("it is tried again", || delays(&world).iter().any(|delay| delay["tried"].as_u64() >= Some(2)));
+    assert!(world.gates().iter().all(|gate| !gate["decision"].is_null()), "{:?}", world.gates());
+    std::fs::remove_file(obstacle).unwrap();
+    world.wait_for_gate("merge-t");
+    assert_eq!(world.env.ok(&["task", "audit", "t"]).matches("gate claim-t: start t").count(), 1);
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn a_workspace_that_can_never_be_made_waits_at_a_gate_with_the_cause_and_others_go_on() {
+    let world = World::new();
+    let broken = breakable(&world);
+    world.waiting_task("other");
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun");
+    std::fs::write(&broken, "").unwrap();
+    world.task("t", "echo 1 > t.txt", &[]);
+    wait_until("it is tried again", || !delays(&world).is_empty());
+    world.signal_file("go");
+    wait_until("the other is merged", || world.find_task("other")["merged"]["commit"].is_string());
+    let gate = world.wait_for_gate("claim-t");
+    assert_eq!((gate["held"].as_str(), world.status_of("t").as_str()), (Some("failed"), "pending"), "{gate}");
+    assert!(gate["details"]["notes"][0].as_str().unwrap().contains("could not be written"), "{gate}");
+    assert!(delays(&world).is_empty());
+    std::fs::remove_file(&broken).unwrap();
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+/// The lock of a git that runs: not counted, however long it takes.
+#[test]
+fn a_lock_of_gits_is_waited_for_and_not_counted() {
+    let world = World::new();
+    let live = idle_session(&world);
+    let lock = world.env.repo().join(".git/refs/heads/axiom/t.lock");
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    // Somebody has it open, so it is no dead one.
+    let held = std::fs::File::create(&lock).unwrap();
+    world.task("t", "echo 1 > t.txt", &[]);
+    wait_until("it waits", || delays(&world).iter().any(|delay| delay["code"] == "GIT_LOCKED" && delay["tried"].is_null()));
+    assert_eq!((world.status_of("t").as_str(), world.gates().len()), ("pending", 0));
+    std::fs::remove_file(&lock).unwrap();
+    drop(held);
+    wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
