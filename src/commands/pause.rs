@@ -8,6 +8,7 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::waiting::Waiting;
 use crate::ops::supervise::interventions;
 
 /// Arguments of `pause`.
@@ -37,13 +38,13 @@ struct PauseAnswer {
 fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool) -> Result<Exit> {
     let mut ctx = open(global, screen)?;
     let handled = interventions::ask_supervisor(&mut ctx, request)?;
+    let mut waiting = Waiting::begin();
     while wait_paused && ctx.supervisor_alive()? {
         let pausing = ctx.state().record.session.as_ref().is_some_and(|session| session.state == SessionState::Pausing);
         if !pausing {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        ctx.store.refresh()?;
+        waiting.for_events(&mut ctx)?;
     }
     if !handled.done {
         return Err(Error::new(Code::InvalidTransition, handled.message).hint("see 'git axiom status'"));

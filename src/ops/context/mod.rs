@@ -8,5 +8,6 @@ pub mod configure;
 pub mod handle;
 pub mod ownership;
 pub mod placement;
+pub mod waiting;
 
 pub use crate::git::Repository;

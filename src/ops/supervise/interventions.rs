@@ -17,12 +17,10 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
 use crate::store::log;
-
-/// How often a waiting verb checks again.
-const LOOK: Duration = Duration::from_millis(25);
 
 /// How long a verb waits for the supervisor to handle its request.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -46,7 +44,7 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     }
     let id = make(ctx, request)?;
     let asked_at = ctx.state().seq;
-    let started = Instant::now();
+    let (started, mut waiting) = (Instant::now(), Waiting::begin());
     while ctx.state().record.requests.contains_key(&id) {
         if !ctx.supervisor_alive()? {
             // It may have handled the request as the last thing that it did.
@@ -61,8 +59,7 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
             return Err(Error::new(Code::Busy, "the supervisor is busy; it will handle the request when it can")
                 .hint("git axiom status    shows what it does"));
         }
-        std::thread::sleep(LOOK);
-        ctx.store.refresh()?;
+        waiting.for_events(ctx)?;
     }
     answer_to(ctx, &id, asked_at)
 }
@@ -182,16 +179,16 @@ fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
 /// Waits until these claims have ended; a new claim of the same agent does not count.
 fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
     let patience = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
-    let started = Instant::now();
+    let (started, mut waiting) = (Instant::now(), Waiting::begin());
+    ctx.store.refresh()?;
     loop {
-        ctx.store.refresh()?;
         let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(ctx, agent) == *claim);
         let Some((agent, _)) = still else { return Ok(()) };
         if started.elapsed() > patience {
             return Err(Error::new(Code::KeeperFailed, format!("{agent} did not end in time"))
                 .hint(format!("git axiom kill {agent}    ends it at once")));
         }
-        std::thread::sleep(LOOK);
+        waiting.for_events(ctx)?;
     }
 }
 

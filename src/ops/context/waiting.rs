@@ -1,0 +1,70 @@
+//! Waiting for what other processes record in the log. A watch only saves looks: without one, the caller looks as often as it
+//! always could.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::handle::Context;
+use crate::error::Result;
+use crate::process::os::bell::{Bell, LONGEST, What};
+
+/// How often to look where nothing can be watched.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Waits for new events, again and again.
+#[derive(Debug)]
+pub struct Waiting {
+    bell: Option<Bell>,
+}
+
+impl Waiting {
+    /// Nothing is watched yet.
+    pub fn begin() -> Self {
+        Self { bell: Bell::new().ok() }
+    }
+
+    /// Waits until an event may have come, at most a second, and reads what has come. The first wait is short: what came before
+    /// it was watched rings nothing.
+    ///
+    /// # Errors
+    /// As `Store::refresh`.
+    pub fn for_events(&mut self, ctx: &mut Context) -> Result<bool> {
+        self.for_changes(ctx.layout().state_dir());
+        ctx.store.refresh()
+    }
+
+    fn for_changes(&mut self, folder: PathBuf) {
+        match &mut self.bell {
+            None => std::thread::sleep(LOOK),
+            Some(bell) => {
+                let is_watched = bell.watch_only(vec![(folder, What::Changes)]);
+                bell.wait(if is_watched { LONGEST } else { LOOK });
+            }
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Also where nobody waits when it comes.
+    #[test]
+    fn what_changes_after_the_last_look_ends_the_next_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut waiting = Waiting::begin();
+        let mut wait = || {
+            let begun = Instant::now();
+            waiting.for_changes(dir.path().to_owned());
+            begun.elapsed() < LONGEST
+        };
+        assert!(wait(), "the first wait is short");
+        std::fs::write(dir.path().join("new"), "").unwrap();
+        assert!(wait(), "it rings");
+        assert!(!wait(), "and rings no more");
+    }
+}
