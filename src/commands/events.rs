@@ -1,7 +1,5 @@
 //! `git axiom events`.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,10 +13,8 @@ use crate::domain::state::audit::describe;
 use crate::domain::state::event::Envelope;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::waiting::Waiting;
 use crate::ops::history;
-
-/// How often `--follow` checks for new events.
-const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Arguments of `events`.
 #[derive(Debug, Args)]
@@ -97,7 +93,7 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
         screen.answer(&answer, || text)?;
         return Ok(Exit::Done);
     }
-    let mut position = None;
+    let (mut position, mut waiting) = (None, Waiting::begin());
     loop {
         for envelope in found.drain(..) {
             let text = in_words(&envelope);
@@ -106,7 +102,7 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
         if screen.reader_is_gone() {
             return Ok(Exit::Done);
         }
-        std::thread::sleep(INTERVAL);
+        waiting.for_the_log(&ctx);
         position = Some(history::events_after(ctx.layout(), last, position, |envelope| {
             last = envelope.seq;
             found.push(envelope);

@@ -29,8 +29,13 @@ impl Waiting {
     /// # Errors
     /// As `Store::refresh`.
     pub fn for_events(&mut self, ctx: &mut Context) -> Result<bool> {
-        self.for_changes(ctx.layout().state_dir());
+        self.for_the_log(ctx);
         ctx.store.refresh()
+    }
+
+    /// Waits until an event may have come, at most a second, and reads nothing.
+    pub fn for_the_log(&mut self, ctx: &Context) {
+        self.for_changes(ctx.layout().state_dir());
     }
 
     fn for_changes(&mut self, folder: PathBuf) {
