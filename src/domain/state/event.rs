@@ -371,7 +371,9 @@ impl Event {
 
     /// The oldest version of the log whose readers understand the event: an older one would ignore what it does not know.
     pub fn version(&self) -> u32 {
-        let has_changes = if let Self::OperationBegan { operation } = self {
+        let is_newer = if let Self::Delayed { .. } = self {
+            true
+        } else if let Self::OperationBegan { operation } = self {
             operation.changes.is_some()
         } else if let Self::OperationEnded { changes, .. } = self {
             changes.is_some()
@@ -380,7 +382,7 @@ impl Event {
         } else {
             false
         };
-        if has_changes { LOG_VERSION } else { FIRST_VERSION }
+        if is_newer { LOG_VERSION } else { FIRST_VERSION }
     }
 
     /// The session that a `sessionStarted` event names, for callers that only follow sessions.
