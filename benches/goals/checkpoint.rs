@@ -57,6 +57,7 @@ pub fn rows() -> Vec<Row> {
         rows.push(worktrees());
     }
     rows.push(many_refs());
+    rows.push(beside_many());
     rows.push(many_dirty());
     rows.extend(many_checkpoints());
     rows
@@ -255,6 +256,19 @@ fn feed(scratch: &Scratch, stream: &str) {
     std::fs::write(&file, stream).unwrap();
     let mut command = scratch.command("git", &["fast-import", "--quiet"]);
     scratch.run(command.stdin(std::fs::File::open(file).unwrap()));
+}
+
+/// One more checkpoint beside 10,000 others, refs packed, and beside none, in repositories that are the same otherwise.
+fn beside_many() -> Row {
+    let (none, many) = (Scratch::with_repository(), with_many());
+    for scratch in [&none, &many] {
+        // Retention would delete the old ones, which is another row.
+        sh(scratch, "git config axiom.checkpoints.maxCount 100000; git config axiom.checkpoints.maxAgeDays 100000");
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        sh(scratch, "git update-index -q --refresh && git status > /dev/null");
+    }
+    let what = "checkpoint of a clean repository beside 10,000 others, refs packed";
+    row(what, "the same beside none", 1.1, 40, &mut || create(&many), &mut || create(&none))
 }
 
 fn many_checkpoints() -> Vec<Row> {
