@@ -46,6 +46,8 @@ pub struct Chosen {
     pub what: String,
     /// Whether the transaction is an undo itself, so that this is a redo.
     pub redo: bool,
+    /// The last event that was known when it was chosen. If there is no later one, the choice stands.
+    pub as_of: u64,
 }
 
 /// The result of an undo.
@@ -73,7 +75,7 @@ pub fn choose(ctx: &Context, asked: &Asked) -> Result<Chosen> {
     let all = history::transactions(ctx)?;
     let transaction = undo::choose(&all, asked)?.clone();
     let (what, redo) = undo::subject(&all, &transaction);
-    Ok(Chosen { what: what.to_owned(), redo, transaction })
+    Ok(Chosen { what: what.to_owned(), redo, transaction, as_of: ctx.state().seq })
 }
 
 /// The later transactions that changed the same places, newest first: why a transaction cannot be undone.
@@ -119,17 +121,20 @@ pub fn undo(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     let transaction = &chosen.transaction;
     let in_workspaces = !transaction.worktrees.is_empty() || !transaction.workspaces.is_empty();
     let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { Paused::Nothing };
-    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, &transaction.id));
+    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, chosen));
     if paused == Paused::BySupervisor {
         stop_agents::resume(ctx)?;
     }
     outcome
 }
 
-fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
+fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     ctx.no_open_operation()?;
     // Another process may have undone it while this one waited for the lock.
-    let chosen = choose(ctx, &Asked::Named(id.to_string()))?;
+    let chosen = match ctx.state().seq == chosen.as_of {
+        true => chosen.clone(),
+        false => choose(ctx, &Asked::Named(chosen.transaction.id.to_string()))?,
+    };
     let mut safety = None;
     let mut captured = None;
     if chosen.transaction.moves() {
@@ -159,7 +164,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
 /// The operation that undoes a transaction, for the present contents of the worktrees; and the worktrees that it leaves out
 /// because they were removed since.
 fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, Vec<String>)> {
-    let Chosen { transaction, what, redo } = chosen;
+    let Chosen { transaction, what, redo, as_of: _ } = chosen;
     needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
     let mut forward = Operation::new(kind.clone(), transaction.what.clone());

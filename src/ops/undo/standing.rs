@@ -55,7 +55,8 @@ impl<'a> Standing<'a> {
         self.refs_stand(transaction)?;
         let in_worktrees = !(transaction.worktrees.is_empty() && transaction.workspaces.is_empty());
         let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
-        let chosen = Chosen { transaction: transaction.clone(), what: transaction.what.clone(), redo: false };
+        let (transaction, what) = (transaction.clone(), transaction.what.clone());
+        let chosen = Chosen { transaction, what, redo: false, as_of: state.seq };
         check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
     }
 
