@@ -10,6 +10,7 @@ use super::extras::OperationFile;
 use crate::git::checkpoint::limits;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
+use crate::git::repo::shortcuts::FastWay;
 
 /// Objects that are named and that exist.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Captures<'_> {
             }
         }
         // At the boundary of a shallow history, a commit does not keep its parents alive.
-        if commits.len() > 1 && !self.repo.common_dir().join("shallow").exists() {
+        if commits.len() > 1 && self.repo.shortcuts().allow(FastWay::ReadHistory) {
             for commit in commits.clone() {
                 for parent in self.repo.objects().read_commit(&commit)?.parents {
                     commits.remove(&parent);

@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::objects::database::{GITLINK, SYMLINK, gix_id};
 use crate::git::objects::tree_diff;
 use crate::git::repo::handles::History;
+use crate::git::repo::shortcuts::FastWay;
 
 /// Mode and id of a file in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,8 +172,7 @@ impl History<'_> {
 
     /// The best common ancestor according to gix, which starts no process; `None` where git has to compute it.
     fn common_base(&self, one: &Oid, other: &Oid) -> Option<Option<Oid>> {
-        // gix does not know where the history of a shallow clone ends.
-        if self.repo.common_dir().join("shallow").exists() {
+        if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
             return None;
         }
         let gix = self.repo.gix().ok()?;
@@ -279,6 +279,9 @@ impl History<'_> {
     /// Like [`History::log`] without the tasks, if the commits are a line without merges that starts at one of `without`. No
     /// process is started; `None` where git has to list them.
     pub fn line(&self, to: &Oid, without: &[Oid], limit: usize) -> Option<Vec<LoggedCommit>> {
+        if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
+            return None;
+        }
         let gix = self.repo.gix().ok()?;
         let mut commits = Vec::new();
         let mut next = to.clone();

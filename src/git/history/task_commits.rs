@@ -13,6 +13,7 @@ use crate::files;
 
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::History;
+use crate::git::repo::shortcuts::FastWay;
 
 /// The version of the cache; it changes when marks are read in another way.
 const VERSION: u32 = 1;
@@ -46,8 +47,7 @@ impl History<'_> {
     /// As [`History::all_task_commits`].
     pub fn task_commits_for(&self, to: &Oid, wanted: &[TakenBack]) -> Result<Vec<Logged>> {
         // With a cut or grafted history, positions counted from its beginning mean nothing.
-        let odd = ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists());
-        if odd {
+        if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
             return self.all_task_commits(to);
         }
         let Some(heights) = self.remembered_heights(to)? else {

@@ -15,6 +15,7 @@ use crate::domain::work::commit_marks;
 
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::History;
+use crate::git::repo::shortcuts::FastWay;
 
 /// How many commits are passed to the parsing thread at once, and how many such parts may wait.
 const PART: usize = 512;
@@ -42,7 +43,7 @@ struct Met {
 impl History<'_> {
     /// All commits in the history of `to`, newest first by date; `None` where git has to read them.
     pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<Logged>> {
-        if ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists()) {
+        if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
             return None;
         }
         let (gix, start) = (self.repo.gix().ok()?, gix_id(to).ok()?);

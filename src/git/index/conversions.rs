@@ -11,6 +11,7 @@ use crate::files;
 
 use super::file::nul_list;
 use crate::git::repo::handles::Conversions;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
@@ -86,17 +87,15 @@ impl Conversions<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<Settings> {
-        if !self.repo.caller_configures() {
+        if self.repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, worktree) {
             let gix = self.repo.gix()?;
             let config = gix.config_snapshot();
-            if !config.boolean("extensions.worktreeConfig").unwrap_or(false) {
-                let value = |key: &str| {
-                    let text = config.string(key).map(|value| value.to_string());
-                    // A key without a value is true.
-                    text.or_else(|| config.boolean(key).map(|value| value.to_string()))
-                };
-                return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
-            }
+            let value = |key: &str| {
+                let text = config.string(key).map(|value| value.to_string());
+                // A key without a value is true.
+                text.or_else(|| config.boolean(key).map(|value| value.to_string()))
+            };
+            return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
         }
         let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
         // Exit code 1 means that none is set.

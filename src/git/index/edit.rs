@@ -17,6 +17,7 @@ use crate::files;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Index;
 use crate::git::repo::repository::HashKind;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::restore::place::Stamp;
 use crate::git::restore::types::Placed;
 
@@ -211,12 +212,11 @@ impl Index<'_> {
     }
 
     fn index_bytes(&self) -> Option<(Vec<u8>, std::fs::Metadata)> {
-        // In a shared repository, git decides about the mode of the index file.
-        let shared = self.repo.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
-        // In a sparse checkout, entries that are not checked out have a flag.
-        let sparse = self.worktree.git_dir().join("info/sparse-checkout").exists();
+        if !self.repo.shortcuts().allow_in(FastWay::EditIndex, self.worktree) {
+            return None;
+        }
         let place = self.worktree.index_file();
-        let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared && !sparse)?;
+        let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file())?;
         Some((std::fs::read(&place).ok()?, meta))
     }
 

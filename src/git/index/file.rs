@@ -11,6 +11,8 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::git::repo::repository::Repository;
+use crate::git::repo::shortcuts::FastWay;
+use crate::git::repo::shortcuts::read::forbidding_part;
 use crate::git::repo::worktrees::Worktree;
 
 /// One stage of a path in conflict.
@@ -104,15 +106,14 @@ pub(in crate::git) struct IndexFacts {
     pub tree: Option<Oid>,
 }
 
-/// Reads the facts with gix, which starts no process. `None` if gix cannot read them: of a split or sparse index it sees
-/// only a part.
+/// Reads the facts with gix, which starts no process. `None` if gix cannot read them: of a sparse index it sees only a part.
 pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
     if !index.exists() {
         return Some(IndexFacts::default());
     }
     let file = gix::index::File::at(index, repository.hash().gix(), true, Default::default()).ok()?;
-    if file.link().is_some() || file.is_sparse() {
+    if forbidding_part(FastWay::ReadIndex, &file).is_some() {
         return None;
     }
     let mut facts = IndexFacts::default();
@@ -153,7 +154,7 @@ pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, 
     if let Some(facts) = facts_by_gix(repository, index) {
         return Ok(facts);
     }
-    // git converts a split or sparse index to a single complete file.
+    // git converts a sparse index to a complete one.
     let flat = index.with_extension("flat");
     copy_index(index, &flat)?;
     let git = repository.git_in(worktree).index(&flat).config("core.splitIndex=false").config("index.sparse=false");

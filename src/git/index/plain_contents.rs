@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::env;
 use crate::error::Result;
 use crate::files;
 
 use crate::git::objects::database::TreeEntry;
 use crate::git::repo::handles::Conversions;
 use crate::git::repo::repository::Repository;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 /// Files over this many bytes are left to git, which does not hold them in memory.
@@ -69,7 +69,7 @@ impl Conversions<'_> {
     /// The entries of paths in a tree, if git would convert none of them: regular files with harmless names, and no
     /// attributes anywhere. Otherwise `None`.
     pub(in crate::git) fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
-        if !self.has_no_attributes_of_its_own() {
+        if !self.repo.shortcuts().allow(FastWay::PlainContents) {
             return None;
         }
         let root = self.repo.objects().tree_of(tree).ok()?;
@@ -93,24 +93,6 @@ impl Conversions<'_> {
             found.push(entry.clone());
         }
         Some(found)
-    }
-
-    /// Whether it is certain that neither the configuration nor any file outside the trees asks for a conversion.
-    fn has_no_attributes_of_its_own(&self) -> bool {
-        let Ok(gix) = self.repo.gix() else { return false };
-        let config = gix.config_snapshot();
-        let converts = config.string("core.autocrlf").is_some_and(|value| !value.eq_ignore_ascii_case(b"false"));
-        let configured = ["core.attributesFile", "core.symlinks", "core.worktree"];
-        let of_worktrees = config.boolean("extensions.worktreeConfig").unwrap_or(false);
-        if converts
-            || of_worktrees
-            || !self.repo.callers_config().is_empty()
-            || configured.iter().any(|key| config.string(*key).is_some())
-        {
-            return false;
-        }
-        let Some(places) = self.attribute_files() else { return false };
-        places.iter().all(|place| place.symlink_metadata().is_err()) && env::var("GIT_ATTR_SOURCE").is_none()
     }
 }
 
@@ -140,7 +122,7 @@ mod tests {
             let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
             let there = tempfile::tempdir().unwrap();
             let paths = [path("run.sh"), path("sub/b.txt")];
-            if !repo.conversions().has_no_attributes_of_its_own() {
+            if !repo.shortcuts().allow(FastWay::PlainContents) {
                 return skipped(ATTRIBUTES_FOR_ALL);
             }
             assert!(repo.conversions().write_plain(&head, &paths, there.path()).unwrap());
@@ -156,7 +138,7 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = || Repository::discover(&scratch.path()).unwrap();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        if !repo().conversions().has_no_attributes_of_its_own() {
+        if !repo().shortcuts().allow(FastWay::PlainContents) {
             return skipped(ATTRIBUTES_FOR_ALL);
         }
         let is_plain = |file: &str| repo().conversions().plain(&head(), [path(file)].iter()).is_some();

@@ -18,6 +18,7 @@ use super::durability::sync_file_system;
 use super::landing::{LANDING, land_folder, loose_in, packs_in};
 use crate::git::index::file::ScratchFolder;
 use crate::git::repo::handles::Durability;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::restore::prepared::quote;
 
 /// The lock file that shows that the folder has a living owner.
@@ -97,7 +98,9 @@ impl<'r> Durability<'r> {
             }
             return Ok(Some(stage));
         }
-        if self.repo.gix()?.config_snapshot().string("core.sharedRepository").is_some() {
+        // An error of gix is more to the point than one of git.
+        self.repo.gix()?;
+        if !self.repo.shortcuts().allow(FastWay::StageObjects) {
             return Ok(None);
         }
         let made = self.make_stage()?;

@@ -12,7 +12,7 @@ use super::edits::RefValue;
 use super::packed::loose_below;
 use super::packed_lines::Packed;
 use crate::git::repo::handles::Refs;
-use crate::git::repo::repository::RefFormat;
+use crate::git::repo::shortcuts::FastWay;
 
 /// The refs below a prefix, ordered by name: packed refs as lines of the file, the others as values.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Refs<'_> {
     /// `GIT_FAILED`.
     pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
         if is_shared(prefix)
-            && self.repo.ref_format() == RefFormat::Files
+            && self.repo.shortcuts().allow(FastWay::ReadRefs)
             && let Some(mut names) = loose_names(&self.repo.common_dir().join(prefix))
             && let Some(packed) = self.packed_refs()
             && let Ok(lines) = packed.below(prefix)
@@ -96,7 +96,7 @@ impl Refs<'_> {
 
     /// The listings from the ref files; `None` where git or gix has to read them.
     pub(in crate::git) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
-        if self.repo.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| is_shared(prefix)) {
+        if !self.repo.shortcuts().allow(FastWay::ReadRefs) || !prefixes.iter().all(|prefix| is_shared(prefix)) {
             return None;
         }
         // Loose refs first: a ref that is packed meanwhile is then found among the packed ones. A loose value is newer than

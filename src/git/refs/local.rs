@@ -16,7 +16,7 @@ use crate::files;
 use super::own::REF_LIMIT;
 use super::packed_lines::Packed;
 use crate::git::repo::handles::Refs;
-use crate::git::repo::repository::RefFormat;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 /// Loose refs by name, or all refs if git listed them.
@@ -65,7 +65,7 @@ impl Refs<'_> {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn listed_refs(&self) -> Result<Listed> {
-        if self.repo.ref_format() == RefFormat::Reftable {
+        if !self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return self.listed_by_git();
         }
         let mut listed = Listed { but_packed: true, ..Listed::default() };

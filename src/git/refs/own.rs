@@ -19,6 +19,7 @@ use crate::git::index::file::ScratchFolder;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::RefFormat;
+use crate::git::repo::shortcuts::FastWay;
 
 /// At most this many refs are changed here; for more, git is faster.
 pub(in crate::git) const FEW: usize = 16;
@@ -163,17 +164,7 @@ impl Refs<'_> {
 
     /// Whether changing a ref means no more than changing a file.
     pub(in crate::git) fn refs_are_plain(&self) -> bool {
-        let Ok(gix) = self.repo.gix() else { return false };
-        let config = gix.config_snapshot();
-        let unset = |key: &str| config.string(key).is_none();
-        self.repo.ref_format() == RefFormat::Files
-            && cfg!(target_os = "linux")
-            && !self.repo.caller_configures()
-            && unset("core.sharedRepository")
-            && unset("core.hooksPath")
-            && config.string("core.logAllRefUpdates").is_none_or(|value| !value.eq_ignore_ascii_case(b"always"))
-            && config.plumbing().sections_by_name("hook").is_none()
-            && !self.repo.common_dir().join("hooks/reference-transaction").exists()
+        self.repo.shortcuts().allow(FastWay::ChangeOwnRefs)
     }
 
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {

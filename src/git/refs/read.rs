@@ -12,7 +12,7 @@ use crate::error::Result;
 
 use super::edits::RefValue;
 use crate::git::repo::handles::Refs;
-use crate::git::repo::repository::RefFormat;
+use crate::git::repo::shortcuts::FastWay;
 
 impl Refs<'_> {
     /// The value of one ref (`refs/…`); `None` if it does not exist.
@@ -77,7 +77,7 @@ impl Refs<'_> {
     /// The refs as gix reads them, without starting a process; `None` where git has to read them: with reftable, and where
     /// anything is unusual (a symbolic ref, a damaged one).
     fn read_by_gix(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
-        if self.repo.ref_format() == RefFormat::Reftable {
+        if !self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return None;
         }
         let gix = self.repo.gix().ok()?;
@@ -93,7 +93,7 @@ impl Refs<'_> {
     }
 
     fn list_by_gix(&self, prefix: &str) -> Option<Vec<RefValue>> {
-        if self.repo.ref_format() == RefFormat::Reftable {
+        if !self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return None;
         }
         let gix = self.repo.gix().ok()?;

@@ -11,6 +11,7 @@ use crate::files;
 
 use crate::git::repo::handles::Stash;
 use crate::git::repo::repository::RefFormat;
+use crate::git::repo::shortcuts::FastWay;
 
 /// The largest reflog of the stash that is read.
 const LOG_LIMIT: u64 = 256 * 1024 * 1024;
@@ -21,10 +22,12 @@ impl Stash<'_> {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub fn entries(&self) -> Result<Vec<StashEntry>> {
-        match self.repo.ref_format() {
-            RefFormat::Files => self.in_files(),
-            RefFormat::Reftable if self.repo.refs().read_ref(&RefName::new(STASH))?.is_some() => self.by_git(),
-            RefFormat::Reftable => Ok(Vec::new()),
+        if self.repo.shortcuts().allow(FastWay::ReadRefs) {
+            return self.in_files();
+        }
+        match self.repo.refs().read_ref(&RefName::new(STASH))? {
+            Some(_) => self.by_git(),
+            None => Ok(Vec::new()),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Finds a repository without git, in ordinary cases.
 //!
 //! Whatever is not fully understood here is left to git: a variable that redirects git, a folder of another user, a git
-//! directory elsewhere, an extension, a configuration line that is not simple. A test compares the results with git's.
+//! directory elsewhere, an extension, a configuration line that is not simple. The settings that do not matter are in
+//! [`super::shortcuts::keys`]. A test compares the results with git's.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -13,6 +14,7 @@ use crate::files;
 use crate::process::os::command::is_repository_local;
 
 use super::repository::{HashKind, path_of};
+use super::shortcuts::keys::{is_plain_core, is_plain_extension};
 
 /// The largest configuration file, gitfile or HEAD that is read; larger ones are left to git.
 const LIMIT: u64 = 64 * 1024;
@@ -141,17 +143,13 @@ fn format_of(config: &[u8]) -> Option<HashKind> {
         match section.as_slice() {
             [core] if core == "core" => match key.as_str() {
                 "repositoryformatversion" if version.is_none() => version = Some(value.parse::<u32>().ok()?),
-                "bare" if value == "false" => {}
-                "filemode" | "logallrefupdates" | "ignorecase" | "precomposeunicode" | "symlinks"
-                    if matches!(value, "true" | "false") => {}
-                "autocrlf" if matches!(value, "true" | "false" | "input") => {}
-                "hookspath" | "excludesfile" | "attributesfile" | "editor" | "sshcommand" if !value.starts_with('~') => {}
+                key if is_plain_core(key, value) => {}
                 _ => return None,
             },
             [extensions] if extensions == "extensions" => match (key.as_str(), value) {
                 ("objectformat", "sha1") if hash.is_none() => hash = Some(HashKind::Sha1),
                 ("objectformat", "sha256") if hash.is_none() => hash = Some(HashKind::Sha256),
-                ("partialclone", _) | ("preciousobjects", "true" | "false") => {}
+                (key, value) if is_plain_extension(key, value) => {}
                 _ => return None,
             },
             [] => return None,

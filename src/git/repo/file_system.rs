@@ -1,6 +1,7 @@
 //! What the file system of a repository cannot store, according to git's configuration.
 
 use super::repository::Repository;
+use super::shortcuts::FastWay;
 
 /// Which properties of files can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +25,7 @@ impl Repository {
     }
 
     fn says(&self, key: &str) -> Option<bool> {
-        // Values that the caller gives with `git -c` are left to git.
-        if !self.caller_configures() {
+        if self.shortcuts().allow(FastWay::ReadConfiguration) {
             return self.gix().ok()?.config_snapshot().boolean(key);
         }
         let output = self.git().args(["config", "--type=bool", "--get", key]).run().ok()?;

@@ -28,6 +28,8 @@ macro_rules! handles {
 }
 
 handles! {
+    /// Which fast ways may be taken: the one table of shortcuts.
+    Shortcuts by shortcuts;
     /// Its worktrees: listing them, whom a folder belongs to, and the one in which we were called.
     Worktrees by worktrees;
     /// Objects: reading, writing, comparing, and searching for missing ones.

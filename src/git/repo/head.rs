@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::repo::handles::Refs;
 
-use super::repository::RefFormat;
+use super::shortcuts::FastWay;
 use super::worktrees::Worktree;
 
 /// The largest HEAD that is read.
@@ -75,7 +75,7 @@ impl Refs<'_> {
     fn head_in_file(&self, worktree: &Worktree) -> Result<Option<Head>> {
         let file = worktree.git_dir().join("HEAD");
         let plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
-        if self.repo.ref_format() == RefFormat::Reftable || !plain {
+        if !self.repo.shortcuts().allow(FastWay::ReadRefs) || !plain {
             return Ok(None);
         }
         let content = files::read(&file, HEAD_LIMIT)?;

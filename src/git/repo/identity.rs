@@ -4,6 +4,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;
+use super::shortcuts::FastWay;
 use crate::git::objects::database::Signature;
 
 /// The name and address of the committer.
@@ -36,7 +37,7 @@ impl Repository {
         let variable = |name: &str| env::var(name).and_then(|value| value.into_string().ok());
         let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
             (Some(name), Some(email)) => Identity { name, email },
-            (None, None) if self.config.is_empty() => {
+            (None, None) if self.shortcuts().allow(FastWay::ReadConfiguration) => {
                 let gix = self.gix().ok()?;
                 let config = gix.config_snapshot();
                 let value = |key: &str| config.string(key).map(|value| value.to_string());

@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::os::command::command_with_callers_repository;
 
 use super::program::run_captured;
 use super::repository::path_of;
+use super::shortcuts::FastWay;
 use super::worktrees::Worktree;
 
 /// The result of the search for the main worktree.
@@ -47,12 +47,9 @@ impl Worktrees<'_> {
         }
         if self.repo.git_dir == self.repo.common_dir
             && !self.repo.bare
-            && self.repo.config.is_empty()
-            && env::var("GIT_WORK_TREE").is_none()
             && self.repo.common_dir.file_name() == Some(OsStr::new(".git"))
-            && let (Ok(gix), Some(above)) = (self.repo.gix(), self.repo.common_dir.parent())
-            && gix.config_snapshot().string("core.worktree").is_none()
-            && !gix.config_snapshot().boolean("extensions.worktreeConfig").unwrap_or(false)
+            && self.repo.shortcuts().allow(FastWay::FindMainWorktree)
+            && let Some(above) = self.repo.common_dir.parent()
         {
             return Ok(Found::At(above.to_owned()));
         }

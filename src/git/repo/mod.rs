@@ -19,6 +19,7 @@ pub(super) mod program;
 pub(super) mod repository;
 #[cfg(test)]
 pub(super) mod scratch;
+pub(super) mod shortcuts;
 pub(super) mod stale_locks;
 pub(super) mod times;
 pub(super) mod version;

@@ -18,6 +18,7 @@ use crate::process::os::command::{IN_OPERATION, command_with_callers_repository}
 use super::discovery;
 use super::identity::Identity;
 use super::program::{Git, run_captured};
+use super::shortcuts::{FastWay, Settings};
 use super::worktrees::Worktree;
 use crate::git::history::questions::Diffs;
 use crate::git::history::signing::Signatures;
@@ -86,6 +87,8 @@ pub struct Repository {
     pub(in crate::git) stage: OnceLock<Stage>,
     /// Commits that are signed, or have to be signed.
     pub(in crate::git) signatures: Mutex<Signatures>,
+    /// What the settings forbid, once they were read.
+    pub(in crate::git) settings: OnceLock<Settings>,
 }
 
 /// While this value lives, git children hold the operation lock too.
@@ -129,6 +132,7 @@ impl Repository {
             written: Written::default(),
             stage: OnceLock::new(),
             signatures: Mutex::default(),
+            settings: OnceLock::new(),
         })
     }
 
@@ -190,6 +194,7 @@ impl Repository {
             written: Written::default(),
             stage: OnceLock::new(),
             signatures: Mutex::default(),
+            settings: OnceLock::new(),
         })
     }
 
@@ -242,7 +247,7 @@ impl Repository {
     /// caller gave values with `git -c`.
     pub fn config_lacks_section(&self, name: &str) -> bool {
         let sections = |gix: gix::Repository| gix.config_snapshot().plumbing().sections_by_name(name).is_none();
-        self.config.is_empty() && self.gix().is_ok_and(sections)
+        self.shortcuts().allow(FastWay::ReadConfiguration) && self.gix().is_ok_and(sections)
     }
 
     /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
@@ -287,7 +292,7 @@ impl Repository {
         self.config.iter().any(|(name, _)| is_config(name))
     }
 
-    /// Makes git children ignore the machine's own configuration.
+    /// Makes git children and gix ignore the machine's own configuration.
     #[cfg(test)]
     pub(in crate::git) fn isolated(mut self) -> Self {
         for (name, value) in [("HOME", "/nonexistent"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")] {
@@ -314,6 +319,11 @@ impl Repository {
         }
         // The git program is called with GIT_NO_REPLACE_OBJECTS.
         let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
+        #[cfg(test)]
+        let options = match self.config.iter().any(|(name, _)| name == "GIT_CONFIG_NOSYSTEM") {
+            true => options.permissions(gix::open::Permissions::isolated()),
+            false => options,
+        };
         let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
             Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
         })?;

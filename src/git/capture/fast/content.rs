@@ -13,6 +13,7 @@ use crate::files;
 use crate::git::capture::coverage::Coverage;
 use crate::git::objects::database::{SYMLINK, gix_id};
 use crate::git::repo::repository::Repository;
+use crate::git::repo::shortcuts::{Condition, FastWay};
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::{Found, look};
 
@@ -151,8 +152,6 @@ impl Reading<'_> {
 
     /// What git may do to content; `None` if it may be more than converting line ends.
     fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
-        let gix = self.repository.gix()?;
-        let config = gix.config_snapshot();
         let Some(mut files) = self.repository.conversions().attribute_files() else { return Ok(None) };
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
         let settings = self.repository.conversions().line_end_settings(self.worktree)?;
@@ -165,12 +164,12 @@ impl Reading<'_> {
             conversion = Conversion::Inwards;
             adds |= memchr::memmem::find(&text, b"crlf").is_some();
             let beyond: [&[u8]; 3] = [b"filter", b"ident", b"encoding"];
-            if beyond.iter().any(|word| memchr::memmem::find(&text, word).is_some()) {
+            let is_beyond = beyond.iter().any(|word| memchr::memmem::find(&text, word).is_some());
+            if is_beyond && Condition::ConvertingAttributes.forbids(FastWay::ConvertContents) {
                 return Ok(None);
             }
         }
-        // With 'core.safecrlf', git may refuse a file.
-        if conversion != Conversion::None && config.string("core.safecrlf").is_some() {
+        if conversion != Conversion::None && !self.repository.shortcuts().allow(FastWay::ConvertContents) {
             return Ok(None);
         }
         Ok(Some(if adds && conversion == Conversion::Inwards { Conversion::BothWays } else { conversion }))

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use gix::index::entry::{Flags, Mode};
+use gix::index::entry::Mode;
 use rustix::fs::{FileType, Stat};
 
 use crate::git::capture::given_memory::FileStat;
 use crate::git::repo::repository::Repository;
+use crate::git::repo::shortcuts::FastWay;
+use crate::git::repo::shortcuts::read::forbidding_part;
 use crate::git::repo::worktrees::Worktree;
 
 /// How many nanoseconds older than the index a file must be to count as unchanged: file systems round times, some to 10 ms.
@@ -27,11 +29,7 @@ impl LiveIndex {
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let hash = repository.hash().gix();
         let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
-        let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD | Flags::REMOVE;
-        let is_plain = |entry: &gix::index::Entry| {
-            !entry.flags.intersects(special) && [Mode::FILE, Mode::FILE_EXECUTABLE, Mode::SYMLINK].contains(&entry.mode)
-        };
-        if file.link().is_some() || file.is_sparse() || !file.entries().iter().all(is_plain) {
+        if forbidding_part(FastWay::CaptureFiles, &file).is_some() {
             return None;
         }
         let time = file.timestamp();

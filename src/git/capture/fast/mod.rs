@@ -1,7 +1,7 @@
 //! Captures an ordinary worktree with few calls of git.
 //!
-//! Everything here returns `None` when it meets something that only git handles correctly (a split or sparse index, flags
-//! and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system that
+//! Everything here returns `None` when it meets something that only git handles correctly (what
+//! [`crate::git::repo::shortcuts`] forbids, a sparse index, flags and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system that
 //! changes meanwhile): then git makes the whole capture. git always decides which paths are ignored, and which attributes a
 //! path has.
 //!
@@ -39,6 +39,7 @@ use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::git::index::file::IndexFacts;
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Captures;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 pub use named::Earlier;
@@ -72,7 +73,7 @@ impl Captures<'_> {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Captures::capture_worktree`].
     pub(in crate::git) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
-        if options.allow_unreadable || !self.is_plain() {
+        if options.allow_unreadable || !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);
         }
         let head = self.repo.refs().head(worktree)?;
@@ -153,26 +154,6 @@ impl Captures<'_> {
         special.sort();
         special.into_iter().for_each(|path| coverage.special.add(path));
         Ok(Some(Looked { edits, coverage, included }))
-    }
-
-    /// Whether, as far as this module knows, no configuration changes how the files of a worktree are captured.
-    fn is_plain(&self) -> bool {
-        if self.repo.caller_configures() {
-            return false;
-        }
-        let Ok(gix) = self.repo.gix() else { return false };
-        let config = gix.config_snapshot();
-        let is = |key: &str, usual: bool| config.boolean(key).is_none_or(|value| value == usual);
-        is("core.fileMode", true)
-            && is("core.symlinks", true)
-            && is("core.ignoreCase", false)
-            && is("core.precomposeUnicode", false)
-            && is("core.protectHFS", false)
-            && is("core.sparseCheckout", false)
-            && is("extensions.worktreeConfig", false)
-            && config.string("extensions.partialClone").is_none()
-            && config.string("attr.tree").is_none()
-            && env::var("GIT_ATTR_SOURCE").is_none()
     }
 }
 

@@ -25,6 +25,7 @@ use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
@@ -79,7 +80,7 @@ impl Captures<'_> {
         paths: &[RepoPath],
     ) -> Result<Option<WorktreeCapture>> {
         worktree.verify()?;
-        if options.allow_unreadable || !self.is_plain() {
+        if options.allow_unreadable || !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);
         }
         let head = self.repo.refs().head(worktree)?;

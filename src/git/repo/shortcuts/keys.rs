@@ -1,0 +1,71 @@
+//! The settings of a repository's own configuration that do not matter for finding it.
+//!
+//! All sections but `core` and `extensions` do not matter. In these two, git is asked about every key that is not listed
+//! here, and about every value that is not: git may refuse the repository.
+
+/// The values of a setting that do not matter.
+#[derive(Debug, Clone, Copy)]
+enum Values {
+    /// Any of these.
+    Of(&'static [&'static str]),
+    /// All but paths in the home folder of a user who may not exist.
+    Texts,
+    /// All.
+    All,
+}
+
+const BOOLEAN: Values = Values::Of(&["true", "false"]);
+
+/// Keys of the section `core`, in lower case. Many are written by `scalar`, or go with `feature.manyFiles`.
+const CORE: &[(&str, Values)] = &[
+    ("bare", Values::Of(&["false"])),
+    ("filemode", BOOLEAN),
+    ("logallrefupdates", Values::Of(&["true", "false", "always"])),
+    ("ignorecase", BOOLEAN),
+    ("precomposeunicode", BOOLEAN),
+    ("symlinks", BOOLEAN),
+    ("autocrlf", Values::Of(&["true", "false", "input"])),
+    ("safecrlf", Values::Of(&["true", "false", "warn"])),
+    ("eol", Values::Of(&["lf", "crlf", "native"])),
+    ("protecthfs", BOOLEAN),
+    ("protectntfs", BOOLEAN),
+    ("sparsecheckout", BOOLEAN),
+    ("sparsecheckoutcone", BOOLEAN),
+    ("splitindex", BOOLEAN),
+    ("untrackedcache", Values::Of(&["true", "false", "keep"])),
+    ("checkstat", Values::Of(&["default", "minimal"])),
+    ("trustctime", BOOLEAN),
+    ("ignorestat", BOOLEAN),
+    ("preloadindex", BOOLEAN),
+    ("multipackindex", BOOLEAN),
+    ("commitgraph", BOOLEAN),
+    ("fscache", BOOLEAN),
+    ("quotepath", BOOLEAN),
+    ("fsmonitor", Values::Texts),
+    ("hookspath", Values::Texts),
+    ("excludesfile", Values::Texts),
+    ("attributesfile", Values::Texts),
+    ("editor", Values::Texts),
+    ("sshcommand", Values::Texts),
+];
+
+/// Keys of the section `extensions`, in lower case.
+const EXTENSIONS: &[(&str, Values)] = &[("partialclone", Values::All), ("preciousobjects", BOOLEAN)];
+
+/// Whether a setting of `core` does not matter. The key is in lower case.
+pub(in crate::git) fn is_plain_core(key: &str, value: &str) -> bool {
+    is_listed(CORE, key, value)
+}
+
+/// Whether a setting of `extensions` does not matter. The key is in lower case.
+pub(in crate::git) fn is_plain_extension(key: &str, value: &str) -> bool {
+    is_listed(EXTENSIONS, key, value)
+}
+
+fn is_listed(list: &[(&str, Values)], key: &str, value: &str) -> bool {
+    list.iter().find(|(listed, _)| *listed == key).is_some_and(|(_, values)| match values {
+        Values::Of(values) => values.contains(&value),
+        Values::Texts => !value.starts_with('~'),
+        Values::All => true,
+    })
+}

@@ -1,0 +1,108 @@
+//! Whether a condition of the table holds now.
+
+use gix::index::entry::{Flags, Mode};
+
+use super::{Condition, FastWay, Sign};
+use crate::env;
+use crate::git::repo::handles::Shortcuts;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The conditions that settings and variables cause, as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) struct Settings(u64);
+
+impl Shortcuts<'_> {
+    /// Whether nothing forbids a fast way, as far as the repository itself shows it.
+    pub(in crate::git) fn allow(&self, way: FastWay) -> bool {
+        self.forbidden_by(way, None).is_none()
+    }
+
+    /// As [`Shortcuts::allow`], for a fast way that works on a worktree.
+    pub(in crate::git) fn allow_in(&self, way: FastWay, worktree: &Worktree) -> bool {
+        self.forbidden_by(way, Some(worktree)).is_none()
+    }
+
+    /// What forbids a fast way, if anything does.
+    pub(in crate::git) fn forbidden_by(&self, way: FastWay, worktree: Option<&Worktree>) -> Option<Condition> {
+        let forbids = Condition::against(way).find(|condition| self.holds(*condition, worktree));
+        if let Some(condition) = forbids {
+            tracing::debug!(?way, ?condition, why = condition.row().why, "left to git");
+        }
+        forbids
+    }
+
+    fn holds(&self, condition: Condition, worktree: Option<&Worktree>) -> bool {
+        condition.row().signs.iter().any(|sign| match sign {
+            Sign::Not(..) | Sign::Is(..) | Sign::Other(..) | Sign::Set(_) | Sign::Section(_) | Sign::Variable(_) => {
+                // Where the configuration cannot be read, git says why.
+                self.settings().is_none_or(|settings| settings.0 & bit(condition) != 0)
+            }
+            Sign::File(name) => self.repo.common_dir().join(name).exists(),
+            Sign::WorktreeFile(name) => worktree.is_some_and(|worktree| worktree.git_dir().join(name).exists()),
+            Sign::Fact(holds) => holds(self.repo),
+            Sign::Found => false,
+        })
+    }
+
+    /// What settings and variables cause; read once.
+    fn settings(&self) -> Option<Settings> {
+        if let Some(known) = self.repo.settings.get() {
+            return Some(*known);
+        }
+        let gix = self.repo.gix().ok()?;
+        let config = gix.config_snapshot();
+        let holds = |condition: &&Condition| condition.row().signs.iter().any(|sign| is_set(*sign, &config));
+        let bits = Condition::ALL.iter().filter(holds).fold(0, |bits, condition| bits | bit(*condition));
+        Some(*self.repo.settings.get_or_init(|| Settings(bits)))
+    }
+}
+
+impl Repository {
+    /// Whether there is an attributes file that is not in a worktree.
+    pub(super) fn has_attributes_file(&self) -> bool {
+        let files = self.conversions().attribute_files();
+        files.is_none_or(|files| files.iter().any(|file| file.symlink_metadata().is_ok()))
+    }
+}
+
+fn bit(condition: Condition) -> u64 {
+    1 << condition as u64
+}
+
+/// Whether settings or variables show a sign.
+fn is_set(sign: Sign, config: &gix::config::Snapshot<'_>) -> bool {
+    // A key without a value is true.
+    let value = |key: &str| {
+        let text = config.string(key).map(|value| value.to_string());
+        text.or_else(|| config.boolean(key).map(|value| value.to_string()))
+    };
+    match sign {
+        Sign::Not(key, usual) => config.boolean(key).is_some_and(|value| value != usual),
+        Sign::Is(key, unusual) => value(key).is_some_and(|value| value.eq_ignore_ascii_case(unusual)),
+        Sign::Other(key, usual) => value(key).is_some_and(|value| !usual.iter().any(|usual| value.eq_ignore_ascii_case(usual))),
+        Sign::Set(key) => value(key).is_some(),
+        Sign::Section(name) => config.plumbing().sections_by_name(name).is_some(),
+        Sign::Variable(name) => env::var(name).is_some(),
+        Sign::File(_) | Sign::WorktreeFile(_) | Sign::Fact(_) | Sign::Found => false,
+    }
+}
+
+/// What an index has that forbids a fast way. The two files of a split index are one to gix.
+pub(in crate::git) fn forbidding_part(way: FastWay, index: &gix::index::File) -> Option<Condition> {
+    let forbids = |condition: &Condition| condition.forbids(way);
+    let sparse = index.is_sparse().then_some(Condition::SparseIndex);
+    sparse.filter(forbids).or_else(|| index.entries().iter().filter_map(of_entry).find(forbids))
+}
+
+/// What is unusual about an entry of an index.
+fn of_entry(entry: &gix::index::Entry) -> Option<Condition> {
+    if entry.flags.intersects(Flags::STAGE_MASK) {
+        return Some(Condition::ConflictEntry);
+    }
+    if entry.flags.intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD | Flags::REMOVE) {
+        return Some(Condition::MarkedEntry);
+    }
+    let is_file = [Mode::FILE, Mode::FILE_EXECUTABLE, Mode::SYMLINK].contains(&entry.mode);
+    (!is_file).then_some(Condition::SubmoduleEntry)
+}

@@ -1,0 +1,323 @@
+//! Takes each fast way in a repository, and compares what it says with what git says.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::git::capture::worktree::CaptureOptions;
+use crate::git::index::file::facts_by_gix;
+use crate::git::index::lock::IndexLock;
+use crate::git::objects::database::ObjectKind;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::discovery;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::scratch::{Scratch, git_at, try_git_at};
+use crate::git::repo::shortcuts::FastWay;
+
+/// All fast ways.
+pub const ALL: [FastWay; 13] = [
+    FastWay::FindRepository,
+    FastWay::FindMainWorktree,
+    FastWay::ReadConfiguration,
+    FastWay::ReadWorktreeConfiguration,
+    FastWay::ReadRefs,
+    FastWay::ChangeOwnRefs,
+    FastWay::ReadHistory,
+    FastWay::StageObjects,
+    FastWay::CaptureFiles,
+    FastWay::ConvertContents,
+    FastWay::PlainContents,
+    FastWay::ReadIndex,
+    FastWay::EditIndex,
+];
+
+/// A repository with two commits, the second checked out, an edited file and an untracked one.
+pub struct Probe {
+    pub scratch: Scratch,
+    one: Oid,
+    two: Oid,
+    variables: Vec<(&'static str, &'static str)>,
+    before_edits: fn(&Scratch),
+}
+
+impl Probe {
+    pub fn new(extra: &[&str]) -> Self {
+        let scratch = Scratch::new(extra);
+        for (path, text) in [("far/x", "1"), ("far/y", "2"), ("gone/deep/x", "3"), ("sub-", "4"), ("sub/c.txt", "c\n")] {
+            scratch.write(path, text.as_bytes());
+        }
+        let oid = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
+        let commit = |message: &str| {
+            scratch.git(&["add", "-A"]);
+            scratch.git(&["commit", "-q", "-m", message]);
+            oid("HEAD")
+        };
+        let one = commit("one");
+        scratch.git(&["rm", "-q", "-r", "gone", "far/x"]);
+        for (path, text) in [("new/deep/x", "5"), ("a.txt", "two\n"), ("sub/d.txt", "d\n")] {
+            scratch.write(path, text.as_bytes());
+        }
+        let two = commit("two");
+        let probe = Self { scratch, one, two, variables: Vec::new(), before_edits: |_| () };
+        probe.dirty();
+        probe
+    }
+
+    pub fn called_with(self, variables: &[(&'static str, &'static str)]) -> Self {
+        Self { variables: variables.to_vec(), ..self }
+    }
+
+    /// What happens to the index before it is edited.
+    pub fn before_edits(self, change: fn(&Scratch)) -> Self {
+        Self { before_edits: change, ..self }
+    }
+
+    /// The repository as it is opened by somebody who has these variables.
+    pub fn repo(&self) -> Repository {
+        self.opened(Repository::discover(&self.scratch.path()).unwrap())
+    }
+
+    fn opened(&self, repo: Repository) -> Repository {
+        let mut repo = repo.isolated();
+        repo.config.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));
+        repo
+    }
+
+    /// What is allowed by all that the repository itself shows.
+    pub fn allowed(&self) -> BTreeSet<FastWay> {
+        let (repo, main) = (self.repo(), self.scratch.main());
+        ALL.into_iter().filter(|way| repo.shortcuts().allow_in(*way, &main)).collect()
+    }
+
+    /// What was done without git; each result is compared with git's.
+    pub fn taken(&self) -> BTreeSet<FastWay> {
+        // Capturing converted contents is part of capturing, and an edit of the index changes what the others look at.
+        let mut taken: BTreeSet<FastWay> = ALL.into_iter().filter(|way| self.takes(*way)).collect();
+        if !taken.contains(&FastWay::CaptureFiles) && self.allows(FastWay::ConvertContents) {
+            taken.insert(FastWay::ConvertContents);
+        }
+        taken
+    }
+
+    fn allows(&self, way: FastWay) -> bool {
+        self.repo().shortcuts().allow(way)
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.scratch.git(args)
+    }
+
+    fn takes(&self, way: FastWay) -> bool {
+        match way {
+            FastWay::FindRepository => self.finds_repository(),
+            FastWay::FindMainWorktree => self.finds_main_worktree(),
+            FastWay::ReadConfiguration => self.without_git(|repo| {
+                let says = try_git_at(&self.scratch.path(), &["config", "--type=bool", "core.ignoreCase"]).stdout;
+                assert_eq!(repo.ignores_case(), says == b"true\n");
+            }),
+            FastWay::ReadWorktreeConfiguration => self.without_git(|repo| {
+                let settings = repo.conversions().line_end_settings(&self.scratch.main()).unwrap();
+                let says = try_git_at(&self.scratch.path(), &["config", "core.autocrlf"]).stdout;
+                let says = String::from_utf8(says).unwrap();
+                let expected = crate::domain::base::line_ends::Settings::of(says.lines().next(), None);
+                assert_eq!(settings, expected);
+            }),
+            FastWay::ReadRefs => {
+                let repo = self.repo();
+                let listed = repo.refs().list_files("refs/heads/");
+                listed.is_some_and(|listed| {
+                    assert_eq!(listed, repo.refs().list_refs(&["refs/heads/"]).unwrap());
+                    true
+                })
+            }
+            FastWay::ChangeOwnRefs => self.changes_refs(),
+            FastWay::ReadHistory => self.reads_history(),
+            FastWay::StageObjects => {
+                let repo = self.repo();
+                let staged = repo.durability().waiting_room().unwrap().is_some();
+                let blob = repo.objects().write_object(ObjectKind::Blob, b"staged").unwrap();
+                repo.durability().sync_objects().unwrap();
+                assert_eq!(self.git(&["cat-file", "blob", blob.as_str()]), "staged");
+                staged
+            }
+            FastWay::CaptureFiles => {
+                let quick = captures(&self.repo(), &self.scratch);
+                // Perhaps only because of what changed.
+                self.unchanged(|| captures(&self.repo(), &self.scratch)) || quick
+            }
+            FastWay::ConvertContents => self.converts(),
+            FastWay::PlainContents => self.writes_contents(),
+            FastWay::ReadIndex => self.reads_index(),
+            FastWay::EditIndex => self.edits_index(),
+        }
+    }
+
+    fn finds_repository(&self) -> bool {
+        let variables: Vec<_> = self.variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let Some(found) = discovery::find(&self.scratch.path(), &variables) else { return false };
+        let by_git = Repository::discover_by_git(&self.scratch.path()).unwrap();
+        assert_eq!((found.git_dir.as_path(), found.common_dir.as_path()), (by_git.git_dir(), by_git.common_dir()));
+        assert_eq!((found.hash, by_git.ref_format()), (by_git.hash(), crate::git::RefFormat::Files));
+        true
+    }
+
+    fn finds_main_worktree(&self) -> bool {
+        let repo = self.opened(Repository::discover_by_git(&self.scratch.path()).unwrap());
+        let main = repo.worktrees().main_worktree().unwrap();
+        assert_eq!(main.path(), Path::new(&self.git(&["rev-parse", "--path-format=absolute", "--show-toplevel"])));
+        // git is asked in the environment of the caller, where no trace can be asked for.
+        repo.shortcuts().allow(FastWay::FindMainWorktree)
+    }
+
+    /// Whether no git process is started.
+    fn without_git(&self, work: impl Fn(&Repository)) -> bool {
+        let trace = self.scratch.path().with_file_name("trace");
+        let mut repo = self.repo();
+        repo.config.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
+        work(&repo);
+        let events = std::fs::read_to_string(&trace).unwrap_or_default();
+        drop(std::fs::remove_file(trace));
+        !events.contains("\"event\":\"start\"")
+    }
+
+    fn changes_refs(&self) -> bool {
+        let repo = self.repo();
+        let name = RefName::new("refs/axiom/captures/probe");
+        let edit = |expected, new| RefEdit { name: name.clone(), expected, new };
+        if !repo.refs().update_own_refs(&[edit(Expected::Absent, Some(self.one.clone()))], "probe").unwrap() {
+            return false;
+        }
+        assert_eq!(self.git(&["rev-parse", name.as_str()]), self.one.as_str());
+        assert!(repo.refs().delete_own_refs(&[edit(Expected::Value(self.one.clone()), None)]).unwrap());
+        assert!(!try_git_at(&self.scratch.path(), &["rev-parse", "--verify", "-q", name.as_str()]).status.success());
+        true
+    }
+
+    fn reads_history(&self) -> bool {
+        let repo = self.repo();
+        let history = repo.history();
+        let by_git = |old: &Oid, new: &Oid| {
+            let args = ["merge-base", "--is-ancestor", old.as_str(), new.as_str()];
+            try_git_at(&self.scratch.path(), &args).status.success()
+        };
+        for (old, new) in [(&self.one, &self.two), (&self.two, &self.one)] {
+            assert_eq!(history.is_ancestor(old, new).unwrap(), by_git(old, new));
+        }
+        let log = history.task_commits_in_order(&self.two, None, None).unwrap();
+        let line = history.line(&self.two, std::slice::from_ref(&self.one), 9);
+        assert_eq!(history.walk_history(&self.two).is_some(), line.is_some());
+        history.walk_history(&self.two).is_some_and(|walked| {
+            assert_eq!(walked, log);
+            true
+        })
+    }
+
+    /// With all files as in the commit that is checked out.
+    fn unchanged<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (place, now) = (self.scratch.path().join("sub/b.txt"), std::time::SystemTime::now());
+        std::fs::write(&place, "b\n").unwrap();
+        let stamp = |file: &Path, time| std::fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+        // git compares whole seconds only.
+        stamp(&place, now - std::time::Duration::from_secs(100));
+        std::fs::remove_dir_all(self.scratch.path().join("untracked")).unwrap();
+        drop(try_git_at(&self.scratch.path(), &["update-index", "-q", "--refresh"]));
+        // As if the files were older than the index.
+        stamp(&self.scratch.main().index_file(), now + std::time::Duration::from_secs(2));
+        let done = work();
+        self.dirty();
+        done
+    }
+
+    fn dirty(&self) {
+        self.scratch.write("sub/b.txt", b"edited\n");
+        self.scratch.write("untracked/file", b"u");
+    }
+
+    fn converts(&self) -> bool {
+        self.scratch.write("sub/.gitattributes", b"*.txt text=auto\n");
+        self.git(&["add", "sub/.gitattributes"]);
+        let converts = captures(&self.repo(), &self.scratch);
+        self.git(&["rm", "-q", "-f", "--cached", "sub/.gitattributes"]);
+        std::fs::remove_file(self.scratch.path().join("sub/.gitattributes")).unwrap();
+        converts
+    }
+
+    fn writes_contents(&self) -> bool {
+        let (repo, there) = (self.repo(), tempfile::tempdir().unwrap());
+        let path = RepoPath::new(&b"sub/c.txt"[..]);
+        if !repo.conversions().write_plain(&self.two, std::slice::from_ref(&path), there.path()).unwrap() {
+            return false;
+        }
+        let by_git = self.git(&["cat-file", "--filters", &format!("{}:sub/c.txt", self.two)]);
+        assert_eq!(std::fs::read_to_string(there.path().join("sub/c.txt")).unwrap().trim_end(), by_git);
+        let hashes = repo.conversions().hash_plain(&self.scratch.main(), &self.two, &[&path]).unwrap();
+        assert_eq!(hashes[0].as_str(), self.git(&["hash-object", "sub/c.txt"]));
+        true
+    }
+
+    fn reads_index(&self) -> bool {
+        let Some(facts) = facts_by_gix(&self.repo(), &self.scratch.main().index_file()) else { return false };
+        let tagged = self.git(&["ls-files", "-v"]);
+        let marked = tagged.lines().filter(|line| line.starts_with(char::is_lowercase));
+        assert_eq!(facts.assume_unchanged.len(), marked.count());
+        assert_eq!(facts.unmerged.len(), self.git(&["ls-files", "-u"]).lines().count());
+        true
+    }
+
+    fn edits_index(&self) -> bool {
+        // A conflict has no tree.
+        drop(try_git_at(&self.scratch.path(), &["write-tree"]));
+        drop(try_git_at(&self.scratch.path(), &["status", "-uall"]));
+        (self.before_edits)(&self.scratch);
+        let edited = |to: &Oid| {
+            let (repo, worktree) = (self.repo(), self.scratch.main());
+            let tree = repo.objects().read_commit(to).unwrap().tree;
+            let lock = IndexLock::take(&worktree, "t").unwrap();
+            let edited = repo.index(&worktree).edit_whole_index(&tree, &lock, &[]).unwrap();
+            lock.release().unwrap();
+            edited
+        };
+        if !edited(&self.one) {
+            return false;
+        }
+        self.is_as_git_makes_it(&self.one);
+        assert!(edited(&self.two), "and back");
+        self.is_as_git_makes_it(&self.two);
+        true
+    }
+
+    /// The index holds this commit, and git sees the worktree as with an index that it made itself.
+    fn is_as_git_makes_it(&self, commit: &Oid) {
+        let (here, fresh) = (self.scratch.path(), self.scratch.path().with_file_name("fresh"));
+        let by_git = |args: &[&str]| {
+            let output = std::process::Command::new("git")
+                .args(args)
+                .current_dir(&here)
+                .env("GIT_INDEX_FILE", &fresh)
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+        };
+        let plain = ["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"];
+        by_git(&[&plain[..], &["read-tree", commit.as_str()]].concat());
+        for args in [&["ls-files", "--stage"][..], &["status", "--porcelain", "-uall"], &["status", "--porcelain"]] {
+            assert_eq!(self.git(args), by_git(&[&plain[..], args].concat()), "git {args:?}");
+        }
+        assert_eq!(self.git(&["write-tree"]), self.git(&["rev-parse", &format!("{commit}^{{tree}}")]));
+        git_at(&here, &["fsck", "--strict", "--no-dangling"]);
+        std::fs::remove_file(fresh).unwrap();
+    }
+}
+
+/// Whether a capture is made without git; it is the one that git makes.
+fn captures(repo: &Repository, scratch: &Scratch) -> bool {
+    let options = CaptureOptions { max_file_size: 1000, ..Default::default() };
+    let main = scratch.main();
+    let Some(quick) = repo.captures().fast_capture(&main, &options).unwrap() else { return false };
+    repo.durability().sync_objects().unwrap();
+    assert_eq!(quick, repo.captures().capture_by_git(&main, &options).unwrap());
+    true
+}
