@@ -1,10 +1,11 @@
 //! Replaces some entries of an index file without starting git. All other entries are copied unchanged, and the cached trees
 //! are updated, so that git need not look at all files or all folders again.
 //!
-//! Only index files that are fully understood are edited: versions 2 and 3, with common extensions. For everything else the
-//! answer is `None`, and git makes the edit.
+//! Only index files that are fully understood are edited: versions 2, 3 and 4, each in its own version, with the extensions
+//! that `extensions` knows. For everything else the answer is `None`, and git makes the edit.
 
 mod entries;
+mod extensions;
 mod trees;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use crate::git::repo::shortcuts::FastWay;
 use crate::git::restore::place::Stamp;
 use crate::git::restore::types::Placed;
 
-use entries::{ASSUME_VALID, EXTENDED, Entry, HEADER, STAGE, Writer, number, opened};
+use entries::{ASSUME_VALID, EXTENDED, HEADER, Header, Reader, STAGE, Writer, opened};
 pub(in crate::git) use trees::Trees;
 
 /// An edit of the entry of one path.
@@ -63,14 +64,14 @@ pub(in crate::git) fn edit(
     trees: &Trees<'_>,
 ) -> Option<Edited> {
     let width = hash.bytes();
-    let (body, count) = opened(bytes, width)?;
-    let mut writer =
-        Writer { out: Vec::with_capacity(bytes.len() + 200 * edits.len()), count: 0, width, modified, is_racy: false };
-    writer.out.extend_from_slice(&body[..HEADER]);
-    let mut at = HEADER;
+    let (body, Header { names, count }) = opened(bytes, width)?;
+    let mut out = Vec::with_capacity(bytes.len() + 200 * edits.len());
+    out.extend_from_slice(&body[..HEADER]);
+    let mut writer = Writer { out, count: 0, names, width, modified, is_racy: false, last: Vec::new() };
+    let mut reader = Reader::new(body, names, width);
     let mut open = edits.iter().peekable();
     for _ in 0..count {
-        let entry = Entry::at(body, at, width)?;
+        let entry = reader.next()?;
         // The entry has the flag 'intent-to-add' or 'skip-worktree'.
         if entry.flags & EXTENDED != 0 {
             return None;
@@ -82,16 +83,15 @@ pub(in crate::git) fn edit(
             Some(edit) => writer.replace(&entry, edit)?,
             None => writer.copy(&entry)?,
         }
-        at += entry.bytes.len();
     }
     for edit in open {
         writer.add(edit)?;
     }
-    if !fits(&writer.out, writer.count, width, edits)? {
+    if !fits(&writer, edits)? {
         return None;
     }
     writer.out[8..12].copy_from_slice(&writer.count.to_be_bytes());
-    extensions(&body[at..], width, edits, trees, &mut writer.out)?;
+    extensions::write(&body[reader.at..], width, edits, trees, &mut writer.out)?;
     // With 'index.skipHash', git writes zeros in place of the checksum. This is kept.
     let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { checksum(&writer.out, hash)? };
     writer.out.extend_from_slice(&sum);
@@ -101,70 +101,39 @@ pub(in crate::git) fn edit(
 /// The tree of an index, if the index has it as a cached tree and holds nothing that a tree cannot hold.
 pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     let width = hash.bytes();
-    let (body, count) = opened(bytes, width)?;
-    let mut at = HEADER;
+    let (body, Header { names, count }) = opened(bytes, width)?;
+    let mut reader = Reader::new(body, names, width);
     for _ in 0..count {
-        let entry = Entry::at(body, at, width)?;
-        if entry.flags & (ASSUME_VALID | EXTENDED | STAGE) != 0 {
+        if reader.next()?.flags & (ASSUME_VALID | EXTENDED | STAGE) != 0 {
             return None;
         }
-        at += entry.bytes.len();
     }
-    let mut rest = &body[at..];
-    while !rest.is_empty() {
-        let size = number(rest, 4)? as usize;
-        let data = rest.get(8..8 + size)?;
-        if &rest[..4] == b"TREE" {
-            return trees::root(data, width, i64::from(count));
-        }
-        rest = &rest[8 + size..];
-    }
-    None
+    trees::root(extensions::trees_in(&body[reader.at..])?, width, i64::from(count))
 }
 
 /// Whether no path is both a file and a folder.
-fn fits(out: &[u8], count: u32, width: usize, edits: &[EntryEdit<'_>]) -> Option<bool> {
+fn fits(writer: &Writer, edits: &[EntryEdit<'_>]) -> Option<bool> {
     let is_added = |edit: &&EntryEdit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
     let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
     if set.is_empty() {
         return Some(true);
     }
-    let mut names = Vec::with_capacity(count as usize);
-    let mut at = HEADER;
-    for _ in 0..count {
-        let entry = Entry::at(out, at, width)?;
-        names.push(entry.name);
-        at += entry.bytes.len();
+    // All names in one piece, and where each is.
+    let (mut text, mut names) = (Vec::with_capacity(writer.out.len()), Vec::with_capacity(writer.count as usize));
+    let mut reader = Reader::new(&writer.out, writer.names, writer.width);
+    for _ in 0..writer.count {
+        let start = text.len();
+        text.extend_from_slice(reader.next()?.name);
+        names.push(start..text.len());
     }
+    let name = |range: &std::ops::Range<usize>| &text[range.clone()];
     let clashes = |path: &&RepoPath| {
-        let above = path.folders_above().any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
+        let is_file = |folder: &RepoPath| names.binary_search_by(|range| name(range).cmp(folder.as_bytes())).is_ok();
         let below = [path.as_bytes(), b"/"].concat();
-        let next = names.partition_point(|name| *name < below.as_slice());
-        above || names.get(next).is_some_and(|name| name.starts_with(&below))
+        let next = names.partition_point(|range| name(range) < below.as_slice());
+        path.folders_above().any(|folder| is_file(&folder)) || names.get(next).is_some_and(|at| name(at).starts_with(&below))
     };
     Some(!set.iter().any(clashes))
-}
-
-/// Copies the extensions that stay valid, updates the cached trees, and leaves out the extensions that only hold offsets in
-/// the file.
-fn extensions(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
-    while !rest.is_empty() {
-        let (name, size) = (rest.get(..4)?, number(rest, 4)? as usize);
-        let data = rest.get(8..8 + size)?;
-        match name {
-            b"TREE" => {
-                let data = trees.updated(data, width, edits)?;
-                out.extend_from_slice(b"TREE");
-                out.extend_from_slice(&u32::try_from(data.len()).ok()?.to_be_bytes());
-                out.extend_from_slice(&data);
-            }
-            b"REUC" => out.extend_from_slice(&rest[..8 + size]),
-            b"EOIE" | b"IEOT" => {}
-            _ => return None,
-        }
-        rest = &rest[8 + size..];
-    }
-    Some(())
 }
 
 fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {

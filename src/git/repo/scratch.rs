@@ -80,6 +80,13 @@ impl Scratch {
         std::fs::write(path, bytes).unwrap();
     }
 
+    /// A file beside the repository.
+    pub fn other(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let place = self.path().with_file_name(name);
+        std::fs::write(&place, bytes).unwrap();
+        place
+    }
+
     pub fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.path().join(path)).unwrap()
     }

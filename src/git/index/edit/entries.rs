@@ -22,11 +22,32 @@ pub(super) const EXTENDED: u16 = 0x4000;
 pub(super) const STAGE: u16 = 0x3000;
 const NAME: u16 = 0x0fff;
 
-/// An index file without its checksum, and its number of entries; `None` for versions that are not supported here.
-pub(super) fn opened(bytes: &[u8], width: usize) -> Option<(&[u8], u32)> {
+/// How the entries of an index hold their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// In full, with padding: versions 2 and 3.
+    Padded,
+    /// As what differs from the name before: version 4.
+    Compressed,
+}
+
+/// What the header of an index file says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub names: Names,
+    /// How many entries there are.
+    pub count: u32,
+}
+
+/// An index file without its checksum, and its header; `None` for versions that are not supported here.
+pub(super) fn opened(bytes: &[u8], width: usize) -> Option<(&[u8], Header)> {
     let body = bytes.get(..bytes.len().checked_sub(width)?)?;
-    let version = number(body, 4)?;
-    (body.get(..4)? == b"DIRC" && (version == 2 || version == 3)).then_some((body, number(body, 8)?))
+    let names = match number(body, 4)? {
+        2 | 3 => Names::Padded,
+        4 => Names::Compressed,
+        _ => return None,
+    };
+    (body.get(..4)? == b"DIRC").then_some((body, Header { names, count: number(body, 8)? }))
 }
 
 /// Four bytes as a big-endian number.
@@ -34,29 +55,86 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
+/// A number as git writes it in a variable number of bytes, and how many bytes it takes.
+pub(super) fn varint(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut value = 0_usize;
+    for (at, byte) in bytes.iter().enumerate() {
+        value = value.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+        if byte & 0x80 == 0 {
+            return Some((value, at + 1));
+        }
+        value = value.checked_add(1)?;
+    }
+    None
+}
+
+fn push_varint(mut value: usize, out: &mut Vec<u8>) {
+    let mut reversed = vec![(value & 0x7f) as u8];
+    while value > 0x7f {
+        value = (value >> 7) - 1;
+        reversed.push((value & 0x7f) as u8 | 0x80);
+    }
+    out.extend(reversed.iter().rev());
+}
+
 /// One entry of an index.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Entry<'b> {
-    pub bytes: &'b [u8],
+    /// Everything before the name.
+    fixed: &'b [u8],
     pub name: &'b [u8],
     pub flags: u16,
 }
 
 impl<'b> Entry<'b> {
-    /// The entry that begins at `at`, of an index with ids of `width` bytes.
-    pub fn at(body: &'b [u8], at: usize, width: usize) -> Option<Self> {
-        let rest = body.get(at..)?;
-        let flags = u16::from_be_bytes(rest.get(STAT + width..STAT + width + 2)?.try_into().ok()?);
-        let start = STAT + width + if flags & EXTENDED == 0 { 2 } else { 4 };
-        let length = match flags & NAME {
-            NAME => rest.get(start..)?.iter().position(|byte| *byte == 0)?,
-            short => usize::from(short),
-        };
-        let whole = padded(start + length);
-        Some(Self { bytes: rest.get(..whole)?, name: rest.get(start..start + length)?, flags })
+    fn id(&self, width: usize) -> &'b [u8] {
+        &self.fixed[STAT..STAT + width]
+    }
+}
+
+/// Reads the entries of an index file one after another.
+pub(super) struct Reader<'b> {
+    body: &'b [u8],
+    names: Names,
+    width: usize,
+    /// Where the next entry begins.
+    pub at: usize,
+    /// The name of the entry that was read last.
+    name: Vec<u8>,
+}
+
+impl<'b> Reader<'b> {
+    /// The entries of an index without its checksum, with ids of `width` bytes.
+    pub fn new(body: &'b [u8], names: Names, width: usize) -> Self {
+        Self { body, names, width, at: HEADER, name: Vec::new() }
     }
 
-    fn id(&self, width: usize) -> &'b [u8] {
-        &self.bytes[STAT..STAT + width]
+    /// The next entry; `None` if there is no complete one.
+    pub fn next(&mut self) -> Option<Entry<'_>> {
+        let rest = self.body.get(self.at..)?;
+        let flags = u16::from_be_bytes(rest.get(STAT + self.width..STAT + self.width + 2)?.try_into().ok()?);
+        let start = STAT + self.width + if flags & EXTENDED == 0 { 2 } else { 4 };
+        let (fixed, rest) = rest.split_at_checked(start)?;
+        match self.names {
+            Names::Padded => {
+                let length = match flags & NAME {
+                    NAME => memchr::memchr(0, rest)?,
+                    short => usize::from(short),
+                };
+                self.name.clear();
+                self.name.extend_from_slice(rest.get(..length)?);
+                rest.get(..padded(start + length) - start)?;
+                self.at += padded(start + length);
+            }
+            Names::Compressed => {
+                let (less, size) = varint(rest)?;
+                let end = memchr::memchr(0, rest.get(size..)?)?;
+                self.name.truncate(self.name.len().checked_sub(less)?);
+                self.name.extend_from_slice(&rest[size..size + end]);
+                self.at += start + size + end + 1;
+            }
+        }
+        Some(Entry { fixed, name: &self.name, flags })
     }
 }
 
@@ -70,20 +148,23 @@ pub(super) struct Writer {
     pub out: Vec<u8>,
     /// How many entries were written.
     pub count: u32,
+    /// How names are written.
+    pub names: Names,
     /// How many bytes an id has.
     pub width: usize,
     /// When the old file was written, in seconds.
     pub modified: i64,
     /// See [`super::Edited`].
     pub is_racy: bool,
+    /// The name of the entry that was written last.
+    pub last: Vec<u8>,
 }
 
 impl Writer {
     /// Copies an entry unchanged.
     pub fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
-        self.out.extend_from_slice(entry.bytes);
-        self.count += 1;
-        self.is_racy |= i64::from(number(entry.bytes, SECONDS)?) >= self.modified;
+        self.push(entry.fixed, entry.name);
+        self.is_racy |= i64::from(number(entry.fixed, SECONDS)?) >= self.modified;
         Some(())
     }
 
@@ -105,12 +186,9 @@ impl Writer {
             EditKind::Look(file, meta)
                 if plain
                     && entry.id(self.width) == gix_id(&file.oid).ok()?.as_slice()
-                    && number(entry.bytes, MODE)? == file.mode =>
+                    && number(entry.fixed, MODE)? == file.mode =>
             {
-                let start = self.out.len();
-                self.out.extend_from_slice(entry.bytes);
-                self.count += 1;
-                self.out[start..start + STAT].copy_from_slice(&stat(meta, file.mode));
+                self.push(&[&stat(meta, file.mode), &entry.fixed[STAT..]].concat(), entry.name);
                 Some(())
             }
             EditKind::Look(..) => self.copy(entry),
@@ -119,23 +197,41 @@ impl Writer {
     }
 
     fn write(&mut self, path: &RepoPath, file: &FileId, meta: Option<&std::fs::Metadata>) -> Option<()> {
-        let start = self.out.len();
         let name = path.as_bytes();
-        match meta {
-            Some(meta) => self.out.extend_from_slice(&stat(meta, file.mode)),
+        let mut fixed = match meta {
+            Some(meta) => stat(meta, file.mode).to_vec(),
             // Without stat data, git compares the content when it next looks at the file.
             None => {
-                self.out.extend_from_slice(&[0; STAT]);
-                self.out[start + MODE..start + MODE + 4].copy_from_slice(&file.mode.to_be_bytes());
+                let mut unknown = vec![0; STAT];
+                unknown[MODE..MODE + 4].copy_from_slice(&file.mode.to_be_bytes());
+                unknown
+            }
+        };
+        fixed.extend_from_slice(gix_id(&file.oid).ok().filter(|id| id.as_slice().len() == self.width)?.as_slice());
+        let length = u16::try_from(name.len()).unwrap_or(NAME).min(NAME);
+        fixed.extend_from_slice(&length.to_be_bytes());
+        self.push(&fixed, name);
+        Some(())
+    }
+
+    fn push(&mut self, fixed: &[u8], name: &[u8]) {
+        let start = self.out.len();
+        self.out.extend_from_slice(fixed);
+        match self.names {
+            Names::Padded => {
+                self.out.extend_from_slice(name);
+                self.out.resize(start + padded(fixed.len() + name.len()), 0);
+            }
+            Names::Compressed => {
+                let same = name.iter().zip(&self.last).take_while(|(one, other)| one == other).count();
+                push_varint(self.last.len() - same, &mut self.out);
+                self.out.extend_from_slice(&name[same..]);
+                self.out.push(0);
+                self.last.truncate(same);
+                self.last.extend_from_slice(&name[same..]);
             }
         }
-        self.out.extend_from_slice(gix_id(&file.oid).ok().filter(|id| id.as_slice().len() == self.width)?.as_slice());
-        let length = u16::try_from(name.len()).unwrap_or(NAME).min(NAME);
-        self.out.extend_from_slice(&length.to_be_bytes());
-        self.out.extend_from_slice(name);
-        self.out.resize(start + padded(STAT + self.width + 2 + name.len()), 0);
         self.count += 1;
-        Some(())
     }
 }
 
@@ -159,4 +255,48 @@ fn stat(meta: &std::fs::Metadata, mode: u32) -> [u8; STAT] {
         place.copy_from_slice(&number.to_be_bytes());
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_size_are_written_as_git_writes_them() {
+        let written = |value| {
+            let mut out = Vec::new();
+            push_varint(value, &mut out);
+            assert_eq!(varint(&out), Some((value, out.len())));
+            out
+        };
+        assert_eq!([0, 1, 127].map(written), [vec![0], vec![1], vec![127]]);
+        assert_eq!([128, 129, 255].map(written), [vec![0x80, 0], vec![0x80, 1], vec![0x80, 0x7f]]);
+        assert_eq!([256, 16511, 16512].map(written), [vec![0x81, 0], vec![0xff, 0x7f], vec![0x80, 0x80, 0]]);
+        written(usize::MAX);
+        assert_eq!((varint(&[]), varint(&[0x80]), varint(&[0xff; 12])), (None, None, None));
+    }
+
+    #[test]
+    fn entries_are_read_as_they_were_written() {
+        let long = [b'x'; 5000];
+        let names: [&[u8]; 6] = [b"a", b"a/b", b"a/bc", b"a0", &long, b"y"];
+        for (style, width) in [(Names::Padded, 20), (Names::Padded, 32), (Names::Compressed, 20), (Names::Compressed, 32)] {
+            let mut writer =
+                Writer { out: vec![0; HEADER], count: 0, names: style, width, modified: 0, is_racy: false, last: Vec::new() };
+            for name in names {
+                let length = u16::try_from(name.len()).unwrap().min(NAME);
+                writer.push(&[&vec![7; STAT + width][..], &length.to_be_bytes()].concat(), name);
+            }
+            let out = writer.out;
+            let mut reader = Reader::new(&out, style, width);
+            for name in names {
+                assert_eq!(reader.next().unwrap().name, name);
+            }
+            assert!(reader.at == out.len() && reader.next().is_none());
+            // A file that is cut short has no complete last entry.
+            let mut reader = Reader::new(&out[..out.len() - 1], style, width);
+            (1..names.len()).for_each(|_| assert!(reader.next().is_some()));
+            assert!(reader.next().is_none());
+        }
+    }
 }

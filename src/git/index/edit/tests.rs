@@ -70,6 +70,43 @@ fn an_edited_index_is_the_one_that_git_would_make_and_knows_its_trees() {
 }
 
 #[test]
+fn what_the_user_chose_for_an_index_stays_and_git_finds_the_rest_out_again() {
+    for extra in [&[][..], &["--object-format=sha256"]] {
+        let (scratch, one, two) = two(extra);
+        for (key, value) in [("feature.manyFiles", "true"), ("index.threads", "2"), ("index.recordOffsetTable", "true")] {
+            scratch.git(&["config", key, value]);
+        }
+        scratch.write(".git/monitor", b"#!/bin/sh\nprintf 'token\\0'\n");
+        let hook = scratch.path().join(".git/monitor");
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        scratch.git(&["config", "core.fsmonitor", hook.to_str().unwrap()]);
+        let index = scratch.path().join(".git/index");
+        std::fs::remove_file(&index).unwrap();
+        scratch.git(&["read-tree", "HEAD"]);
+        scratch.write("beside/mine", b"untracked");
+        let width = scratch.repo().hash().bytes();
+        let has = |name: &[u8]| memchr::memmem::find(&std::fs::read(&index).unwrap(), name).is_some();
+        let chosen = || {
+            let bytes = std::fs::read(&index).unwrap();
+            (bytes[7], bytes.ends_with(&vec![0; width]), has(b"UNTR"), has(b"TREE"))
+        };
+        for (from, to) in [(&two, &one), (&one, &two), (&two, &one)] {
+            // Whatever git can remember of the worktree, it does.
+            (0..3).for_each(|_| drop(scratch.git(&["status"])));
+            scratch.git(&["write-tree"]);
+            assert!(has(b"FSMN") && chosen() == (4, true, true, true));
+            go(&scratch, from, to);
+            assert!(!has(b"FSMN") && chosen() == (4, true, true, true));
+            assert_eq!(scratch.git(&["status", "--porcelain", "-uall"]).lines().last(), Some("?? beside/mine"));
+            assert_eq!(scratch.git(&["diff", "--cached", "--name-only", to.as_str()]), "");
+            assert_eq!(scratch.git(&["diff-files", "--name-only"]), "");
+            assert_eq!(scratch.git(&["write-tree"]), scratch.git(&["rev-parse", &format!("{to}^{{tree}}")]));
+            scratch.git(&["fsck", "--strict"]);
+        }
+    }
+}
+
+#[test]
 fn what_the_user_staged_elsewhere_stays() {
     let (scratch, one, two) = two(&[]);
     scratch.write("zz", b"staged");
@@ -131,11 +168,9 @@ fn an_index_that_is_unusual_is_left_to_git() {
         lock.release().unwrap();
         took
     };
-    let odd: [&[&[&str]]; 5] = [
-        &[&["update-index", "--index-version", "4"]],
-        &[&["update-index", "--index-version", "2"], &["update-index", "--assume-unchanged", "zz"]],
-        &[&["update-index", "--no-assume-unchanged", "zz"], &["update-index", "--untracked-cache"], &["status"]],
-        &[&["update-index", "--no-untracked-cache"], &["config", "core.sharedRepository", "group"]],
+    let odd: [&[&[&str]]; 3] = [
+        &[&["update-index", "--assume-unchanged", "zz"]],
+        &[&["update-index", "--no-assume-unchanged", "zz"], &["config", "core.sharedRepository", "group"]],
         &[&["config", "--unset", "core.sharedRepository"], &["update-index", "--split-index"]],
     ];
     for commands in odd {

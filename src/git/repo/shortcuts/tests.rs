@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::{Condition, FastWay};
 use crate::git::repo::scratch::{Scratch, crash_child_of};
+use crate::skipped::skipped;
 use probe::{ALL, Probe};
 
 /// A repository in which a condition holds; `None` where a test of its own makes it.
@@ -52,9 +53,15 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::ProtectsHfs => configured("core.protectHFS", "true"),
         Condition::SparseCheckout => configured("core.sparseCheckout", "true"),
         Condition::SparsePatterns => with(|scratch| scratch.write(".git/info/sparse-checkout", b"/*\n")),
-        Condition::AttributesFromTree => configured("attr.tree", "HEAD"),
+        Condition::AttributesFromTree => with(|scratch| {
+            let attributes = scratch.git(&["hash-object", "-w", scratch.other("attributes", CRLF).to_str().unwrap()]);
+            let repo = scratch.repo();
+            let git = repo.git().arg("mktree").stdin(format!("100644 blob {attributes}\t.gitattributes\n"));
+            scratch.git(&["config", "attr.tree", git.writing().text().unwrap().as_str()]);
+        }),
+        // Of a file that exists, the next row says the same.
         Condition::OwnAttributesFile => configured("core.attributesFile", "/nonexistent"),
-        Condition::AttributesFile => with(|scratch| scratch.write(".git/info/attributes", b"*.none text\n")),
+        Condition::AttributesFile => with(|scratch| scratch.write(".git/info/attributes", CRLF)),
         Condition::AutoCrlf => configured("core.autocrlf", "input"),
         Condition::SafeCrlf => configured("core.safecrlf", "true"),
         Condition::ConvertingAttributes => with(|scratch| scratch.write(".git/info/attributes", b"*.none filter=none\n")),
@@ -88,6 +95,9 @@ fn make(condition: Condition) -> Option<Probe> {
         })),
     }
 }
+
+/// Attributes by which a checkout writes a file differently.
+const CRLF: &[u8] = b"y text eol=crlf\n";
 
 fn head(scratch: &Scratch) -> String {
     scratch.git(&["rev-parse", "HEAD"])
@@ -140,10 +150,6 @@ const HARMLESS: &[Setting] = &[
     ("objects that gc keeps", |scratch| {
         configure(scratch, &[("core.repositoryFormatVersion", "1"), ("extensions.preciousObjects", "true")]);
     }),
-    ("a partial clone", |scratch| {
-        configure(scratch, &[("remote.origin.url", "."), ("remote.origin.promisor", "true")]);
-        configure(scratch, &[("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin")]);
-    }),
     ("a replaced commit", |scratch| {
         let other = scratch.git(&["commit-tree", "-m", "other", "HEAD^{tree}"]);
         scratch.git(&["replace", &scratch.git(&["rev-parse", "HEAD~2"]), &other]);
@@ -156,7 +162,57 @@ const HARMLESS: &[Setting] = &[
         scratch.git(&["repack", "-q", "-a", "-d", "--write-midx"]);
         scratch.git(&["commit-graph", "write", "--reachable"]);
     }),
+    ("many files", |scratch| {
+        configure(scratch, &[("feature.manyFiles", "true")]);
+        new_index(scratch);
+        assert_eq!(index_parts(scratch), (4, true, true, false));
+    }),
+    ("a compressed index of many parts", |scratch| {
+        configure(scratch, &[("index.version", "4"), ("index.threads", "2")]);
+        configure(scratch, &[("index.recordEndOfIndexEntries", "true"), ("index.recordOffsetTable", "true")]);
+        new_index(scratch);
+        assert_eq!(index_parts(scratch), (4, false, false, false));
+    }),
+    ("an index without a checksum", |scratch| {
+        configure(scratch, &[("index.skipHash", "true")]);
+        new_index(scratch);
+        assert_eq!(index_parts(scratch), (2, true, false, false));
+    }),
+    ("an untracked cache that nothing asks for", |scratch| {
+        scratch.git(&["update-index", "--untracked-cache"]);
+        scratch.git(&["status"]);
+        assert_eq!(index_parts(scratch), (2, false, true, false));
+    }),
+    // The hook says that nothing changed: what git saw unchanged must not be taken over.
+    ("a file system monitor", |scratch| {
+        scratch.write(".git/monitor", b"#!/bin/sh\nprintf 'token\\0'\n");
+        let hook = scratch.path().join(".git/monitor");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        configure(scratch, &[("core.fsmonitor", hook.to_str().unwrap()), ("core.untrackedCache", "true")]);
+        scratch.git(&["status"]);
+        scratch.git(&["status"]);
+        assert_eq!(index_parts(scratch), (2, false, true, true));
+    }),
+    ("a file system monitor of git's own", |scratch| {
+        configure(scratch, &[("core.fsmonitor", "true")]);
+        new_index(scratch);
+    }),
+    ("stat data that git does not look at again", |scratch| configure(scratch, &[("core.ignoreStat", "false")])),
 ];
+
+fn new_index(scratch: &Scratch) {
+    std::fs::remove_file(scratch.path().join(".git/index")).unwrap();
+    scratch.git(&["read-tree", "HEAD"]);
+    scratch.git(&["status"]);
+    scratch.git(&["status"]);
+}
+
+/// The version of the index; whether it lacks a checksum, has an untracked cache, and knows a file system monitor.
+fn index_parts(scratch: &Scratch) -> (u8, bool, bool, bool) {
+    let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
+    let has = |name: &[u8]| memchr::memmem::find(&bytes, name).is_some();
+    (bytes[7], bytes.ends_with(&[0; 20]), has(b"UNTR"), has(b"FSMN"))
+}
 
 #[test]
 fn settings_without_a_row_forbid_nothing() {
@@ -166,6 +222,73 @@ fn settings_without_a_row_forbid_nothing() {
         set(&probe.scratch);
         assert_eq!(probe.taken(), usual, "{what}");
     }
+}
+
+/// Puts a clone of a repository in its place.
+fn cloned(scratch: &Scratch, clone: &[&str], folder: &str) {
+    let (here, from) = (scratch.path(), scratch.path().with_file_name("from"));
+    scratch.git(&["stash", "-q", "-u"]);
+    scratch.git(&["config", "uploadpack.allowFilter", "true"]);
+    std::fs::rename(&here, &from).unwrap();
+    let above = here.parent().unwrap();
+    let output = std::process::Command::new(clone[0])
+        .args(&clone[1..])
+        .args([format!("file://{}", from.display()), "clone".to_owned()])
+        .current_dir(above)
+        .envs([("HOME", above.to_str().unwrap()), ("GIT_CONFIG_NOSYSTEM", "1")])
+        .env("GIT_CONFIG_GLOBAL", above.join("global"))
+        // Nothing is registered with this machine's scheduler.
+        .env("GIT_TEST_MAINT_SCHEDULER", "crontab:true")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{clone:?}: {}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(above.join(folder), &here).unwrap();
+    configure(scratch, &[("user.name", "A U Thor"), ("user.email", "author@example.org"), ("core.excludesFile", "/dev/null")]);
+    scratch.git(&["update-index", "-q", "--refresh"]);
+}
+
+#[test]
+fn clones_without_all_objects_forbid_nothing() {
+    let probe = Probe::new(&[]);
+    let usual = probe.allowed();
+    cloned(&probe.scratch, &["git", "clone", "-q", "--filter=blob:none", "--no-local"], "clone");
+    assert!(probe.scratch.read(".git/config").contains("promisor = true"));
+    probe.dirty();
+    assert_eq!(probe.taken(), usual);
+}
+
+#[test]
+fn where_a_blob_is_missing_git_fetches_it() {
+    let probe = Probe::new(&[]);
+    cloned(&probe.scratch, &["git", "clone", "-q", "--filter=blob:none", "--no-local", "--no-checkout"], "clone");
+    let (repo, scratch) = (probe.repo(), &probe.scratch);
+    // git does not look at this file, so it does not know its blob here.
+    scratch.git(&["read-tree", "HEAD"]);
+    scratch.write("far/y", b"2\n");
+    scratch.write("far/new", b"new\n");
+    let taken = repo.captures().capture_worktree(&scratch.main(), &probe::options()).unwrap();
+    assert_eq!(taken, repo.captures().capture_by_git(&scratch.main(), &probe::options()).unwrap());
+}
+
+#[test]
+fn repositories_of_scalar_forbid_nothing() {
+    let Ok(_) = std::process::Command::new("scalar").arg("help").output() else { return skipped("there is no scalar") };
+    let probe = Probe::new(&[]);
+    let usual = probe.allowed();
+    cloned(&probe.scratch, &["scalar", "clone", "--full-clone"], "clone/src");
+    new_index(&probe.scratch);
+    probe.dirty();
+    assert_eq!(index_parts(&probe.scratch), (4, false, true, false));
+    assert_eq!(probe.taken(), usual);
+    // A part of the files only: what that forbids are the rows of sparse checkouts.
+    let probe = Probe::new(&[]);
+    cloned(&probe.scratch, &["scalar", "clone"], "clone/src");
+    let repo = probe.repo();
+    let forbids = |way| repo.shortcuts().forbidden_by(way, Some(&probe.scratch.main()));
+    assert_eq!(forbids(FastWay::CaptureFiles), Some(Condition::WorktreeConfig));
+    assert_eq!(forbids(FastWay::EditIndex), Some(Condition::SparsePatterns));
+    let quick = repo.captures().capture_worktree(&probe.scratch.main(), &probe::options()).unwrap();
+    assert_eq!(quick, repo.captures().capture_by_git(&probe.scratch.main(), &probe::options()).unwrap());
 }
 
 #[test]

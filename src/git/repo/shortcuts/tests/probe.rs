@@ -1,6 +1,7 @@
 //! Takes each fast way in a repository, and compares what it says with what git says.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
@@ -43,9 +44,10 @@ pub struct Probe {
 impl Probe {
     pub fn new(extra: &[&str]) -> Self {
         let scratch = Scratch::new(extra);
-        for (path, text) in [("far/x", "1"), ("far/y", "2"), ("gone/deep/x", "3"), ("sub-", "4"), ("sub/c.txt", "c\n")] {
+        for (path, text) in [("far/x", "1"), ("far/y", "2\n"), ("gone/deep/x", "3"), ("sub-", "4"), ("sub/c.txt", "c\n")] {
             scratch.write(path, text.as_bytes());
         }
+        std::os::unix::fs::symlink("b.txt", scratch.path().join("sub/link")).unwrap();
         let oid = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
         let commit = |message: &str| {
             scratch.git(&["add", "-A"]);
@@ -214,11 +216,16 @@ impl Probe {
 
     /// With all files as in the commit that is checked out.
     fn unchanged<T>(&self, work: impl FnOnce() -> T) -> T {
-        let (place, now) = (self.scratch.path().join("sub/b.txt"), std::time::SystemTime::now());
-        std::fs::write(&place, "b\n").unwrap();
+        let (place, now) = (|path: &'static str| self.scratch.path().join(path), std::time::SystemTime::now());
+        std::fs::remove_file(place("sub/link")).unwrap();
+        std::os::unix::fs::symlink("b.txt", place("sub/link")).unwrap();
+        std::fs::set_permissions(place("sub/c.txt"), std::fs::Permissions::from_mode(0o644)).unwrap();
+        self.scratch.write("sub/b.txt", b"b\n");
         let stamp = |file: &Path, time| std::fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
         // git compares whole seconds only.
-        stamp(&place, now - std::time::Duration::from_secs(100));
+        for path in ["sub/b.txt", "sub/c.txt", "far/y"].map(place).iter().filter(|path| path.exists()) {
+            stamp(path, now - std::time::Duration::from_secs(100));
+        }
         std::fs::remove_dir_all(self.scratch.path().join("untracked")).unwrap();
         drop(try_git_at(&self.scratch.path(), &["update-index", "-q", "--refresh"]));
         // As if the files were older than the index.
@@ -228,9 +235,14 @@ impl Probe {
         done
     }
 
-    fn dirty(&self) {
-        self.scratch.write("sub/b.txt", b"edited\n");
-        self.scratch.write("untracked/file", b"u");
+    /// Changes files; where modes and links are not kept, git sees less of it.
+    pub fn dirty(&self) {
+        let place = |path: &str| self.scratch.path().join(path);
+        std::fs::remove_file(place("sub/link")).unwrap();
+        for (path, bytes) in [("sub/b.txt", "edited\n"), ("sub/link", "other.txt"), ("untracked/file", "u")] {
+            self.scratch.write(path, bytes.as_bytes());
+        }
+        std::fs::set_permissions(place("sub/c.txt"), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn converts(&self) -> bool {
@@ -244,14 +256,18 @@ impl Probe {
 
     fn writes_contents(&self) -> bool {
         let (repo, there) = (self.repo(), tempfile::tempdir().unwrap());
-        let path = RepoPath::new(&b"sub/c.txt"[..]);
+        let path = RepoPath::new(&b"far/y"[..]);
         if !repo.conversions().write_plain(&self.two, std::slice::from_ref(&path), there.path()).unwrap() {
             return false;
         }
-        let by_git = self.git(&["cat-file", "--filters", &format!("{}:sub/c.txt", self.two)]);
-        assert_eq!(std::fs::read_to_string(there.path().join("sub/c.txt")).unwrap().trim_end(), by_git);
+        let main = self.scratch.main();
+        let by_git = repo.git_in(&main).args(["cat-file", "--filters", &format!("{}:far/y", self.two)]);
+        let by_git = by_git.run_ok().unwrap().stdout;
+        assert_eq!(std::fs::read(there.path().join("far/y")).unwrap(), by_git);
+        self.scratch.write("far/y", b"2\r\n");
         let hashes = repo.conversions().hash_plain(&self.scratch.main(), &self.two, &[&path]).unwrap();
-        assert_eq!(hashes[0].as_str(), self.git(&["hash-object", "sub/c.txt"]));
+        assert_eq!(hashes[0].as_str(), self.git(&["hash-object", "far/y"]));
+        self.scratch.write("far/y", b"2\n");
         true
     }
 
@@ -312,10 +328,13 @@ impl Probe {
     }
 }
 
+pub fn options() -> CaptureOptions {
+    CaptureOptions { max_file_size: 1000, ..Default::default() }
+}
+
 /// Whether a capture is made without git; it is the one that git makes.
 fn captures(repo: &Repository, scratch: &Scratch) -> bool {
-    let options = CaptureOptions { max_file_size: 1000, ..Default::default() };
-    let main = scratch.main();
+    let (options, main) = (options(), scratch.main());
     let Some(quick) = repo.captures().fast_capture(&main, &options).unwrap() else { return false };
     repo.durability().sync_objects().unwrap();
     assert_eq!(quick, repo.captures().capture_by_git(&main, &options).unwrap());
