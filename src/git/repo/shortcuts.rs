@@ -139,6 +139,9 @@ table! {
     /// `core.sharedRepository`.
     SharedRepository: [Set("core.sharedRepository")] forbids FindRepository | ChangeOwnRefs | StageObjects | EditIndex,
         "git sets the modes of the files";
+    /// `extensions.compatObjectFormat`.
+    TwoHashes: [Set("extensions.compatObjectFormat")] forbids FindRepository | StageObjects,
+        "git notes the other id of each object that it writes, and cannot go on from one that has none";
     /// `core.hooksPath`.
     HooksPath: [Set("core.hooksPath")] forbids ChangeOwnRefs, "a hook may see changes of refs";
     /// `hook.NAME.command`.

@@ -156,6 +156,9 @@ fn random_worktrees_are_captured_as_git_captures_them() {
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
         let scratch = Scratch::new(kind);
         let options = if seed % 2 == 0 { options() } else { configured() };
+        if seed % 4 == 1 {
+            for_many_files(&scratch);
+        }
         for step in 0..6 {
             for _ in 0..dice.roll(9) {
                 change(&scratch, &mut dice);
@@ -166,6 +169,15 @@ fn random_worktrees_are_captured_as_git_captures_them() {
     }
     println!("{quick} of {states} the quick way");
     assert!(quick * 10 > states * 8, "only {quick} of {states} were captured the quick way");
+}
+
+/// As somebody sets up a large repository: a compressed index without a checksum, with all that git can remember.
+fn for_many_files(scratch: &Scratch) {
+    scratch.git(&["config", "feature.manyFiles", "true"]);
+    std::fs::remove_file(scratch.path().join(".git/index")).unwrap();
+    scratch.git(&["read-tree", "HEAD"]);
+    scratch.git(&["status"]);
+    assert_eq!(std::fs::read(scratch.path().join(".git/index")).unwrap()[7], 4);
 }
 
 /// Everything in a worktree but git's own: kind, permissions and content of each path.
@@ -214,6 +226,9 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
         let mut dice = Dice(seed.wrapping_mul(104_729) + 5);
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
         let scratch = Scratch::new(kind);
+        if seed % 4 == 1 {
+            for_many_files(&scratch);
+        }
         (0..dice.roll(12)).for_each(|_| change(&scratch, &mut dice));
         let options = if seed % 3 == 1 { configured() } else { options() };
         let mut then = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options).unwrap());

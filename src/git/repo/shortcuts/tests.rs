@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Condition, FastWay};
-use crate::git::repo::scratch::{Scratch, crash_child_of};
+use crate::domain::base::names::Oid;
+use crate::git::objects::database::NewCommit;
+use crate::git::repo::scratch::{Scratch, crash_child_of, try_git_at};
 use crate::skipped::skipped;
 use probe::{ALL, Probe};
 
@@ -36,6 +38,7 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::WorktreeConfig => configured("extensions.worktreeConfig", "true"),
         Condition::Reftable => Some(Probe::new(&["--ref-format=reftable"])),
         Condition::SharedRepository => configured("core.sharedRepository", "group"),
+        Condition::TwoHashes => two_hashes().map(Probe::in_new),
         Condition::HooksPath => configured("core.hooksPath", "/nonexistent"),
         Condition::ConfiguredHook => configured("hook.mine.command", "true"),
         Condition::ReferenceHook => with(|scratch| {
@@ -98,6 +101,29 @@ fn make(condition: Condition) -> Option<Probe> {
 
 /// Attributes by which a checkout writes a file differently.
 const CRLF: &[u8] = b"y text eol=crlf\n";
+
+/// An empty repository in which git knows objects by the ids of two hashes; `None` if this git does not know that.
+fn two_hashes() -> Option<Scratch> {
+    let scratch = Scratch::empty(&["--object-format=sha256"]);
+    scratch.git(&["config", "extensions.compatObjectFormat", "sha1"]);
+    try_git_at(&scratch.path(), &["status"]).status.success().then_some(scratch)
+}
+
+#[test]
+fn git_goes_on_from_our_commits_where_it_knows_objects_by_two_hashes() {
+    let Some(scratch) = two_hashes() else { return skipped("this git knows objects by one hash only") };
+    scratch.write("a.txt", b"a\n");
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", "first"]);
+    let repo = scratch.repo();
+    let (tree, who) = (Oid::new(scratch.git(&["rev-parse", "HEAD^{tree}"])).unwrap(), repo.objects().signature().unwrap());
+    let parents = vec![Oid::new(head(&scratch)).unwrap()];
+    let ours = repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: "ours" }).unwrap();
+    repo.durability().sync_objects().unwrap();
+    scratch.git(&["reset", "-q", "--hard", ours.as_str()]);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "after"]);
+    assert_eq!(scratch.git(&["rev-parse", "HEAD~1"]), ours.as_str());
+}
 
 fn head(scratch: &Scratch) -> String {
     scratch.git(&["rev-parse", "HEAD"])
@@ -300,7 +326,7 @@ fn a_setting_without_a_value_is_true() {
     let forbids = |way| repo.shortcuts().forbidden_by(way, None);
     assert!(forbids(FastWay::CaptureFiles) == Some(Condition::IgnoresCase));
     assert!(!repo.shortcuts().allow(FastWay::PlainContents));
-    assert!(repo.conversions().plain(&crate::domain::base::names::Oid::new(head(&scratch)).unwrap(), [].iter()).is_none());
+    assert!(repo.conversions().plain(&Oid::new(head(&scratch)).unwrap(), [].iter()).is_none());
 }
 
 #[test]

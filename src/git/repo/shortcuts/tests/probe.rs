@@ -43,7 +43,15 @@ pub struct Probe {
 
 impl Probe {
     pub fn new(extra: &[&str]) -> Self {
-        let scratch = Scratch::new(extra);
+        Self::in_new(Scratch::empty(extra))
+    }
+
+    /// In a repository without commits.
+    pub fn in_new(scratch: Scratch) -> Self {
+        scratch.write("a.txt", b"a\n");
+        scratch.write("sub/b.txt", b"b\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "first"]);
         for (path, text) in [("far/x", "1"), ("far/y", "2\n"), ("gone/deep/x", "3"), ("sub-", "4"), ("sub/c.txt", "c\n")] {
             scratch.write(path, text.as_bytes());
         }
