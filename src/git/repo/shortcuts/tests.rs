@@ -41,11 +41,7 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::TwoHashes => two_hashes().map(Probe::in_new),
         Condition::HooksPath => configured("core.hooksPath", "/nonexistent"),
         Condition::ConfiguredHook => configured("hook.mine.command", "true"),
-        Condition::ReferenceHook => with(|scratch| {
-            scratch.write(".git/hooks/reference-transaction", b"#!/bin/sh\n");
-            let hook = scratch.path().join(".git/hooks/reference-transaction");
-            std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
-        }),
+        Condition::ReferenceHook => with(add_hook),
         Condition::LogsAllRefs => configured("core.logAllRefUpdates", "always"),
         Condition::Shallow => with(|scratch| scratch.write(".git/shallow", format!("{}\n", head(scratch)).as_bytes())),
         Condition::Grafts => with(|scratch| scratch.write(".git/info/grafts", format!("{}\n", head(scratch)).as_bytes())),
@@ -56,12 +52,7 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::ProtectsHfs => configured("core.protectHFS", "true"),
         Condition::SparseCheckout => configured("core.sparseCheckout", "true"),
         Condition::SparsePatterns => with(|scratch| scratch.write(".git/info/sparse-checkout", b"/*\n")),
-        Condition::AttributesFromTree => with(|scratch| {
-            let attributes = scratch.git(&["hash-object", "-w", scratch.other("attributes", CRLF).to_str().unwrap()]);
-            let repo = scratch.repo();
-            let git = repo.git().arg("mktree").stdin(format!("100644 blob {attributes}\t.gitattributes\n"));
-            scratch.git(&["config", "attr.tree", git.writing().text().unwrap().as_str()]);
-        }),
+        Condition::AttributesFromTree => with(take_attributes_from_tree),
         // Of a file that exists, the next row says the same.
         Condition::OwnAttributesFile => configured("core.attributesFile", "/nonexistent"),
         Condition::AttributesFile => with(|scratch| scratch.write(".git/info/attributes", CRLF)),
@@ -71,32 +62,56 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::SparseIndex => {
             with(|scratch| drop(scratch.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "sub"])))
         }
-        Condition::SplitIndex => with(|scratch| {
-            scratch.git(&["config", "core.splitIndex", "true"]);
-            scratch.git(&["update-index", "--split-index"]);
-            scratch.write("a.txt", b"split\n");
-            scratch.git(&["add", "a.txt"]);
-        }),
+        Condition::SplitIndex => with(split_index),
         Condition::MarkedEntry => with(|scratch| drop(scratch.git(&["update-index", "--assume-unchanged", "a.txt"]))),
-        Condition::ConflictEntry => with(|scratch| {
-            let blob = scratch.git(&["rev-parse", "HEAD:a.txt"]);
-            let stages: String = (1..=3).map(|stage| format!("100644 {blob} {stage}\tboth\n")).collect();
-            scratch.repo().git_in(&scratch.main()).args(["update-index", "--index-info"]).stdin(stages).run_ok().unwrap();
-        }),
+        Condition::ConflictEntry => with(add_conflict),
         Condition::SubmoduleEntry => with(|scratch| {
             scratch.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},module", head(scratch))]);
         }),
         // git leaves such a part out when it writes the index.
-        Condition::UnknownPart => Some(plain().before_edits(|scratch| {
-            let index = scratch.path().join(".git/index");
-            let mut bytes = std::fs::read(&index).unwrap();
-            bytes.truncate(bytes.len() - 20);
-            bytes.extend_from_slice(b"ZZZZ\0\0\0\0");
-            // As with 'index.skipHash'.
-            bytes.extend_from_slice(&[0; 20]);
-            std::fs::write(index, bytes).unwrap();
-        })),
+        Condition::UnknownPart => Some(plain().before_edits(add_unknown_part)),
     }
+}
+
+/// A hook that sees changes of refs.
+fn add_hook(scratch: &Scratch) {
+    scratch.write(".git/hooks/reference-transaction", b"#!/bin/sh\n");
+    let hook = scratch.path().join(".git/hooks/reference-transaction");
+    std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Attributes in a tree of their own.
+fn take_attributes_from_tree(scratch: &Scratch) {
+    let attributes = scratch.git(&["hash-object", "-w", scratch.other("attributes", CRLF).to_str().unwrap()]);
+    let repo = scratch.repo();
+    let git = repo.git().arg("mktree").stdin(format!("100644 blob {attributes}\t.gitattributes\n"));
+    scratch.git(&["config", "attr.tree", git.writing().text().unwrap().as_str()]);
+}
+
+/// Most entries of the index in another file.
+fn split_index(scratch: &Scratch) {
+    scratch.git(&["config", "core.splitIndex", "true"]);
+    scratch.git(&["update-index", "--split-index"]);
+    scratch.write("a.txt", b"split\n");
+    scratch.git(&["add", "a.txt"]);
+}
+
+/// A path with three stages.
+fn add_conflict(scratch: &Scratch) {
+    let blob = scratch.git(&["rev-parse", "HEAD:a.txt"]);
+    let stages: String = (1..=3).map(|stage| format!("100644 {blob} {stage}\tboth\n")).collect();
+    scratch.repo().git_in(&scratch.main()).args(["update-index", "--index-info"]).stdin(stages).run_ok().unwrap();
+}
+
+/// An extension of the index that nobody knows.
+fn add_unknown_part(scratch: &Scratch) {
+    let index = scratch.path().join(".git/index");
+    let mut bytes = std::fs::read(&index).unwrap();
+    bytes.truncate(bytes.len() - 20);
+    bytes.extend_from_slice(b"ZZZZ\0\0\0\0");
+    // As with 'index.skipHash'.
+    bytes.extend_from_slice(&[0; 20]);
+    std::fs::write(index, bytes).unwrap();
 }
 
 /// Attributes by which a checkout writes a file differently.
