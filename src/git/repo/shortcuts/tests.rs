@@ -66,7 +66,7 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::MarkedEntry => with(|scratch| drop(scratch.git(&["update-index", "--assume-unchanged", "a.txt"]))),
         Condition::ConflictEntry => with(add_conflict),
         Condition::SubmoduleEntry => with(|scratch| {
-            scratch.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},module", head(scratch))]);
+            scratch.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./", "module"]);
         }),
         // git leaves such a part out when it writes the index.
         Condition::UnknownPart => Some(plain().before_edits(add_unknown_part)),
