@@ -2,7 +2,7 @@
 //! written here, without a process and without an index of the whole tree.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
@@ -35,20 +35,21 @@ impl Folders<'_> {
 }
 
 impl Conversions<'_> {
-    /// Writes `paths` of a tree below `folder`, as a checkout would. Returns `false` if git has to do it; some of the files
-    /// may have been written then.
+    /// Writes `paths` of a tree, each to the place that is told for it, with the content and mode that a checkout gives it.
+    /// The folders of the places exist. Returns `false` if git has to do it; some of the files may have been written then.
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`.
-    pub(in crate::git) fn write_plain(&self, tree: &Oid, paths: &[RepoPath], folder: &Path) -> Result<bool> {
+    pub(in crate::git) fn write_plain(
+        &self,
+        tree: &Oid,
+        paths: &[RepoPath],
+        place: impl Fn(&RepoPath) -> Result<PathBuf>,
+    ) -> Result<bool> {
         let Some(found) = self.plain(tree, paths.iter()) else { return Ok(false) };
         for (path, entry) in paths.iter().zip(found) {
             let Ok(bytes) = self.repo.objects().read_blob(&entry.oid, LIMIT) else { return Ok(false) };
-            let place = folder.join(path.to_path());
-            if let Some(above) = place.parent() {
-                files::create_public_dir(above)?;
-            }
-            files::write_users_file(&place, &bytes, entry.mode & 0o100 != 0)?;
+            files::write_users_file(&place(path)?, &bytes, entry.mode & 0o100 != 0)?;
         }
         Ok(true)
     }
@@ -125,7 +126,8 @@ mod tests {
             if !repo.shortcuts().allow(FastWay::PlainContents) {
                 return skipped(ATTRIBUTES_FOR_ALL);
             }
-            assert!(repo.conversions().write_plain(&head, &paths, there.path()).unwrap());
+            let place = |path: &RepoPath| Ok(there.path().join(RepoPath::new(path.file_name()).to_path()));
+            assert!(repo.conversions().write_plain(&head, &paths, place).unwrap());
             assert_eq!(std::fs::read(there.path().join("run.sh")).unwrap(), b"#!/bin/sh\r\n");
             let main = scratch.main();
             let hashes = repo.conversions().hash_plain(&main, &head, &[&paths[0]]).unwrap();

@@ -8,6 +8,7 @@
 pub(super) mod advance;
 pub(super) mod back;
 pub(super) mod changes;
+pub(super) mod flat;
 pub(super) mod moves;
 pub(super) mod nested_repositories;
 pub(super) mod obstacles;

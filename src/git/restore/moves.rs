@@ -52,13 +52,13 @@ impl Ready {
 }
 
 impl Work<'_> {
-    /// Creates the folders of the trash into which files will be moved.
+    /// Creates the folder of the trash into which files will be moved.
     pub fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
-        let goes = |planned: &&Planned<'_>| match planned.step {
+        let goes = |planned: &Planned<'_>| match planned.step {
             Step::Remove | Step::Swap => true,
             Step::Place | Step::Done | Step::Conflict | Step::Leave => false,
         };
-        self.trash.make_room(self.set(), plan.iter().filter(goes).map(|planned| planned.path))
+        if plan.iter().any(goes) { self.trash.make_room(self.set()) } else { Ok(()) }
     }
 
     /// The set of the trash into which files are moved away now.
@@ -154,12 +154,12 @@ impl Work<'_> {
     /// The file that shall be at a path, ready to be moved there. When reversing, this is the original file, if the trash
     /// has it.
     fn ready(&self, path: &RepoPath) -> Result<Ready> {
-        let prepared = || Ready::Prepared(self.prepared.place(path));
+        let prepared = || self.prepared.place(path).map(Ready::Prepared);
         match self.attempt {
-            Attempt::First | Attempt::Again => Ok(prepared()),
+            Attempt::First | Attempt::Again => prepared(),
             Attempt::Back => match (self.trash.find(path)?, &self.not_made) {
                 (Some(kept), _) => Ok(Ready::Kept(kept)),
-                (None, None) => Ok(prepared()),
+                (None, None) => prepared(),
                 (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be rebuilt").why(why.clone())),
             },
         }

@@ -38,7 +38,7 @@ impl Work<'_> {
     /// Gives one prepared file its permissions. This is done again just before it takes its place, because the old file's
     /// permissions may have been narrowed since.
     pub(in crate::git) fn make_ready(&self, path: &RepoPath) -> Result<Given> {
-        let ready = self.prepared.place(path);
+        let ready = self.prepared.place(path)?;
         if !files::metadata(&ready)?.is_some_and(|meta| meta.is_file()) {
             return Ok(Given::Nothing);
         }
@@ -100,11 +100,11 @@ impl Work<'_> {
         let folder = self.root.join(RepoPath::new(folder).to_path());
         if let Some(meta) = files::metadata(&folder)?.filter(|meta| meta.permissions().mode() & SET_GROUP != 0) {
             // As the kernel does it, but not for a group that this user is not in.
-            let ready = self.prepared.place(path);
+            let ready = self.prepared.place(path)?;
             files::hand_group(&ready, meta.gid())?;
         }
         let Some(default) = files::attribute(&folder, files::DEFAULT_ACL)? else { return Ok(()) };
-        let ready = self.prepared.place(path);
+        let ready = self.prepared.place(path)?;
         // Creates a file in a folder of ours with the same default ACL, to see what the kernel gives it.
         let tried = self.prepared.root().join(format!(".made-{}", env::fresh_id()));
         files::create_private_dir(&tried)?;

@@ -9,6 +9,8 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::flat::flat_name;
+
 /// What is at a path.
 #[derive(Debug)]
 pub(in crate::git) enum Found {
@@ -61,15 +63,22 @@ pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
             Some(_) => return Ok(Found::Below(above)),
         }
     }
-    let place = root.join(path.to_path());
-    let Some(meta) = files::metadata(&place)? else { return Ok(Found::Missing) };
+    look_at(&root.join(path.to_path()))
+}
+
+/// What is at a place, without following a link there.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::git) fn look_at(place: &Path) -> Result<Found> {
+    let Some(meta) = files::metadata(place)? else { return Ok(Found::Missing) };
     let kind = meta.file_type();
     if kind.is_dir() {
         Ok(Found::Folder)
     } else if kind.is_file() {
         Ok(Found::File(Box::new(meta)))
     } else if kind.is_symlink() {
-        let target = std::fs::read_link(&place).map_err(|e| Error::io("read the link", &place, e))?;
+        let target = std::fs::read_link(place).map_err(|e| Error::io("read the link", place, e))?;
         Ok(Found::Link(Box::new(meta), target.as_os_str().as_bytes().to_owned()))
     } else {
         Ok(Found::Special)
@@ -88,8 +97,8 @@ pub(in crate::git) enum Set {
 impl Set {
     fn name(self) -> &'static str {
         match self {
-            Self::Found => "files",
-            Self::PutThere => "taken-back",
+            Self::Found => "found",
+            Self::PutThere => "put-there",
         }
     }
 }
@@ -99,9 +108,14 @@ const COPIES: u32 = 1000;
 
 /// The trash folder of one transaction. It never replaces anything: if a path is put into it twice, the second copy gets a
 /// new folder.
+///
+/// What it holds has flat names (see [`flat_name`]). Older builds kept each file at its own path, in `files-0` and so on: an
+/// operation that such a build began can be finished or reversed.
 #[derive(Debug, Clone)]
 pub(in crate::git) struct Trash<'a> {
     folder: &'a Path,
+    /// The folders in which an older build kept what it found.
+    of_older_builds: Vec<PathBuf>,
 }
 
 impl<'a> Trash<'a> {
@@ -117,12 +131,13 @@ impl<'a> Trash<'a> {
                 Error::new(Code::RepositoryUnsupported, what).hint("set agents.workspaceRoot to a folder beside the files")
             );
         }
-        Ok(Self { folder })
+        Ok(Self::unopened(folder))
     }
 
     /// The trash in `folder`, for reading only; it need not exist.
     pub fn unopened(folder: &'a Path) -> Self {
-        Self { folder }
+        let copies = (0..COPIES).map(|number| folder.join(format!("files-{number}")));
+        Self { folder, of_older_builds: copies.take_while(|copy| copy.is_dir()).collect() }
     }
 
     /// The folder of the trash.
@@ -130,8 +145,8 @@ impl<'a> Trash<'a> {
         self.folder
     }
 
-    fn copy(&self, set: Set, number: u32, path: &RepoPath) -> PathBuf {
-        self.folder.join(format!("{}-{number}", set.name())).join(path.to_path())
+    fn copies(&self, set: Set) -> impl Iterator<Item = PathBuf> {
+        (0..COPIES).map(move |number| self.folder.join(format!("{}-{number}", set.name())))
     }
 
     /// Whether the trash holds what an operation found at `path`.
@@ -147,40 +162,30 @@ impl<'a> Trash<'a> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn find(&self, path: &RepoPath) -> Result<Option<PathBuf>> {
-        for number in 0..COPIES {
-            let copy = self.folder.join(format!("files-{number}"));
-            if !copy.is_dir() {
-                return Ok(None);
-            }
+        for copy in &self.of_older_builds {
             // A folder above the path may have been a link, which is in the trash now and must not be followed.
-            match look(&copy, path)? {
+            match look(copy, path)? {
                 Found::Missing | Found::Below(_) => {}
-                Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => {
-                    return Ok(Some(self.copy(Set::Found, number, path)));
-                }
+                Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => return Ok(Some(copy.join(path.to_path()))),
+            }
+        }
+        let name = flat_name(path)?;
+        for copy in self.copies(Set::Found).take_while(|copy| copy.is_dir()) {
+            let place = copy.join(&name);
+            if files::metadata(&place)?.is_some() {
+                return Ok(Some(place));
             }
         }
         Ok(None)
     }
 
-    /// Creates the folders for what will be moved to this set, durably: if a power loss removed such a folder, the files in
-    /// it would be lost with it.
+    /// Creates the folder for what will be moved to this set, durably: if a power loss removed it, the files in it would be
+    /// lost with it.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub fn make_room<'p>(&self, set: Set, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
-        let mut is_new = false;
-        for path in paths {
-            let place = self.copy(set, 0, path);
-            let Some(folder) = place.parent().filter(|folder| !folder.is_dir()) else { continue };
-            match files::create_dirs_unsynced(folder) {
-                Ok(()) => is_new = true,
-                Err(error) if error.code() == Code::DiskFull => return Err(error),
-                // A file from an earlier move is in the way: `take_to` uses the next copy then.
-                Err(_) => {}
-            }
-        }
-        if is_new { files::sync_file_system(self.folder) } else { Ok(()) }
+    pub fn make_room(&self, set: Set) -> Result<()> {
+        self.copies(set).next().map_or(Ok(()), |copy| files::create_dir_all(&copy))
     }
 
     /// Moves what is at `path` below `root` to the trash, and returns where it is now; `None` if nothing was there. The
@@ -197,22 +202,22 @@ impl<'a> Trash<'a> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn take_to(&self, set: Set, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
-        let from = root.join(path.to_path());
-        if files::metadata(&from)?.is_none() {
-            return Ok(None);
-        }
-        for number in 0..COPIES {
-            let to = self.copy(set, number, path);
-            // A file in this copy may be where a folder is needed: then the next copy is used. The folder exists already,
-            // unless a path comes twice.
-            let made = to.parent().map_or(Ok(()), files::create_dir_all);
-            if made.is_ok() && files::rename_no_replace(&from, &to)? {
+        let (from, name) = (root.join(path.to_path()), flat_name(path)?);
+        for copy in self.copies(set) {
+            let to = copy.join(&name);
+            let moved = match files::rename_no_replace(&from, &to) {
+                Err(error) if error.is_of_something_gone() => {
+                    if files::metadata(&from)?.is_none() {
+                        return Ok(None);
+                    }
+                    // The folder is missing where a path comes twice, or where no room was made.
+                    files::create_dir_all(&copy)?;
+                    files::rename_no_replace(&from, &to)?
+                }
+                moved => moved?,
+            };
+            if moved {
                 return Ok(Some(to));
-            }
-            if let Err(error) = made
-                && error.code() == Code::DiskFull
-            {
-                return Err(error);
             }
         }
         Err(Error::new(Code::IoFailed, format!("the trash '{}' is full", self.folder.display())))

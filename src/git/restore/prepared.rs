@@ -7,6 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::files;
 
+use super::flat::flat_name;
 use crate::git::capture::differing::{Folders, bytes_of};
 use crate::git::capture::raw::{RAW_LIMIT, RawFile};
 use crate::git::index::file::{in_folder, nul_list};
@@ -18,6 +19,16 @@ use crate::git::repo::worktrees::Worktree;
 #[derive(Debug)]
 pub struct Prepared {
     folder: files::OwnFolder,
+    layout: Layout,
+}
+
+/// How prepared files are named in their folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Flat: this process wrote them.
+    Flat,
+    /// Each at its path: git wrote them, and decides by the path how.
+    AsInATree,
 }
 
 /// The files of a tree, with what is recorded in addition to the tree.
@@ -45,15 +56,17 @@ impl Prepared {
         parent: &Path,
     ) -> Result<Self> {
         let Had { tree, raw, line_ends } = had;
-        let prepared = Self { folder: files::OwnFolder::make_in(parent, ".staged-")? };
+        let folder = files::OwnFolder::make_in(parent, ".staged-")?;
+        let prepared = Self { folder, layout: Layout::Flat };
         if paths.is_empty() {
             return Ok(prepared);
         }
         let as_they_are = line_ends.is_none_or(|line_ends| line_ends.is_default());
-        if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, prepared.folder.path())? {
+        if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, |path| prepared.place(path))? {
             sync_file_system(prepared.folder.path())?;
             return Ok(prepared);
         }
+        let prepared = Self { layout: Layout::AsInATree, ..prepared };
         let scratch = r.scratch_folder()?;
         let index = in_folder(&scratch, "index");
         // The folder serves as an empty worktree, so that git reads the attributes from the index, which holds the tree.
@@ -72,7 +85,7 @@ impl Prepared {
             git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(others)).run_ok()?;
         }
         for (raw, executes) in kept {
-            let place = prepared.place(&raw.path);
+            let place = prepared.place(&raw.path)?;
             files::create_dir_all(place.parent().unwrap_or(prepared.root()))?;
             files::write_users_file(&place, &r.objects().read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
         }
@@ -83,12 +96,18 @@ impl Prepared {
     /// Nothing prepared.
     #[cfg(test)]
     pub(in crate::git) fn empty(parent: &Path) -> Self {
-        Self { folder: files::OwnFolder::make_in(parent, ".staged-").unwrap() }
+        Self { folder: files::OwnFolder::make_in(parent, ".staged-").unwrap(), layout: Layout::Flat }
     }
 
     /// Where the content of a path is prepared.
-    pub(in crate::git) fn place(&self, path: &RepoPath) -> PathBuf {
-        self.folder.path().join(path.to_path())
+    ///
+    /// # Errors
+    /// As [`flat_name`].
+    pub(in crate::git) fn place(&self, path: &RepoPath) -> Result<PathBuf> {
+        match self.layout {
+            Layout::Flat => Ok(self.folder.path().join(flat_name(path)?)),
+            Layout::AsInATree => Ok(self.folder.path().join(path.to_path())),
+        }
     }
 
     /// The folder that holds the contents, for reading.

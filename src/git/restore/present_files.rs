@@ -112,11 +112,11 @@ fn written_the_same(r: &Repository, worktree: &Worktree, had: Had<'_>, paths: &[
     let scratch = r.scratch_folder()?;
     let prepared = Prepared::write(r, worktree, Had { raw: &[], ..had }, paths, scratch.path())?;
     let same = |path: &RepoPath| {
-        let (place, written) = (worktree.path().join(path.to_path()), prepared.place(path));
+        let (place, written) = (worktree.path().join(path.to_path()), prepared.place(path)?);
         let are_files = [&place, &written].iter().all(|at| at.symlink_metadata().is_ok_and(|meta| meta.is_file()));
-        are_files && files::same_bytes(&place, &written).unwrap_or(false)
+        Ok(are_files && files::same_bytes(&place, &written).unwrap_or(false))
     };
-    Ok(paths.iter().map(same).collect())
+    paths.iter().map(same).collect()
 }
 
 fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {

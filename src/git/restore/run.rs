@@ -16,7 +16,7 @@ use crate::files;
 
 use super::moves::Work;
 use super::nested_repositories::NestedRepositories;
-use super::place::{Found, Stamp, Trash, look};
+use super::place::{Found, Stamp, Trash, look, look_at};
 use super::plan::{Now, Step, decide};
 use super::prepared::{Had, Prepared};
 use super::types::{Attempt, LINK_LIMIT, Placed, Planned, Restore, RestoreReport, Submodule};
@@ -239,7 +239,7 @@ impl Restores<'_> {
             Found::Link(meta, target) => {
                 let stamp = Some(Stamp::of(meta));
                 if change.new.is_some()
-                    && let Found::Link(_, ready) = look(prepared.root(), &change.path)?
+                    && let Found::Link(_, ready) = look_at(&prepared.place(&change.path)?)?
                     && ready == *target
                 {
                     return Ok((Now::New, stamp));
@@ -254,10 +254,11 @@ impl Restores<'_> {
             Found::File(meta) => {
                 let stamp = Some(Stamp::of(meta));
                 if change.new.is_some()
-                    && let Found::File(ready) = look(prepared.root(), &change.path)?
+                    && let place = prepared.place(&change.path)?
+                    && let Found::File(ready) = look_at(&place)?
                     && ready.len() == meta.len()
                     && (!keeps.modes || executable(&ready) == executable(meta))
-                    && files::same_bytes(&prepared.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
+                    && files::same_bytes(&place, &restore.worktree.path().join(change.path.to_path()))?
                 {
                     return Ok((Now::New, stamp));
                 }

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
 
+use super::flat::flat_name;
 use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
 use crate::git::{Attempt, CaptureExtras, CaptureOptions, Repository, Restore, RestoreReport, Worktree};
 
@@ -304,6 +305,43 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
 }
 
 #[test]
+fn what_an_older_build_moved_to_its_trash_is_found_at_its_path() {
+    for attempt in [Attempt::Again, Attempt::Back] {
+        let (scratch, now, wanted, trash) = prepared();
+        let moved = ["a.txt", "swap", "deep/new/file"].map(|path| scratch.path().join(path));
+        let inodes = moved.each_ref().map(|place| place.metadata().unwrap().ino());
+        for place in &moved {
+            let copy = trash.join("files-0").join(place.strip_prefix(scratch.path()).unwrap());
+            std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            std::fs::rename(place, copy).unwrap();
+        }
+        let (from, to) = if attempt == Attempt::Again { (&now, &wanted) } else { (&wanted, &now) };
+        let (repo, worktree) = (scratch.repo(), scratch.main());
+        let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None };
+        let report = repo.restore().restore_files(&restore).unwrap();
+        assert_eq!(report.left, []);
+        assert_eq!(tree_of(&scratch.repo(), &scratch.main()), *to, "{attempt:?}");
+        if attempt == Attempt::Back {
+            let back = moved.each_ref().map(|place| place.metadata().unwrap().ino());
+            assert_eq!(back, inodes, "the same files, not copies of them");
+        }
+    }
+}
+
+#[test]
+fn staged_and_trashed_files_need_no_folders_of_their_own() {
+    let (scratch, now, wanted, trash) = prepared();
+    restore(&scratch, &now, &wanted, &trash).unwrap();
+    let names = |folder: &Path| {
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<std::collections::BTreeSet<String>>()
+    };
+    assert_eq!(names(&trash).into_iter().collect::<Vec<_>>(), ["found-0"]);
+    let flat = |path: &str| flat_name(&RepoPath::new(path.as_bytes())).unwrap();
+    assert_eq!(names(&trash.join("found-0")), ["a.txt", "swap", "deep/new/file"].map(flat).into());
+}
+
+#[test]
 fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_never_its_way_back() {
     let scratch = Scratch::new(&[]);
     let from = Oid::new(scratch.git(&["rev-parse", "HEAD^{tree}"])).unwrap();
@@ -322,7 +360,7 @@ fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_neve
     let restore = Restore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: Attempt::First, beside };
     let error = repo.restore().restore_files(&restore).unwrap_err();
     assert_eq!((error.code(), scratch.read("a.txt").as_str()), (Code::PermissionsLost, "a\n"), "{error}");
-    assert!(error.what().contains("a.txt") && !trash.join("files-0").exists());
+    assert!(error.what().contains("a.txt") && !trash.join("found-0").exists());
     repo.restore().restore_files(&Restore { attempt: Attempt::Back, ..restore }).unwrap();
     assert_eq!(scratch.read("a.txt"), "then\n");
     assert_eq!(scratch.path().join("a.txt").metadata().unwrap().permissions().mode() & 0o777, 0o600, "its owner's alone");
