@@ -1,5 +1,6 @@
-//! Rollbacks in a repository of 50,000 files and 10,000 commits, beside `git reset --keep` and `git revert`; and finding a
-//! task's commits among 100,000, beside `git log` with trailers.
+//! Rollbacks in a repository of 50,000 files and 10,000 commits, beside `git reset --keep` and `git revert`, of files in few
+//! folders and in many; of all files, beside `git restore`; and finding a task's commits among 100,000, beside `git log` with
+//! trailers.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,13 +16,19 @@ const TAIL: usize = 100;
 const ROUNDS: usize = 7;
 
 pub fn rows() -> Vec<Row> {
-    let mut rows = in_a_large_repository();
+    let one_each = |number: usize| vec![number % FILES];
+    // Three files a commit, all in folders of their own.
+    let spread = |number: usize| (0..3).map(|more| (3 * number + more) * 167 % FILES).collect();
+    let mut rows = in_a_large_repository("", one_each);
+    rows.extend(in_a_large_repository(" (300 files in 300 folders)", spread));
+    rows.push(of_all_files());
     rows.extend(among_many_commits());
     rows
 }
 
-/// A history in which each commit changes one of `files` files, the newest `of_task` for task `t1`, checked out.
-fn repository(files: usize, commits: usize, of_task: usize) -> Scratch {
+/// A history whose first commit has `files` files, and in which each other one changes those that `changed` tells, the newest
+/// `of_task` for task `t1`, checked out.
+fn repository(files: usize, commits: usize, of_task: usize, changed: impl Fn(usize) -> Vec<usize>) -> Scratch {
     let scratch = Scratch::with_repository();
     let who = |number: usize| format!("committer A U Thor <author@example.org> {} +0000\n", 1_700_000_000 + number);
     let mut stream = String::new();
@@ -30,7 +37,7 @@ fn repository(files: usize, commits: usize, of_task: usize) -> Scratch {
         let message =
             if task { format!("step {number} #t1 @ed-001\n\nAxiom-Task: t1\n") } else { format!("change {number}\n\nbody\n") };
         stream.push_str(&format!("commit refs/heads/main\n{}data {}\n{message}\n", who(number), message.len()));
-        let names = if number == 0 { 0..files } else { number % files..number % files + 1 };
+        let names = if number == 0 { (0..files).collect() } else { changed(number) };
         for name in names {
             let text = format!("{number} {name}\n");
             let path = format!("d{}/e{}/f{name}", name % 50, name % 1000);
@@ -45,8 +52,8 @@ fn repository(files: usize, commits: usize, of_task: usize) -> Scratch {
     scratch
 }
 
-fn in_a_large_repository() -> Vec<Row> {
-    let scratch = repository(FILES, COMMITS, TAIL);
+fn in_a_large_repository(where_from: &str, changed: impl Fn(usize) -> Vec<usize>) -> Vec<Row> {
+    let scratch = repository(FILES, COMMITS, TAIL, changed);
     let git = |args: &[&str]| scratch.run(&mut scratch.command("git", args));
     let axiom = |args: &[&str]| scratch.run(&mut scratch.command(PROGRAM, args));
     git(&["branch", "tip"]);
@@ -77,19 +84,57 @@ fn in_a_large_repository() -> Vec<Row> {
     };
     let (rollback, save, reset) = (middle(rollbacks), middle(saves), middle(resets));
     let revert = middle(reverts);
-    let row = |what: &str, beside: &str, ours, theirs, goal| Row { what: what.into(), beside: beside.into(), ours, theirs, goal };
+    let row = |what: &str, beside: &str, ours, theirs, goal| Row {
+        what: format!("{what}{where_from}"),
+        beside: beside.into(),
+        ours,
+        theirs,
+        goal,
+    };
     let keep = "git reset --keep";
     vec![
         row("rollback M, 100 commits back, without its safety checkpoint", keep, rollback.saturating_sub(save), reset, 0.75),
         row("the same, safety checkpoint included", keep, rollback, reset, f64::INFINITY),
         row("the safety checkpoint alone", keep, save, reset, f64::INFINITY),
         row("revert of 100 commits in memory, M (dry run of a task)", "git revert", middle(takes), revert, 0.06),
-        row("the same, done, safety checkpoint included", "git revert", middle(whole), revert, f64::INFINITY),
+        row("the same, done, safety checkpoint included", "git revert", middle(whole), revert, 0.06),
     ]
 }
 
+/// Every file of 50,000 changes back.
+fn of_all_files() -> Row {
+    let scratch = repository(FILES, 2, 1, |_| (0..FILES).collect());
+    let git = |args: &[&str]| scratch.run(&mut scratch.command("git", args));
+    let axiom = |args: &[&str]| scratch.run(&mut scratch.command(PROGRAM, args));
+    git(&["branch", "tip"]);
+    git(&["reset", "-q", "--keep", "HEAD~1"]);
+    axiom(&["checkpoint", "create", "then"]);
+    git(&["reset", "-q", "--hard", "tip"]);
+    let measured = |work: &dyn Fn()| -> Duration {
+        let took = time(&mut || work());
+        git(&["reset", "-q", "--hard", "tip"]);
+        took
+    };
+    let (mut ours, mut saves, mut theirs) = (vec![], vec![], vec![]);
+    for _ in 0..3 {
+        ours.push(measured(&|| axiom(&["rollback", "checkpoint", "then", "--yes"])));
+        saves.push(measured(&|| axiom(&["checkpoint", "create"])));
+        theirs.push(measured(&|| git(&["restore", "--source=HEAD~1", "--", "."])));
+    }
+    for times in [&mut ours, &mut saves, &mut theirs] {
+        times.sort();
+    }
+    Row {
+        what: "rollback of 50,000 files, without its safety checkpoint".into(),
+        beside: "git restore".into(),
+        ours: median(&ours).saturating_sub(median(&saves)),
+        theirs: median(&theirs),
+        goal: f64::INFINITY,
+    }
+}
+
 fn among_many_commits() -> Vec<Row> {
-    let scratch = repository(100, MANY, 1);
+    let scratch = repository(100, MANY, 1, |number| vec![number % 100]);
     let format = "--format=%H%x00%s%x00%(trailers:key=Axiom-Task,valueonly)";
     // What is remembered is remembered where git axiom is used.
     scratch.run(&mut scratch.command(PROGRAM, &["task", "add", "something"]));

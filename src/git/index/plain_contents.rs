@@ -60,8 +60,7 @@ impl Conversions<'_> {
         let kind = self.repo.hash().gix();
         let hash = |path: &&RepoPath| {
             let place = worktree.path().join(path.to_path());
-            let meta = std::fs::symlink_metadata(&place).ok()?;
-            let bytes = (meta.is_file() && meta.len() <= LIMIT).then(|| std::fs::read(&place).ok())??;
+            let bytes = files::read_small(&place, LIMIT).ok()?.content()?;
             Oid::new(gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes).ok()?.to_string()).ok()
         };
         paths.iter().map(hash).collect()

@@ -68,11 +68,20 @@ impl Repository {
         if !dated && !named && self.config_lacks_section("author") && self.config_lacks_section("committer") {
             return Ok(who.to_string());
         }
+        let of_now = |Identity { name, email }: &Identity| {
+            Signature { name: name.clone(), email: email.clone(), seconds: who.seconds }.to_string()
+        };
+        if let Some(known) = self.author.get().filter(|_| !dated) {
+            return Ok(of_now(known));
+        }
         let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_AUTHOR_IDENT"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
         match text.rsplit_once("> ") {
             Some(_) if output.ok() && dated => Ok(text),
-            Some((name, _)) if output.ok() => Ok(Signature { seconds: who.seconds, ..as_signature(name) }.to_string()),
+            Some((who, _)) if output.ok() => {
+                let (name, email) = who.split_once(" <").unwrap_or((who, ""));
+                Ok(of_now(self.author.get_or_init(|| Identity { name: name.to_owned(), email: email.to_owned() })))
+            }
             Some(_) | None => Err(missing()),
         }
     }
@@ -92,12 +101,6 @@ fn missing() -> Error {
     Error::new(Code::IdentityMissing, "git does not know who you are")
         .hint("git config --global user.name 'Your Name'")
         .hint("git config --global user.email you@example.org")
-}
-
-/// Parses `NAME <EMAIL` into a signature with time 0.
-fn as_signature(text: &str) -> Signature {
-    let (name, email) = text.split_once(" <").unwrap_or((text, ""));
-    Signature { name: name.to_owned(), email: email.to_owned(), seconds: 0 }
 }
 
 #[cfg(test)]

@@ -76,6 +76,8 @@ pub struct Repository {
     /// The entry of the main worktree, if the repository is bare.
     pub(in crate::git) chosen: OnceLock<String>,
     pub(in crate::git) identity: OnceLock<Identity>,
+    /// The author of commits that git axiom makes, where git had to be asked for it.
+    pub(in crate::git) author: OnceLock<Identity>,
     knows_ref_formats: bool,
     /// The top folder of the worktree in which we were called, if it was found without git.
     pub(in crate::git) top: Option<PathBuf>,
@@ -125,6 +127,7 @@ impl Repository {
             main: OnceLock::new(),
             chosen: OnceLock::new(),
             identity: OnceLock::new(),
+            author: OnceLock::new(),
             knows_ref_formats: false,
             top: Some(found.top),
             diffs: Diffs::default(),
@@ -187,6 +190,7 @@ impl Repository {
             main: OnceLock::new(),
             chosen: OnceLock::new(),
             identity: OnceLock::new(),
+            author: OnceLock::new(),
             knows_ref_formats: refs != b"--show-ref-format",
             top: None,
             diffs: Diffs::default(),

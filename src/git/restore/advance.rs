@@ -178,6 +178,10 @@ impl Restores<'_> {
     }
 
     fn check_the_way(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<()> {
+        // As a rule nothing is there; only otherwise git has to look at the whole worktree.
+        if self.repo.captures().are_as_committed(advance.worktree, advance.old, changes)? {
+            return Ok(());
+        }
         let mut blocking: Vec<String> = Vec::new();
         let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         sorted.sort();

@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::place::{Found, Stamp, Trash, look};
+use super::place::{Found, Looks, Stamp, Trash};
 use super::plan::{Now, Step, decide_back};
 use super::prepared::Had;
 use super::present_files::{are_as_they_were, hash_files, hash_here, is_what_is_held};
@@ -160,11 +160,12 @@ impl Restores<'_> {
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
+        let mut looks = Looks::below(root);
         let nested = self.nested_repositories(restore, changes)?;
         for change in changes {
             let found = match nested.above(&change.path) {
                 Some(_) => Found::Missing,
-                None => look(root, &change.path)?,
+                None => looks.look(&change.path)?,
             };
             let (now, stamp) = match &found {
                 Found::Missing | Found::Below(_) if trash.holds(&change.path)? => (Now::MissingButSaved, None),

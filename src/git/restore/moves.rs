@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::nested_repositories::NestedRepositories;
-use super::permissions::Given;
+use super::permissions::{Dressed, Given};
 use super::place::{Found, Set, Stamp, Trash, look};
 use super::plan::Step;
 use super::prepared::Prepared;
@@ -30,6 +30,8 @@ pub(in crate::git) struct Work<'a> {
     pub wanted: BTreeMap<RepoPath, Known>,
     pub keeps: Keeps,
     pub attempt: Attempt,
+    /// What prepared files were given, where they were not given it when they were prepared.
+    pub dressed: BTreeMap<RepoPath, Dressed>,
     /// Why contents that are missing in the trash could not be made again.
     pub not_made: Option<String>,
     pub report: RestoreReport,
@@ -123,7 +125,7 @@ impl Work<'_> {
     fn place_one(&mut self, planned: &Planned<'_>) -> Result<bool> {
         let ready = self.ready(planned.path)?;
         let given = match &ready {
-            Ready::Prepared(_) => self.make_ready(planned.path)?,
+            Ready::Prepared(_) => self.still_ready(planned.path)?,
             // A file from the trash still has its permissions.
             Ready::Kept(_) => Given::Recorded,
         };
@@ -136,12 +138,11 @@ impl Work<'_> {
             return Ok(false);
         }
         let stamp = Stamp::at(ready.place())?;
-        self.make_folders(planned.path)?;
         match given {
             Given::New => self.as_made_there(planned.path)?,
             Given::Nothing | Given::Recorded | Given::Replaced => {}
         }
-        if !files::rename_no_replace(ready.place(), &self.root.join(planned.path.to_path()))? {
+        if !self.put(ready.place(), planned.path)? {
             return Ok(false);
         }
         if let Some(file) = planned.new {
@@ -149,6 +150,18 @@ impl Work<'_> {
         }
         env::fault_point("git.restore-placed");
         Ok(true)
+    }
+
+    /// Moves a file that is ready to its path. Its folders are there as a rule, so they are made only if they are missing.
+    fn put(&self, ready: &Path, path: &RepoPath) -> Result<bool> {
+        let place = self.root.join(path.to_path());
+        match files::rename_no_replace(ready, &place) {
+            Err(error) if error.is_of_something_gone() => {
+                self.make_folders(path)?;
+                files::rename_no_replace(ready, &place)
+            }
+            moved => moved,
+        }
     }
 
     /// The file that shall be at a path, ready to be moved there. When reversing, this is the original file, if the trash
@@ -250,7 +263,7 @@ impl Work<'_> {
         }
     }
 
-    fn make_folders(&self, path: &RepoPath) -> Result<()> {
+    pub(in crate::git) fn make_folders(&self, path: &RepoPath) -> Result<()> {
         path.folders_above().try_for_each(|folder| self.make_folder(&folder))
     }
 }
@@ -284,6 +297,7 @@ mod tests {
             wanted: BTreeMap::new(),
             keeps,
             attempt: Attempt::First,
+            dressed: BTreeMap::new(),
             not_made: None,
             report,
         };

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
-use super::place::{Found, look};
+use super::place::{Found, Looks};
 use super::plan::Now;
 use super::run::{executable, without_submodules};
 use super::trash::something_stays;
@@ -91,12 +91,13 @@ impl Restores<'_> {
         let nested = self.nested_repositories(restore, &changes)?;
         let gone: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_none()).map(|c| &c.path).collect();
         let (mut blocking, mut files) = (BTreeSet::new(), Vec::new());
+        let mut looks = Looks::below(root);
         for change in changes.iter().filter(|change| change.old.is_none()) {
             if let Some(folder) = nested.above(&change.path) {
                 blocking.insert(folder);
                 continue;
             }
-            match look(root, &change.path)? {
+            match looks.look(&change.path)? {
                 Found::Missing => {}
                 Found::Below(above) if gone.contains(&above) => {}
                 Found::Below(above) => drop(blocking.insert(above)),

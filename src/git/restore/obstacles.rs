@@ -83,10 +83,17 @@ impl Restores<'_> {
         let Some(top) = files::standing(root)? else { return Ok(()) };
         let changes = without_submodules(changes, &mut Vec::new());
         let mut folders: BTreeMap<PathBuf, Option<Standing>> = BTreeMap::new();
+        let mut refusals: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
         let mut found: BTreeSet<(PathBuf, Why)> = BTreeSet::new();
         for change in &changes {
             let (folder, standing) = lowest_folder(root, &top, &change.path, &mut folders)?;
-            let refusal = files::refuses_changes(&folder).map(|e| e.to_string());
+            let refusal = match refusals.get(&folder) {
+                Some(known) => known.clone(),
+                None => refusals
+                    .entry(folder.clone())
+                    .or_insert_with(|| files::refuses_changes(&folder).map(|e| e.to_string()))
+                    .clone(),
+            };
             if let Some(why) = of_folder(&standing, &top, refusal) {
                 found.insert((folder, why));
                 continue;
@@ -150,8 +157,7 @@ fn lowest_folder(
             Some(standing) => *standing,
             None => {
                 // A file or link where a folder shall be is moved away: whether it can be depends on its own folder.
-                let is_folder = files::metadata(&place)?.is_some_and(|meta| meta.is_dir());
-                let standing = if is_folder { files::standing(&place)? } else { None };
+                let standing = files::standing(&place)?.filter(|standing| standing.is_folder);
                 known.insert(place.clone(), standing);
                 standing
             }

@@ -14,35 +14,49 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, Attributes};
 
 use super::moves::Work;
-use super::place::{Found, look};
-use super::plan::Step;
-use super::types::{Attempt, Planned};
+use super::place::{Found, Looks, look};
+use super::types::Attempt;
 use crate::git::capture::permissions::{Known, Permissions, recorded};
 
 /// The set-group-id bit of a folder: files created in it get its group.
 const SET_GROUP: u32 = 0o2000;
 
 impl Work<'_> {
-    /// Gives all prepared files their permissions before the first file moves: permissions that cannot be kept are found
-    /// here.
+    /// Gives prepared files their permissions before the first file moves: permissions that cannot be kept are found here.
     ///
     /// # Errors
     /// `PERMISSIONS_LOST`: nothing was moved.
-    pub fn ready_all(&self, plan: &[Planned<'_>]) -> Result<()> {
-        for planned in plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place)) {
-            self.make_ready(planned.path)?;
+    pub fn ready_all<'p>(&mut self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
+        let mut looks = Looks::below(self.root);
+        for path in paths {
+            let dressed = self.make_ready(path, looks.look(path)?)?;
+            self.dressed.insert(path.clone(), dressed);
         }
         Ok(())
     }
 
-    /// Gives one prepared file its permissions. This is done again just before it takes its place, because the old file's
-    /// permissions may have been narrowed since.
-    pub(in crate::git) fn make_ready(&self, path: &RepoPath) -> Result<Given> {
-        let ready = self.prepared.place(path)?;
-        if !files::metadata(&ready)?.is_some_and(|meta| meta.is_file()) {
-            return Ok(Given::Nothing);
+    /// Looks again, just before a prepared file takes its place, at the file that it replaces, whose permissions may have been
+    /// narrowed since. Only if anything of it changed, the prepared file gets its permissions again.
+    pub(in crate::git) fn still_ready(&self, path: &RepoPath) -> Result<Given> {
+        let known = self.dressed.get(path).or_else(|| self.prepared.dressed.get(path));
+        let place = self.root.join(path.to_path());
+        let now = files::metadata(&place)?.filter(Metadata::is_file).map(|meta| Replaced::of(place, meta)).transpose()?;
+        match known {
+            Some(known) if known.replaced == now => Ok(known.given),
+            Some(_) | None => Ok(self.make_ready(path, look(self.root, path)?)?.given),
         }
-        let outcome = self.give_all(path, &ready);
+    }
+
+    /// Gives one prepared file its permissions.
+    fn make_ready(&self, path: &RepoPath, there: Found) -> Result<Dressed> {
+        let ready = self.prepared.place(path)?;
+        let Some(meta) = files::metadata(&ready)?.filter(Metadata::is_file) else {
+            return Ok(Dressed { given: Given::Nothing, replaced: None });
+        };
+        let outcome = self.replaced(path, there).and_then(|replaced| {
+            let given = self.give_all(path, (&ready, &meta), replaced.as_ref())?;
+            Ok(Dressed { given, replaced })
+        });
         match (outcome, self.attempt) {
             (Ok(dressed), _) => Ok(dressed),
             (Err(error), Attempt::First | Attempt::Again) => Err(permissions_lost(path, error)),
@@ -50,19 +64,22 @@ impl Work<'_> {
             (Err(error), Attempt::Back) => {
                 tracing::warn!(%path, %error, "the permissions of a file could not be put back: only its owner can use it");
                 give_to_owner_alone(&ready)?;
-                Ok(Given::Recorded)
+                Ok(Dressed { given: Given::Recorded, replaced: None })
             }
         }
     }
 
     /// Sets owner and group first, so that no rights are given to the group that the file had before.
-    fn give_all(&self, path: &RepoPath, ready: &Path) -> Result<Given> {
-        let replaced = self.replaced(path)?;
-        let has_group = replaced.as_ref().map_or(Ok(true), |(_, meta)| files::hand_owner(ready, meta))?;
+    fn give_all(&self, path: &RepoPath, (ready, now): (&Path, &Metadata), replaced: Option<&Replaced>) -> Result<Given> {
+        let is_its = |replaced: &Replaced| (now.uid(), now.gid()) == (replaced.meta.uid(), replaced.meta.gid());
+        let has_group = match replaced.filter(|replaced| !is_its(replaced)) {
+            Some(replaced) => files::hand_owner(ready, &replaced.meta)?,
+            None => true,
+        };
         let given = match self.wanted.get(path) {
             Some(Known { mode, attributes: Some(attributes) }) => give(ready, *mode, attributes).map(|()| Given::Recorded)?,
             known => {
-                let given = self.hand_over(replaced, ready)?;
+                let given = self.hand_over(replaced, ready, now.permissions().mode())?;
                 match known {
                     Some(known) => narrow_to(ready, known.mode).map(|()| Given::Recorded)?,
                     None => given,
@@ -76,28 +93,31 @@ impl Work<'_> {
     }
 
     /// The file that is there, or that an earlier attempt moved to the trash.
-    fn replaced(&self, path: &RepoPath) -> Result<Option<(PathBuf, Metadata)>> {
-        let replaced = match look(self.root, path)? {
-            Found::File(_) => Some(self.root.join(path.to_path())),
+    fn replaced(&self, path: &RepoPath, there: Found) -> Result<Option<Replaced>> {
+        let kept = match there {
+            Found::File(meta) => return Replaced::of(self.root.join(path.to_path()), *meta).map(Some),
             Found::Missing | Found::Below(_) | Found::Link(..) | Found::Folder | Found::Special => self.trash.find(path)?,
         };
-        let Some(replaced) = replaced else { return Ok(None) };
-        Ok(files::metadata(&replaced)?.filter(Metadata::is_file).map(|meta| (replaced, meta)))
+        let Some(kept) = kept else { return Ok(None) };
+        files::metadata(&kept)?.filter(Metadata::is_file).map(|meta| Replaced::of(kept, meta)).transpose()
     }
 
-    /// Gives a prepared file the permissions of the file that it replaces.
-    fn hand_over(&self, replaced: Option<(PathBuf, Metadata)>, ready: &Path) -> Result<Given> {
-        let Some((replaced, meta)) = replaced else { return Ok(Given::New) };
-        let attributes = files::attributes(&replaced)?;
+    /// Gives a prepared file, which has mode `now`, the permissions of the file that it replaces.
+    fn hand_over(&self, replaced: Option<&Replaced>, ready: &Path, now: u32) -> Result<Given> {
+        let Some(Replaced { meta, attributes, .. }) = replaced else { return Ok(Given::New) };
         let has_acl = attributes.contains_key(files::ACL);
-        let mode = handed(mode_of(ready)?, meta.permissions().mode(), has_acl, self.keeps.modes);
-        give(ready, mode, &attributes).map(|()| Given::Replaced)
+        let mode = handed(now, meta.permissions().mode(), has_acl, self.keeps.modes);
+        give(ready, mode, attributes).map(|()| Given::Replaced)
     }
 
-    /// Gives a prepared file what a folder gives to files that are created in it: its group, and its default ACL.
+    /// Gives a prepared file what a folder gives to files that are created in it: its group, and its default ACL. The folder is
+    /// made if it is missing.
     pub(in crate::git) fn as_made_there(&self, path: &RepoPath) -> Result<()> {
         let (folder, _) = path.split();
         let folder = self.root.join(RepoPath::new(folder).to_path());
+        if !files::metadata(&folder)?.is_some_and(|meta| meta.is_dir()) {
+            self.make_folders(path)?;
+        }
         if let Some(meta) = files::metadata(&folder)?.filter(|meta| meta.permissions().mode() & SET_GROUP != 0) {
             // As the kernel does it, but not for a group that this user is not in.
             let ready = self.prepared.place(path)?;
@@ -149,6 +169,36 @@ impl Work<'_> {
                 _ => Ok(()),
             },
         }
+    }
+}
+
+/// A prepared file that was given its permissions.
+#[derive(Debug, Clone)]
+pub(in crate::git) struct Dressed {
+    given: Given,
+    /// The file that it replaces, as it was then.
+    replaced: Option<Replaced>,
+}
+
+/// A file that is replaced: what decides which permissions the new file gets.
+#[derive(Debug, Clone)]
+struct Replaced {
+    place: PathBuf,
+    meta: Metadata,
+    attributes: Attributes,
+}
+
+impl Replaced {
+    fn of(place: PathBuf, meta: Metadata) -> Result<Self> {
+        let attributes = files::attributes(&place)?;
+        Ok(Self { place, meta, attributes })
+    }
+}
+
+impl PartialEq for Replaced {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |meta: &Metadata| (meta.dev(), meta.ino(), meta.mode(), meta.uid(), meta.gid());
+        self.place == other.place && of(&self.meta) == of(&other.meta) && self.attributes == other.attributes
     }
 }
 

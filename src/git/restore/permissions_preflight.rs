@@ -8,7 +8,7 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
-use super::place::{Found, look};
+use super::place::{Found, Looks};
 use super::types::Restore;
 use crate::git::capture::permissions::Usual;
 use crate::git::history::questions::TreeChange;
@@ -60,9 +60,9 @@ impl Restores<'_> {
     /// file.
     fn of_groups_of_others(&self, worktree: &Worktree, written: &BTreeSet<RepoPath>) -> Result<Vec<String>> {
         let usual = Usual::of(worktree).mode();
-        let mut lost = Vec::new();
+        let (mut lost, mut looks) = (Vec::new(), Looks::below(worktree.path()));
         for path in written {
-            let Found::File(meta) = look(worktree.path(), path)? else { continue };
+            let Found::File(meta) = looks.look(path)? else { continue };
             let mode = meta.mode() & (usual | ((usual & 0o444) >> 2));
             if files::opens_for_another_group(mode) && !files::may_give_to_group(meta.gid()) {
                 lost.push(format!("'{path}' (this user is not in its group {})", meta.gid()));

@@ -1,5 +1,6 @@
 //! Looks at one path of a worktree without following links, and moves things to the trash.
 
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -56,14 +57,40 @@ impl Stamp {
 /// # Errors
 /// `IO_FAILED`.
 pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
-    for above in path.folders_above() {
-        match files::metadata(&root.join(above.to_path()))? {
-            None => return Ok(Found::Missing),
-            Some(meta) if meta.is_dir() => {}
-            Some(_) => return Ok(Found::Below(above)),
-        }
+    Looks::below(root).look(path)
+}
+
+/// Looks at many paths below a root, and at each folder above them once. A folder may have become something else by the time
+/// that the next path in it is looked at, just as it may after a look at every path: whatever moves files checks again.
+#[derive(Debug)]
+pub(in crate::git) struct Looks<'a> {
+    root: &'a Path,
+    folders: BTreeSet<RepoPath>,
+}
+
+impl<'a> Looks<'a> {
+    /// Looks below `root`.
+    pub fn below(root: &'a Path) -> Self {
+        Self { root, folders: BTreeSet::new() }
     }
-    look_at(&root.join(path.to_path()))
+
+    /// As [`look`].
+    ///
+    /// # Errors
+    /// As [`look`].
+    pub fn look(&mut self, path: &RepoPath) -> Result<Found> {
+        for above in path.folders_above() {
+            if self.folders.contains(&above) {
+                continue;
+            }
+            match files::metadata(&self.root.join(above.to_path()))? {
+                None => return Ok(Found::Missing),
+                Some(meta) if meta.is_dir() => self.folders.insert(above),
+                Some(_) => return Ok(Found::Below(above)),
+            };
+        }
+        look_at(&self.root.join(path.to_path()))
+    }
 }
 
 /// What is at a place, without following a link there.

@@ -1,5 +1,6 @@
 //! Contents that are written into a folder of ours before they are moved into the worktree.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::line_ends::Settings;
@@ -8,6 +9,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::flat::flat_name;
+use super::permissions::Dressed;
 use crate::git::capture::differing::{Folders, bytes_of};
 use crate::git::capture::raw::{RAW_LIMIT, RawFile};
 use crate::git::index::file::{in_folder, nul_list};
@@ -15,11 +17,15 @@ use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// Files of a tree, written out and synced, waiting to be moved into place.
+/// Files of a tree, written out, waiting to be moved into place.
 #[derive(Debug)]
 pub struct Prepared {
     folder: files::OwnFolder,
     layout: Layout,
+    /// Whether there is no file.
+    is_empty: bool,
+    /// What was given to the files, before the first one moves.
+    pub(in crate::git) dressed: BTreeMap<RepoPath, Dressed>,
 }
 
 /// How prepared files are named in their folder.
@@ -45,6 +51,7 @@ pub(in crate::git) struct Had<'a> {
 impl Prepared {
     /// Writes `paths` of a tree into a new folder below `parent`, with the bytes that they had. Files whose bytes were kept
     /// get those; all others are written as by a checkout, with filters, modes and links, by the attributes of that tree.
+    /// Nothing is synced: see [`Prepared::sync`].
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
@@ -57,13 +64,12 @@ impl Prepared {
     ) -> Result<Self> {
         let Had { tree, raw, line_ends } = had;
         let folder = files::OwnFolder::make_in(parent, ".staged-")?;
-        let prepared = Self { folder, layout: Layout::Flat };
+        let prepared = Self { folder, layout: Layout::Flat, is_empty: paths.is_empty(), dressed: BTreeMap::new() };
         if paths.is_empty() {
             return Ok(prepared);
         }
         let as_they_are = line_ends.is_none_or(|line_ends| line_ends.is_default());
         if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, |path| prepared.place(path))? {
-            sync_file_system(prepared.folder.path())?;
             return Ok(prepared);
         }
         let prepared = Self { layout: Layout::AsInATree, ..prepared };
@@ -89,14 +95,27 @@ impl Prepared {
             files::create_dir_all(place.parent().unwrap_or(prepared.root()))?;
             files::write_users_file(&place, &r.objects().read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
         }
-        sync_file_system(prepared.folder.path())?;
         Ok(prepared)
+    }
+
+    /// Syncs the files, and the permissions that they were given: a file that has moved must not be lost, nor be more open
+    /// after a power loss.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn sync(&self) -> Result<()> {
+        if self.is_empty { Ok(()) } else { sync_file_system(self.folder.path()) }
     }
 
     /// Nothing prepared.
     #[cfg(test)]
     pub(in crate::git) fn empty(parent: &Path) -> Self {
-        Self { folder: files::OwnFolder::make_in(parent, ".staged-").unwrap(), layout: Layout::Flat }
+        Self {
+            folder: files::OwnFolder::make_in(parent, ".staged-").unwrap(),
+            layout: Layout::Flat,
+            is_empty: true,
+            dressed: BTreeMap::new(),
+        }
     }
 
     /// Where the content of a path is prepared.

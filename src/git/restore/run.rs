@@ -16,7 +16,7 @@ use crate::files;
 
 use super::moves::Work;
 use super::nested_repositories::NestedRepositories;
-use super::place::{Found, Stamp, Trash, look, look_at};
+use super::place::{Found, Looks, Stamp, Trash, look_at};
 use super::plan::{Now, Step, decide};
 use super::prepared::{Had, Prepared};
 use super::types::{Attempt, LINK_LIMIT, Placed, Planned, Restore, RestoreReport, Submodule};
@@ -97,13 +97,13 @@ impl Restores<'_> {
             // object is read, no disk space is needed. Only files that are missing in the trash are made again.
             Attempt::Back => {
                 let plan = self.plan_back(restore, &changes, &trash)?;
-                let mut gone = Vec::new();
-                for planned in plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place)) {
+                let mut gone = BTreeSet::new();
+                for planned in plan.iter().filter(|planned| planned.is_placed()) {
                     if !trash.holds(planned.path)? {
-                        gone.push(planned.path);
+                        gone.insert(planned.path);
                     }
                 }
-                let gone: Vec<TreeChange> = changes.iter().filter(|change| gone.contains(&&change.path)).cloned().collect();
+                let gone: Vec<TreeChange> = changes.iter().filter(|change| gone.contains(&change.path)).cloned().collect();
                 made = match self.write_prepared(restore, &gone, restore.trash) {
                     Err(error) if !error.passes() => {
                         not_made = Some(error.to_string());
@@ -118,9 +118,11 @@ impl Restores<'_> {
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
         let (wanted, keeps) = (self.all_known(new_modes)?, self.repo.keeps());
         let attempt = restore.attempt;
-        let mut work = Work { root, trash, prepared, nested, wanted, keeps, attempt, not_made, report };
+        let dressed = BTreeMap::new();
+        let mut work = Work { root, trash, prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
         if !has_permissions {
-            work.ready_all(&plan).map_err(vanished)?;
+            work.ready_all(plan.iter().filter(|one| one.is_placed()).map(|one| one.path)).map_err(vanished)?;
+            prepared.sync()?;
         }
         env::fault_point("git.restore-begin");
         work.make_room(&plan).map_err(vanished)?;
@@ -141,17 +143,19 @@ impl Restores<'_> {
     pub(in crate::git) fn prepare_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Prepared> {
         let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
         let changes = without_submodules(changes, &mut Vec::new());
-        let prepared = self.write_prepared(restore, &changes, restore.trash)?;
+        let mut prepared = self.write_prepared(restore, &changes, restore.trash)?;
         let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes[..]);
         let (wanted, keeps, report) = (self.all_known(modes)?, self.repo.keeps(), RestoreReport::default());
         let nested = NestedRepositories::default();
-        let work =
-            Work { root, trash, prepared: &prepared, nested, wanted, keeps, attempt: restore.attempt, not_made: None, report };
-        changes.iter().filter(|change| change.new.is_some()).try_for_each(|change| work.make_ready(&change.path).map(drop))?;
+        let (attempt, dressed, not_made) = (restore.attempt, BTreeMap::new(), None);
+        let mut work = Work { root, trash, prepared: &prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
+        work.ready_all(changes.iter().filter(|change| change.new.is_some()).map(|change| &change.path))?;
+        prepared.dressed = work.dressed;
+        prepared.sync()?;
         Ok(prepared)
     }
 
-    /// Writes the contents that changes restore into a folder below `parent`.
+    /// Writes the contents that changes restore into a folder below `parent`. Nothing is synced.
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
@@ -182,12 +186,12 @@ impl Restores<'_> {
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let keeps = self.repo.keeps();
-        let mut seen = Vec::with_capacity(changes.len());
+        let (mut seen, mut looks) = (Vec::with_capacity(changes.len()), Looks::below(root));
         let mut to_hash = Vec::new();
         for change in changes {
             let found = match nested.above(&change.path) {
                 Some(_) => Found::Missing,
-                None => look(root, &change.path)?,
+                None => looks.look(&change.path)?,
             };
             let (now, stamp) = self.recognise(change, &found, (prepared, trash), restore, keeps)?;
             if now == Now::Unknown {

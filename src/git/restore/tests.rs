@@ -329,6 +329,20 @@ fn what_an_older_build_moved_to_its_trash_is_found_at_its_path() {
 }
 
 #[test]
+fn a_file_that_becomes_private_after_the_contents_were_prepared_stays_private() {
+    let (scratch, now, wanted, trash) = prepared();
+    let (repo, worktree) = (scratch.repo(), scratch.main());
+    let (from, to) = (&now, &wanted);
+    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt: Attempt::First, beside: None };
+    let ready = repo.restore().prepare_restore(&restore).unwrap();
+    let place = scratch.path().join("a.txt");
+    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o600)).unwrap();
+    repo.restore().restore_prepared(&restore, Some(&ready)).unwrap();
+    assert_eq!(scratch.read("a.txt"), "a\n");
+    assert_eq!(place.metadata().unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
 fn staged_and_trashed_files_need_no_folders_of_their_own() {
     let (scratch, now, wanted, trash) = prepared();
     restore(&scratch, &now, &wanted, &trash).unwrap();

@@ -129,3 +129,13 @@ pub(in crate::git) struct Planned<'a> {
     /// The file that shall be there.
     pub new: Option<&'a FileId>,
 }
+
+impl Planned<'_> {
+    /// Whether a file is put there.
+    pub fn is_placed(&self) -> bool {
+        match self.step {
+            Step::Swap | Step::Place => true,
+            Step::Done | Step::Remove | Step::Conflict | Step::Leave => false,
+        }
+    }
+}

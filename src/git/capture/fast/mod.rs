@@ -12,6 +12,7 @@
 //! | `unknown` | untracked paths: ignored or content |
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
+//! | `untouched` | whether some paths are as a commit has them |
 //! | `tree_edit` | the trees of the index and of the files; only trees that change are written |
 
 mod content;
@@ -19,6 +20,7 @@ mod live_index;
 mod named;
 mod tree_edit;
 mod unknown;
+mod untouched;
 mod walk;
 
 #[cfg(test)]
