@@ -9,6 +9,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Captures;
+use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
@@ -41,7 +42,8 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn are_as_committed(&self, worktree: &Worktree, commit: &Oid, changes: &[TreeChange]) -> Result<bool> {
-        if !self.is_plain() || self.repo.refs().head(worktree)?.commit() != Some(commit) {
+        let is_plain = self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree);
+        if !is_plain || self.repo.refs().head(worktree)?.commit() != Some(commit) {
             return Ok(false);
         }
         let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(false) };

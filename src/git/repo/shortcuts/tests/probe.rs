@@ -270,7 +270,9 @@ impl Probe {
     fn writes_contents(&self) -> bool {
         let (repo, there) = (self.repo(), tempfile::tempdir().unwrap());
         let path = RepoPath::new(&b"far/y"[..]);
-        if !repo.conversions().write_plain(&self.two, std::slice::from_ref(&path), there.path()).unwrap() {
+        std::fs::create_dir(there.path().join("far")).unwrap();
+        let place = |path: &RepoPath| Ok(there.path().join(path.to_path()));
+        if !repo.conversions().write_plain(&self.two, std::slice::from_ref(&path), place).unwrap() {
             return false;
         }
         let main = self.scratch.main();
