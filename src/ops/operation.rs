@@ -82,22 +82,28 @@ pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
 /// names what could not be. Only where the reversal has to wait (for disk space, or a lock of git's), the operation stays
 /// open, for `rollback --abort`.
 pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
+    let done = begin_and_finish(ctx, &operation)?;
+    // Signals that ask us to end need not wait for this.
+    tidy::when_due(ctx);
+    Ok(done)
+}
+
+fn begin_and_finish(ctx: &mut Context, operation: &Operation) -> Result<Done> {
     ctx.no_open_operation()?;
-    check::expectations(ctx, &operation)?;
-    trash::make(ctx, &operation, ctx.txn())?;
-    let ready = steps::Contents::stage(ctx, &operation, &ctx.txn().clone())?;
+    check::expectations(ctx, operation)?;
+    trash::make(ctx, operation, ctx.txn())?;
+    let ready = steps::Contents::stage(ctx, operation, &ctx.txn().clone())?;
     // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
-    keep::keep(ctx, &operation, &ctx.txn().clone())?;
+    keep::keep(ctx, operation, &ctx.txn().clone())?;
     let _finish_first = finish_first();
     env::fault_point("journal.before-begin");
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
-    match steps::carry_out(ctx, &operation, &txn, Attempt::First, &ready) {
+    match steps::carry_out(ctx, operation, &txn, Attempt::First, &ready) {
         Ok(done) => {
-            let moved = asides::moved_aside(ctx, &operation, &txn);
+            let moved = asides::moved_aside(ctx, operation, &txn);
             moved.and_then(|moved| end(ctx, OperationEnd::Done, moved)).map_err(not_written_down)?;
-            tidy::when_due(ctx);
             Ok(done)
         }
         Err(error) => {

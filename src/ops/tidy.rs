@@ -4,10 +4,12 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::base::own_names::SCRATCH;
+use crate::domain::state::event::By;
 use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Error, Result};
@@ -25,6 +27,15 @@ const SCRATCH_LASTS: SignedDuration = SignedDuration::from_hours(24);
 /// How often verbs other than `recover` and `run` look for what has expired.
 const DUE_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
+/// If the last look seems to be longer ago than this, the clock may have jumped: then this verb only looks at the clock.
+const STRANGE_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+/// Such a verb never deletes what is younger than this, whatever is configured: it may be about to be named as kept.
+const AT_LEAST: SignedDuration = SignedDuration::from_hours(24);
+
+/// For how long such a verb deletes. One entry may be a folder of any size.
+const MOST_TIME: Duration = Duration::from_secs(2);
+
 /// How many entries such a verb deletes at most: nobody should wait long for what an earlier command left.
 const MOST_AT_ONCE: usize = 200;
 
@@ -33,8 +44,9 @@ const MOST_AT_ONCE: usize = 200;
 pub struct Tidied {
     /// How many entries of the trash were deleted.
     pub gone: usize,
-    /// How many more may be deleted.
+    /// How many more may be deleted, and until when.
     most: usize,
+    until: Option<Instant>,
     /// Why expired entries, or whole folders of them, could not be deleted: for example, something is mounted in them.
     pub left: Vec<Error>,
 }
@@ -46,21 +58,31 @@ pub struct Tidied {
 /// # Errors
 /// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
 pub fn tidy(ctx: &Context) -> Result<Tidied> {
-    tidy_some(ctx, usize::MAX)
+    let age = configured_age(ctx);
+    tidy_some(ctx, age, Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() })
 }
 
-/// What every verb does that has changed something: as [`tidy`], at most once an hour, and not all at once. The caller has
-/// loaded the configuration. A failure never fails the verb.
+/// What a verb of a human or a session does that has changed something: as [`tidy`], at most once an hour, and not all at
+/// once. An agent's verb does not: its environment may say how long things are kept. The caller has loaded the
+/// configuration. A failure never fails the verb.
 pub(in crate::ops) fn when_due(ctx: &Context) {
+    if matches!(ctx.by(), By::Agent(_)) {
+        return;
+    }
     let mark = ctx.layout().last_tidied();
-    let outcome = is_due(&mark).and_then(|due| {
-        if !due {
-            return Ok(());
-        }
-        let done = tidy_some(ctx, MOST_AT_ONCE)?;
-        done.left.iter().for_each(|error| tracing::warn!(%error, "something that has expired could not be deleted"));
-        if done.most == 0 {
-            return Ok(());
+    let outcome = due(&mark).and_then(|due| {
+        match due {
+            Due::Not => return Ok(()),
+            Due::Strange => {}
+            Due::Now => {
+                let age = configured_age(ctx).max(AT_LEAST);
+                let until = Instant::now().checked_add(MOST_TIME);
+                let done = tidy_some(ctx, age, Tidied { gone: 0, most: MOST_AT_ONCE, until, left: Vec::new() })?;
+                done.left.iter().for_each(|error| tracing::warn!(%error, "something that has expired could not be deleted"));
+                if done.has_enough() {
+                    return Ok(());
+                }
+            }
         }
         // A new file: what is there may be a link.
         files::remove_file(&mark)?;
@@ -71,16 +93,33 @@ pub(in crate::ops) fn when_due(ctx: &Context) {
     }
 }
 
-/// Whether the last time is not known, long ago, or in the future: then the clock was wrong, then or now.
-fn is_due(mark: &Path) -> Result<bool> {
-    let last = files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse::<Timestamp>().ok());
-    let now = env::now();
-    Ok(last.is_none_or(|last| now.duration_since(last) > DUE_AFTER || last > now))
+/// What a verb has to do about what has expired.
+enum Due {
+    /// Nothing: it was looked for a short while ago.
+    Not,
+    /// Delete it.
+    Now,
+    /// Only note the time: when it was last looked for is unknown, long ago, or in the future. A clock that jumped decides
+    /// nothing.
+    Strange,
 }
 
-fn tidy_some(ctx: &Context, most: usize) -> Result<Tidied> {
-    let days = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
-    let mut done = Tidied { gone: 0, most, left: Vec::new() };
+fn due(mark: &Path) -> Result<Due> {
+    let last = files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse::<Timestamp>().ok());
+    let ago = last.map(|last| env::now().duration_since(last));
+    Ok(match ago {
+        Some(ago) if ago > STRANGE_AFTER || ago.is_negative() => Due::Strange,
+        Some(ago) if ago > DUE_AFTER => Due::Now,
+        Some(_) => Due::Not,
+        None => Due::Strange,
+    })
+}
+
+fn configured_age(ctx: &Context) -> SignedDuration {
+    SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days))
+}
+
+fn tidy_some(ctx: &Context, days: SignedDuration, mut done: Tidied) -> Result<Tidied> {
     for trash in trash::all(ctx)? {
         done.gone += done.remove_old(trash, days);
     }
@@ -91,6 +130,11 @@ fn tidy_some(ctx: &Context, most: usize) -> Result<Tidied> {
 }
 
 impl Tidied {
+    /// Whether no more may be deleted.
+    fn has_enough(&self) -> bool {
+        self.most == 0 || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
     /// Deletes expired entries of a folder; returns their number.
     fn remove_old(&mut self, folder: Result<Option<Beneath>>, age: SignedDuration) -> usize {
         let named = folder.and_then(|folder| match folder {
@@ -108,7 +152,7 @@ impl Tidied {
         let ours = names.iter().filter(|name| files::is_trashed_name(name.as_encoded_bytes()));
         let mut gone = 0;
         for name in ours {
-            if self.most == 0 {
+            if self.has_enough() {
                 break;
             }
             match remove_if_older(&folder, name, age) {
@@ -130,7 +174,7 @@ impl Tidied {
         let common = ctx.repo.common_dir();
         for run in leftovers::runs(&ctx.layout().agents_dir())? {
             let settled = !working.iter().any(|token| run.ends_with(token.as_str()));
-            if self.most == 0 {
+            if self.has_enough() {
                 break;
             }
             if !settled || leftovers::is_kept(&run)? {

@@ -9,8 +9,12 @@ fn recover_on(env: &TestEnv, days: i64) {
 
 /// Runs a verb that many days from now.
 fn on(env: &TestEnv, days: i64, args: &[&str]) {
+    later_on(env, days, 0, args);
+}
+
+fn later_on(env: &TestEnv, days: i64, hours: i64, args: &[&str]) {
     let mut command = env.axiom_command(&env.repo(), args);
-    let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+    let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days + hours);
     command.env("AXIOM_TEST_NOW", then.to_string());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -61,16 +65,24 @@ fn whatever_verb_comes_along_empties_the_trash_a_little_at_a_time() {
     let held = || std::fs::read_dir(&trash).unwrap().count();
     let before = held();
     assert!(before > old);
-    let round = |days: i64, number: i64| {
+    let round = |days: i64, hours: i64, number: i64| {
         env.write("f", format!("on day {days}, round {number}\n"));
-        on(&env, days, &["rollback", "checkpoint", "c", "--yes"]);
+        later_on(&env, days, hours, &["rollback", "checkpoint", "c", "--yes"]);
     };
-    round(6, 0);
+    round(6, 0, 0);
     on(&env, 6, &["checkpoint", "create"]);
     assert!(held() >= before, "it is kept as long as it was promised");
+    // The clock seems to have jumped: what it says is believed only if it still says so an hour later.
     on(&env, 8, &["checkpoint", "create"]);
+    assert!(held() >= before);
+    let mut agents = env.axiom_command(&env.repo(), ["checkpoint", "create"]);
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * 8 + 2);
+    agents.env("AXIOM_TEST_NOW", later.to_string()).env("AXIOM_TOKEN", "x").env("AXIOM_AGENT", "ed-001");
+    assert!(agents.output().unwrap().status.success());
+    assert!(held() >= before, "an agent's environment does not say how long things are kept");
+    later_on(&env, 8, 2, &["checkpoint", "create"]);
     assert!(before - 250 < held() && held() <= before - 190, "{} of {before}", held());
-    (0..4).for_each(|number| round(8, number));
+    (0..4).for_each(|number| round(8, 2, number));
     assert!(held() < 20, "{}", held());
     assert_eq!(env.read("f"), "before\n");
 }
