@@ -73,7 +73,8 @@ pub fn damage(layout: &Layout, part: &Part) -> Result<Option<String>> {
     Ok(read(layout, part)?.err().map(|why| format!("{}: {why}", path(layout, part.seq).display())))
 }
 
-/// Puts all but the newest checkpoints of `state` into a new file, where that is worth while or the file in use is damaged.
+/// Puts all but the newest checkpoints of `state` into a new file, where that is worth while or the file in use is not whole.
+/// `in_use` is the file that the state was read with, if the snapshot on disk still names it.
 /// Returns the file that the next snapshot has to name. Until it does, nothing has changed on disk for others. A crash leaves
 /// a file that no snapshot names, which [`remove_others`] removes.
 ///
@@ -81,11 +82,18 @@ pub fn damage(layout: &Layout, part: &Part) -> Result<Option<String>> {
 /// `IO_FAILED`, `DISK_FULL`; `state` is then unchanged.
 pub fn put_away(layout: &Layout, state: &mut State, in_use: Option<&InUse>) -> Result<Option<InUse>> {
     let checkpoints = &state.record.checkpoints;
-    let in_use = in_use.filter(|_| checkpoints.older().is_some());
-    let is_damaged = in_use.is_some_and(|in_use| in_use.is_damaged.load(Ordering::Relaxed));
+    let is_whole = |in_use: &InUse| !in_use.is_damaged.load(Ordering::Relaxed) && is_there(layout, &in_use.part);
     let recent: Vec<&CheckpointRecord> = checkpoints.recent().collect();
-    if !is_damaged && divide(&recent).is_none() {
-        return Ok(in_use.cloned());
+    // Without older ones no file is needed; with some, the file that has them.
+    let stays = match (checkpoints.older(), in_use) {
+        (None, _) => Some(None),
+        (Some(_), Some(in_use)) if is_whole(in_use) => Some(Some(in_use.clone())),
+        (Some(_), _) => None,
+    };
+    if let Some(stays) = stays
+        && divide(&recent).is_none()
+    {
+        return Ok(stays);
     }
     let all = checkpoints.all()?;
     let Some((stay, older)) = divide(&all) else {
@@ -130,6 +138,11 @@ pub fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("checkpoints-")?.strip_suffix(".jsonl")?.parse().ok()
 }
 
+/// Whether the file seems to be whole, without reading it.
+fn is_there(layout: &Layout, part: &Part) -> bool {
+    path(layout, part.seq).metadata().is_ok_and(|meta| meta.is_file() && meta.len() == part.length)
+}
+
 fn path(layout: &Layout, seq: u64) -> PathBuf {
     layout.state_dir().join(format!("checkpoints-{seq:020}.jsonl"))
 }
@@ -162,5 +175,7 @@ fn replay(layout: &Layout, summary: &Summary, seq: u64) -> Result<Vec<Checkpoint
     let mut state = State::default();
     log::read_after(layout, 0, None, |envelope| if envelope.seq <= seq { state.apply(&envelope) } else { Ok(()) })?;
     let all = state.record.checkpoints.all()?.into_iter();
-    Ok(all.filter(|record| summary.has(&record.name.folded())).cloned().collect())
+    // One that is in memory may have the same name but for its case.
+    let known = |record: &&CheckpointRecord| summary.has(&record.name.folded()) && record.seq <= summary.newest;
+    Ok(all.filter(known).cloned().collect())
 }

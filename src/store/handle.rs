@@ -381,9 +381,17 @@ struct Prepared {
 /// Applies an event that was read from the log. An event that does not fit is damage, not a mistake of the caller's.
 pub(super) fn apply(state: &mut State, envelope: &Envelope) -> Result<()> {
     state.apply(envelope).map_err(|error| {
+        if is_not_about_the_event(error.code()) {
+            return error;
+        }
         let error = if error.code() == Code::EventSchemaInvalid { error } else { misfit(envelope, &error) };
         error.hint("see 'git axiom recover'")
     })
+}
+
+/// Whether applying an event failed for another reason than the event: the older checkpoints could not be read.
+fn is_not_about_the_event(code: Code) -> bool {
+    [Code::IoFailed, Code::DiskFull, Code::EventLogTooNew, Code::EventLogCorrupted, Code::EventLogTruncated].contains(&code)
 }
 
 fn misfit(envelope: &Envelope, error: &Error) -> Error {

@@ -138,8 +138,15 @@ pub fn inspect(layout: &Layout) -> Result<Inspection> {
     };
     let (replayed, first_bad) = rebuild::prefix(layout, State::default(), None)?;
     let lines = count_lines(layout)?;
-    let loaded = snapshot::load(layout)?;
-    let damage = snapshot::damage(layout, &loaded)?;
+    let (mut loaded, mut damage) = (snapshot::load(layout)?, None);
+    // A snapshot that is written meanwhile comes with a file of its own, and removes the one before it.
+    for _ in 0..2 {
+        damage = snapshot::damage(layout, &loaded)?;
+        if damage.is_none() {
+            break;
+        }
+        loaded = snapshot::load(layout)?;
+    }
     let (snapshot, snapshot_state) = match (loaded, damage) {
         (Snapshot::Missing, _) => (SnapshotReport::Missing, None),
         (Snapshot::Damaged(why), _) => (SnapshotReport::Damaged { why }, None),

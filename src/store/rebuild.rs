@@ -83,7 +83,7 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
     let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to recover from: {source}")).why(why);
     match source {
         Source::Snapshot => match snapshot::load(layout)? {
-            Snapshot::Good(loaded) => Ok(self_contained(loaded.state)),
+            Snapshot::Good(loaded) => self_contained(loaded.state),
             Snapshot::Damaged(why) => Err(nothing(why)),
             Snapshot::Missing => Err(nothing("there is no snapshot".into())),
         },
@@ -138,18 +138,21 @@ fn partial(layout: &Layout) -> Result<State> {
     if loaded.state.seq < state.seq {
         return Ok(state);
     }
-    Ok(prefix(layout, self_contained(loaded.state), Some(loaded.position))?.0)
+    Ok(prefix(layout, self_contained(loaded.state)?, Some(loaded.position))?.0)
 }
 
-/// The state with all its checkpoints in memory. Where the older ones cannot be read, without them: their capture refs bring
-/// them back (`checkpoint::heal`).
-fn self_contained(mut state: State) -> State {
+/// The state with all its checkpoints in memory. Where file and log of the older ones are damaged, without them: their
+/// capture refs bring them back (`checkpoint::heal`).
+fn self_contained(mut state: State) -> Result<State> {
     if let Err(error) = state.record.checkpoints.read_all() {
+        if !is_damage(&error) {
+            return Err(error);
+        }
         tracing::warn!(%error, "the older checkpoints are taken from their refs");
         let recent: Vec<_> = state.record.checkpoints.recent().cloned().collect();
         state.record.checkpoints = Checkpoints::new(recent, None);
     }
-    state
+    Ok(state)
 }
 
 /// The state at the end of a backup, and the damage in it. A backup is one file of the log, so the events before it are
@@ -197,7 +200,7 @@ fn before(layout: &Layout, first: u64) -> Result<State> {
         && let Snapshot::Good(loaded) = snapshot::load(layout)?
         && loaded.state.seq + 1 >= first
     {
-        return Ok(self_contained(loaded.state));
+        return self_contained(loaded.state);
     }
     Ok(state)
 }

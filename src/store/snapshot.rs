@@ -130,8 +130,12 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
 
 /// The event number of the snapshot on disk; `None` where there is no intact one.
 pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
+    Ok(written(layout)?.map(|header| header.seq))
+}
+
+fn written(layout: &Layout) -> Result<Option<Header>> {
     let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(None) };
-    Ok(split(&bytes)?.ok().map(|(header, _)| header.seq))
+    Ok(split(&bytes)?.ok().map(|(header, _)| header))
 }
 
 /// Writes the snapshot, unless another process is writing one or has written a newer one. Returns the event number of the
@@ -149,17 +153,20 @@ pub fn save(
 ) -> Result<u64> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
     let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
-    match written_seq(layout)? {
-        Some(newer) if newer >= state.seq => return Ok(newer),
+    let written = written(layout)?;
+    match &written {
+        Some(newer) if newer.seq >= state.seq => return Ok(newer.seq),
         Some(_) | None => {}
     }
-    let before = older.as_ref().map(InUse::part).cloned();
-    *older = checkpoints::put_away(layout, state, older.as_ref())?;
+    let named = written.and_then(|header| header.older);
+    // Another process may have written a snapshot since, and removed the file that this one knows.
+    let mine = older.as_ref().filter(|mine| named.as_ref() == Some(mine.part()));
+    *older = checkpoints::put_away(layout, state, mine)?;
     let part = older.as_ref().map(InUse::part);
     let bytes = encode(state, position, cases, part)?;
     env::fault_point("store.before-snapshot");
     files::write_atomic(&layout.snapshot(), &bytes)?;
-    if part != before.as_ref() {
+    if part != named.as_ref() {
         checkpoints::remove_others(layout, older.as_ref())?;
     }
     Ok(state.seq)

@@ -58,7 +58,7 @@ fn what_most_commands_ask_is_answered_without_the_file() {
     assert_eq!(newest.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["Cp-18", "Cp-19"]);
     assert!(all.get(&name(19)).unwrap().is_some() && all.get(&name(99)).unwrap().is_none());
     let wanted = all.get(&name(0)).unwrap_err();
-    assert_eq!(wanted.code(), Code::Internal, "with neither file nor log there is nothing to read: {wanted}");
+    assert_eq!(wanted.code(), Code::EventLogTruncated, "with neither file nor log there is nothing to read: {wanted}");
 }
 
 type Damage = fn(&Path);
@@ -133,6 +133,26 @@ fn deleting_an_older_one_is_seen_by_whoever_has_not_read_it() {
     store.save_snapshot().unwrap();
     for state in [follower.state(), store.state(), Store::load(layout.clone()).unwrap().state()] {
         assert_eq!(state, &replay(&layout));
+    }
+}
+
+/// Two processes that write snapshots in turn: the one never names a file that the other removed.
+#[test]
+fn of_two_writers_neither_names_a_file_that_the_other_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (layout, _) = with_older(dir.path());
+    let mut writers = [Store::load(layout.clone()).unwrap(), Store::load(layout.clone()).unwrap()];
+    let mut number = 100;
+    for (round, count) in [(0, 20), (1, 20), (0, 1), (1, 1), (0, 9), (0, 1), (1, 20), (0, 1)] {
+        let writer = &mut writers[round];
+        writer.refresh().unwrap();
+        add(writer, number..number + count);
+        number += count;
+        writer.save_snapshot().unwrap();
+        let found = look(&layout).unwrap();
+        assert!(matches!(found.snapshot, SnapshotReport::Good { .. }), "{round} {count}: {found:?}");
+        assert_eq!(checkpoints::all(&layout).unwrap().len(), 1, "{round} {count}");
+        assert_eq!(Store::load(layout.clone()).unwrap().state(), &replay(&layout), "{round} {count}");
     }
 }
 

@@ -11,7 +11,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::document::CheckpointRecord;
-use super::older::{OF_ANY_AGE, Summary};
+use super::older::Summary;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Result};
 
@@ -51,7 +51,7 @@ impl Older {
             let read: BTreeMap<_, _> = (self.read)()?.into_iter().map(|record| (record.name.clone(), record)).collect();
             if read.len() != self.summary.count {
                 let what = format!("{} older checkpoints were recorded, and {} were read", self.summary.count, read.len());
-                return Err(Error::new(Code::Internal, what).hint("see 'git axiom recover'"));
+                return Err(Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'"));
             }
             // Whoever was first has read the same.
             let _ = self.all.set(Arc::new(read));
@@ -130,7 +130,8 @@ impl Checkpoints {
     /// # Errors
     /// Those of the reader, which is asked only where not all of them are certain to be in memory.
     pub fn newest(&self, count: usize) -> Result<Vec<&CheckpointRecord>> {
-        let are_here = self.older.is_none() || count <= self.recent.len().saturating_sub(OF_ANY_AGE);
+        let newer = |older: &Older| self.recent.values().filter(|record| record.seq > older.summary.newest).count();
+        let are_here = self.older.as_ref().is_none_or(|older| count <= newer(older));
         let mut newest = if are_here { self.recent.values().collect() } else { self.all()? };
         let age = |one: &&CheckpointRecord, other: &&CheckpointRecord| (one.seq, &one.name).cmp(&(other.seq, &other.name));
         let first = newest.len().saturating_sub(count);

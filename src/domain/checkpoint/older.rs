@@ -15,15 +15,14 @@ use crate::domain::base::ids::CheckpointName;
 /// older ones.
 pub const RECENT: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 
-/// How many stay besides: see [`divide`].
-pub const OF_ANY_AGE: usize = 2;
-
 /// What is known of the older checkpoints without reading them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// How many there are.
     pub count: usize,
+    /// How many events the log had before the newest of them.
+    pub newest: u64,
     /// Their names in lower case, sorted, with a space between them.
     names: String,
     /// What retention has to know.
@@ -84,7 +83,8 @@ impl Summary {
                 None => groups.push(Group { sort, of_paths, oldest: record.created_at, last: *place }),
             }
         }
-        Self { count: records.len(), names: names.into_iter().collect::<Vec<_>>().join(" "), groups }
+        let newest = records.iter().map(|record| record.seq).max().unwrap_or(0);
+        Self { count: records.len(), newest, names: names.into_iter().collect::<Vec<_>>().join(" "), groups }
     }
 
     /// Whether one of them has this name, given in lower case.
