@@ -6,6 +6,7 @@ use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::whole::{Restorable, State};
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::work::gate::Gate;
+use crate::domain::work::graph;
 use crate::domain::work::session::Mode;
 
 /// What the end of an operation does to the state.
@@ -23,9 +24,13 @@ pub struct Settled {
 
 impl Operation {
     /// What the end of the operation does to the current state. A field that was changed since the operation began keeps
-    /// that change. A rollback archives the cases that were added after its checkpoint, and forgets none.
+    /// that change. A rollback ends the work of all agents, archives the cases that were added after its checkpoint and
+    /// before it began, and forgets none.
     pub fn settle(&self, now: &State) -> Settled {
         if let Some(mut then) = self.restores(&now.restorable) {
+            // Since the operation began, tasks may have been claimed, and wired in another way.
+            then.put_to_rest();
+            keep_acyclic(&mut then, now);
             keep_held(&mut then, &now.restorable);
             let changes = RestorableChanges::between(&now.restorable, &archived_since(then, &now.restorable));
             return Settled { changes: Some(Box::new(changes)), ..Settled::default() };
@@ -71,6 +76,22 @@ pub fn edit_fits(edit: &CaseEdit, case: &Case) -> bool {
     edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
 }
 
+/// Where the restored dependencies and parents would close a cycle with present ones, those of the restored cases stay as
+/// they are now.
+fn keep_acyclic(then: &mut Restorable, now: &State) {
+    let is_other = |case: &&Case| now.restorable.cases.get(&case.id) != Some(case);
+    let restored: Vec<Case> = then.cases.values().filter(is_other).cloned().collect();
+    if graph::check_changed(now, &restored).is_ok() {
+        return;
+    }
+    for case in restored {
+        if let (Some(case), Some(now)) = (then.cases.get_mut(&case.id), now.restorable.cases.get(&case.id)) {
+            case.after.clone_from(&now.after);
+            case.parent.clone_from(&now.parent);
+        }
+    }
+}
+
 /// A rollback does not override what a human decided about a task: the gates that hold tasks stay as they are now, whatever
 /// the checkpoint has. The gates that the operation itself opens and closes are not handled here.
 fn keep_held(restored: &mut Restorable, now: &Restorable) {
@@ -81,4 +102,76 @@ fn keep_held(restored: &mut Restorable, now: &Restorable) {
     };
     let held: Vec<Gate> = now.gates.values().filter(pending).cloned().collect();
     restored.gates.extend(held.into_iter().map(|gate| (gate.id.clone(), gate)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+    use crate::domain::operation::journaled::OperationKind;
+    use crate::domain::work::agent::{Agent, Work};
+    use jiff::Timestamp;
+
+    fn id(text: &str) -> CaseId {
+        CaseId::new(text).unwrap()
+    }
+
+    fn case(text: &str, after: &[&str]) -> Case {
+        let json = serde_json::json!({
+            "id": text, "kind": "task", "title": text, "status": "pending", "after": after, "createdAt": "2026-01-01T00:00:00Z",
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn with(cases: &[Case]) -> State {
+        let mut state = State::default();
+        state.restorable.cases = cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
+        state
+    }
+
+    /// A rollback from one state to another that was interrupted.
+    fn rollback(from: &State, to: &State) -> Operation {
+        let kind = OperationKind::RollbackCheckpoint { checkpoint: CheckpointName::new("c").unwrap() };
+        let then = archived_since(to.restorable.clone(), &from.restorable);
+        let mut operation = Operation::new(kind, "x");
+        operation.changes = Some(Box::new(RestorableChanges::between(&from.restorable, &then)));
+        operation
+    }
+
+    fn settled(operation: &Operation, now: &State) -> Restorable {
+        let mut after = now.restorable.clone();
+        operation.settle(now).changes.unwrap().apply(&mut after);
+        after
+    }
+
+    #[test]
+    fn a_task_that_was_claimed_since_it_began_has_no_agent_afterwards() {
+        let (then, from) = (with(&[case("t", &[])]), with(&[Case { title: "edited".into(), ..case("t", &[]) }]));
+        let mut now = from.clone();
+        let agent = AgentId::new("ed-001").unwrap();
+        let work = Some(Work::claimed(id("t"), None, Timestamp::UNIX_EPOCH));
+        now.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work });
+        now.restorable.cases.get_mut("t").unwrap().status = Status::Active;
+        let after = settled(&rollback(&from, &then), &now);
+        assert_eq!((after.cases["t"].status, after.cases["t"].title.as_str()), (Status::Pending, "t"));
+        assert!(after.agents[&agent].work.is_none());
+    }
+
+    #[test]
+    fn dependencies_that_would_close_a_cycle_with_present_ones_are_not_restored() {
+        let (then, from) = (with(&[case("x", &[]), case("y", &["x"])]), with(&[case("x", &[]), case("y", &[])]));
+        let operation = rollback(&from, &then);
+        assert_eq!(settled(&operation, &from).cases["y"].after, [id("x")]);
+        let now = with(&[case("x", &["y"]), case("y", &[])]);
+        let after = settled(&operation, &now);
+        assert!(after.cases["y"].after.is_empty() && after.cases["x"].after == [id("y")]);
+    }
+
+    #[test]
+    fn what_was_added_before_it_began_is_archived_and_what_came_later_stays() {
+        let (then, from) = (with(&[case("t", &[])]), with(&[case("t", &[]), case("new", &[])]));
+        let now = with(&[case("t", &[]), case("new", &[]), case("newer", &[])]);
+        let after = settled(&rollback(&from, &then), &now);
+        assert_eq!(["t", "new", "newer"].map(|id| after.cases[id].status), [Status::Pending, Status::Archived, Status::Pending]);
+    }
 }
