@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::REFS;
 use crate::error::Result;
 
@@ -74,6 +75,20 @@ impl Refs<'_> {
             });
         }
         all.try_into().map_err(|_| crate::error::Error::new(crate::error::Code::Internal, "a listing of refs is missing"))
+    }
+
+    /// The ref that has this name; where git treats names that differ only in case as the same, in any case.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn name_in_use(&self, name: &RefName) -> Result<Option<RefName>> {
+        if self.read_ref(name)?.is_some() {
+            return Ok(Some(name.clone()));
+        }
+        let Some((prefix, last)) = name.as_str().rsplit_once('/').filter(|_| self.repo.ignores_case()) else { return Ok(None) };
+        let prefix = format!("{prefix}/");
+        let same = self.ref_names(&prefix)?.into_iter().find(|one| one.eq_ignore_ascii_case(last));
+        Ok(same.map(|one| RefName::new(format!("{prefix}{one}"))))
     }
 
     /// The names of the refs below a prefix that ends in `/`, without the prefix and unordered. Their values are not read.

@@ -67,11 +67,16 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         let not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
         if not_packed.is_none() {
             ctx.repo.durability().pack_loose()?;
-            ctx.repo.refs().pack()?;
         }
         env::fault_point("checkpoint.packed");
         ctx.repo.durability().clear_kept_packs()?;
         ctx.repo.durability().join_small_packs()?;
+        if not_packed.is_none()
+            && let Err(error) = ctx.repo.refs().pack()
+        {
+            // Another git process may be at it: then it packs them.
+            tracing::warn!(%error, "the refs stay loose");
+        }
         Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty(), not_packed })
     })
 }

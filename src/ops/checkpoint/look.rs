@@ -130,7 +130,9 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
 pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
     let folded = text.to_ascii_lowercase();
     let all = ctx.state().record.checkpoints.all()?;
-    if let Some(exact) = all.iter().find(|record| record.name.folded() == folded) {
+    // Two may have names that differ in case only: a power failure can lose that the first one was made.
+    let exact = all.iter().find(|record| record.name.as_str() == text);
+    if let Some(exact) = exact.or_else(|| all.iter().find(|record| record.name.folded() == folded)) {
         return Ok((*exact).clone());
     }
     let begins: Vec<_> = all.iter().filter(|record| record.name.folded().starts_with(&folded)).collect();

@@ -60,14 +60,13 @@ fn plain_name(wanted: &CheckpointRequest, now: Timestamp) -> String {
 
 /// Whether there is a capture ref of this name: of a checkpoint that the state does not know, too.
 fn has_capture(ctx: &Context, name: &CheckpointName) -> Result<bool> {
-    Ok(ctx.repo.refs().read_ref(&capture_ref(name))?.is_some())
+    Ok(ctx.repo.refs().name_in_use(&capture_ref(name))?.is_some())
 }
 
 /// The tag of this name, where it belongs to no checkpoint here: it would collide with the new one's.
 fn foreign_tag(ctx: &Context, name: &CheckpointName) -> Result<Option<RefName>> {
-    let tag = checkpoint_tag(name);
-    let is_there = ctx.repo.refs().read_ref(&tag)?.is_some();
-    Ok(if is_there && !has_capture(ctx, name)? { Some(tag) } else { None })
+    let tag = ctx.repo.refs().name_in_use(&checkpoint_tag(name))?;
+    Ok(if tag.is_some() && !has_capture(ctx, name)? { tag } else { None })
 }
 
 fn taken(state: &State, name: &CheckpointName, foreign: Option<&RefName>) -> Error {
