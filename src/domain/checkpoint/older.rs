@@ -1,6 +1,7 @@
 //! Which checkpoints are put into the part of the state that is not read at every start, and what is remembered of them so
 //! that it need not be read. Pure.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -90,10 +91,18 @@ impl Summary {
     /// Whether one of them has this name, given in lower case.
     pub fn has(&self, folded: &str) -> bool {
         let names = self.names.as_bytes();
-        memchr::memmem::find_iter(names, folded).any(|at| {
-            let end = at + folded.len();
-            (at == 0 || names[at - 1] == b' ') && (end == names.len() || names[end] == b' ')
-        })
+        let (mut from, mut to) = (0, names.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            let begin = memchr::memrchr(b' ', &names[from..middle]).map_or(from, |space| from + space + 1);
+            let end = memchr::memchr(b' ', &names[begin..to]).map_or(to, |space| begin + space);
+            match names[begin..end].cmp(folded.as_bytes()) {
+                Ordering::Equal => return true,
+                Ordering::Less => from = end + 1,
+                Ordering::Greater => to = begin.saturating_sub(1),
+            }
+        }
+        false
     }
 
     /// Their names in lower case.
@@ -125,11 +134,13 @@ mod tests {
     #[test]
     fn a_name_is_taken_as_a_whole_only() {
         let summary = |names: &str| Summary { names: names.into(), ..Summary::default() };
-        let all = summary("a-b ab abc");
-        let has: Vec<&str> =
-            ["a", "b", "ab", "a-b", "abc", "bc", "", "b ab", "abcd"].into_iter().filter(|n| all.has(n)).collect();
-        assert_eq!(has, ["ab", "a-b", "abc"]);
-        assert_eq!(all.names().collect::<Vec<_>>(), ["a-b", "ab", "abc"]);
-        assert!(!summary("").has("a") && summary("").names().next().is_none());
+        let all = ["a-b", "ab", "abc", "b", "b-1", "b1", "c_c", "zz"];
+        // However many there are, each is found, and nothing else.
+        for count in 0..=all.len() {
+            let some = summary(&all[..count].join(" "));
+            let asked = all.iter().copied().chain(["a", "bc", "", "b ab", "abcd", "a-b ab", "z", "zzz", " "]);
+            assert_eq!(asked.filter(|name| some.has(name)).collect::<Vec<_>>(), all[..count]);
+            assert_eq!(some.names().collect::<Vec<_>>(), all[..count]);
+        }
     }
 }
