@@ -252,7 +252,12 @@ impl<'a> Supervisor<'a> {
     /// The main loop. Every step can be repeated, so where the log cannot be written for a while, all is looked at again.
     fn work(&mut self) -> Result<Ending> {
         loop {
+            if self.interrupts.count() > 0 {
+                self.shut_down()?;
+                return Ok(Ending::Interrupted);
+            }
             match self.pass() {
+                Ok(Some(Ending::Quit)) => return self.shut_down().map(|()| Ending::Quit),
                 Ok(Some(ending)) => return Ok(ending),
                 Ok(None) => {}
                 Err(error) => {
@@ -266,12 +271,7 @@ impl<'a> Supervisor<'a> {
     /// Does once what there is to do, or waits; returns how the session ends, if it does.
     fn pass(&mut self) -> Result<Option<Ending>> {
         self.ctx.store.refresh()?;
-        if self.interrupts.count() > 0 {
-            self.shut_down()?;
-            return Ok(Some(Ending::Interrupted));
-        }
         if self.handle_requests()? {
-            self.shut_down()?;
             return Ok(Some(Ending::Quit));
         }
         self.clear_ended_runs();

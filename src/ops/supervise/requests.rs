@@ -109,10 +109,26 @@ impl Supervisor<'_> {
     /// Stops running iterations; agents between two iterations keep their tasks. No human decided on these tasks, so none is
     /// held.
     pub(super) fn stop_running(&mut self) -> Result<()> {
+        self.stop_programs();
         for agent in self.running_agents() {
-            self.end_agent(&agent, Halt::Stop, None)?;
+            if self.work_of(&agent).is_some_and(|work| work.stage.token().is_none()) {
+                self.halt(&agent, Halt::Stop, None)?;
+            }
         }
         Ok(())
+    }
+
+    /// Asks the keepers of running iterations, once, to end their programs. That needs no log.
+    pub(super) fn stop_programs(&mut self) {
+        for agent in self.running_agents() {
+            let Some(token) = self.work_of(&agent).and_then(|work| work.stage.token()).cloned() else { continue };
+            if self.halted.get(&token).is_some_and(|halted| halted.asked) {
+                continue;
+            }
+            if let Err(error) = self.end_program(&agent, &token, Halt::Stop, None) {
+                self.warn(format!("{agent} could not be asked to stop: {error}"));
+            }
+        }
     }
 
     fn end_agent(&mut self, agent: &AgentId, halt: Halt, held: Option<Held>) -> Result<()> {
@@ -163,6 +179,10 @@ impl Supervisor<'_> {
 
     fn pause(&mut self, force: bool) -> Result<(bool, String)> {
         let running = self.running_agents().len();
+        // First, as that is possible even where the pause cannot be recorded.
+        if force {
+            self.stop_programs();
+        }
         self.change_session(SessionState::Pausing, "pausing")?;
         self.tell(Notice::Pausing { why: "asked to pause".into() });
         if force {

@@ -13,6 +13,8 @@ use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
 use crate::own_process::end_signals;
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
 use crate::process::os::bell::Rope;
 
 /// How long running iterations may take to end by themselves.
@@ -84,15 +86,31 @@ impl Supervisor<'_> {
     /// Ends the session's work: no new tasks, five seconds for iterations to end, then running ones are stopped. A stopped
     /// agent's work is committed at the end of its iteration; its task becomes pending without a retry counted, or gets the
     /// status that the agent has reported by then.
+    ///
+    /// # Errors
+    /// Those of the log. Whoever asked for the end gets it: where the log cannot be written, programs are ended all the same,
+    /// and the next session takes up what they left.
     pub(super) fn shut_down(&mut self) -> Result<()> {
-        self.change_session(SessionState::Pausing, "shutting down")?;
         self.tell(Notice::Pausing { why: "shutting down".into() });
         self.abandon_merge_check();
+        let Err(error) = self.wind_down() else { return Ok(()) };
+        self.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
+        self.stop_programs();
+        self.wait_for_programs(self.patience());
+        // By now there may be space again.
+        self.wind_down()
+    }
+
+    fn wind_down(&mut self) -> Result<()> {
+        self.name_running();
+        self.ctx.store.refresh()?;
+        if self.session_state() != SessionState::Pausing {
+            self.change_session(SessionState::Pausing, "shutting down")?;
+        }
         self.wait_for_boundary(BOUNDARY)?;
         if !self.running_agents().is_empty() {
             self.stop_running()?;
-            let patience = Duration::from_secs(self.ctx.config.agents.grace_seconds + 30);
-            self.wait_for_boundary(patience)?;
+            self.wait_for_boundary(self.patience())?;
         }
         let idle: Vec<_> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         for agent in idle {
@@ -108,15 +126,42 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    /// How long agents that were asked to end may take.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.ctx.config.agents.grace_seconds + 30)
+    }
+
+    /// Whoever ends this process at once is told which agents still run.
+    fn name_running(&self) {
+        self.interrupts.set_running(self.running_agents().iter().map(ToString::to_string).collect());
+    }
+
+    /// Waits until no keeper runs a program any more, or `patience` has passed. Records nothing.
+    fn wait_for_programs(&mut self, patience: Duration) {
+        let started = Instant::now();
+        while self.programs_run() && started.elapsed() < patience {
+            // A keeper that was just starting can be asked by now.
+            self.stop_programs();
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn programs_run(&self) -> bool {
+        let mut tokens = self.ctx.state().busy_agents().filter_map(|agent| Some((&agent.id, agent.token()?)));
+        tokens.any(|(agent, token)| {
+            let state = keeper_state(&self.ctx.layout().run_dir(agent, token));
+            matches!(state, Ok(KeeperState::Starting | KeeperState::Alive(_)))
+        })
+    }
+
     /// Looks after the agents until none runs any more, or `patience` has passed.
     fn wait_for_boundary(&mut self, patience: Duration) -> Result<()> {
         let started = Instant::now();
         loop {
             self.ctx.store.refresh()?;
             self.look_after_agents()?;
-            let running = self.running_agents();
-            self.interrupts.set_running(running.iter().map(ToString::to_string).collect());
-            if running.is_empty() || started.elapsed() > patience {
+            self.name_running();
+            if self.running_agents().is_empty() || started.elapsed() > patience {
                 return Ok(());
             }
             std::thread::sleep(TICK);

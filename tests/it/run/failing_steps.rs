@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::common::TestEnv;
-use crate::session_support::{Live, World, several_at_a_time, wait_until};
+use crate::session_support::{Live, World, kill, several_at_a_time, signal, wait_until};
 
 /// A repository on a file system of 16 MB in a namespace of its own. `fill N` leaves N KiB of it; `await` waits until a command
 /// succeeds; `$OUT` is elsewhere.
@@ -108,6 +108,50 @@ fn a_disk_that_is_full_at_any_one_event_ends_no_session_in_its_middle() {
         assert_eq!(world.show("t")["iterations"], 1, "{event}: {}", first.stderr);
         world.all_is_well();
     });
+}
+
+/// A session whose agent is known to run a program that ends only when it is told to; with the program's process id.
+fn endless_agent(world: &World) -> (Live, i32) {
+    let beside = world.env.root().display().to_string();
+    world.task(
+        "t",
+        &format!(
+            "echo half > t.txt; echo $$ > '{beside}/pid'; touch '{beside}/begun'
+        [ -e '{beside}/go' ] || exec sleep 2000"
+        ),
+        &[],
+    );
+    let live = world.start_until_begun();
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    (live, std::fs::read_to_string(world.beside("pid")).unwrap().trim().parse().unwrap())
+}
+
+/// Whoever asks for the end of a session gets it, with the agents' programs, even where nothing can be recorded any more.
+#[test]
+fn a_session_whose_log_cannot_be_written_is_ended_by_a_signal() {
+    let mut world = World::new();
+    let log = world.beside("calls");
+    world.variables = vec![("AXIOM_TEST_REFUSE_LOG".into(), log.display().to_string())];
+    let (mut live, program) = endless_agent(&world);
+    // How many events there are until then.
+    let known = std::fs::read_to_string(&log).unwrap().lines().filter(|line| *line == "store.append").count();
+    live.kill();
+    kill(program);
+    for number in [rustix::process::Signal::TERM, rustix::process::Signal::HUP, rustix::process::Signal::INT] {
+        let mut world = World::new();
+        world.variables = vec![("AXIOM_TEST_REFUSE".into(), format!("store.append:28:{}+", known + 1))];
+        let (live, program) = endless_agent(&world);
+        signal(live.pid(), number);
+        let ended = live.wait();
+        assert!(ended.code == Some(1) && ended.stderr.contains("error[DISK_FULL]"), "{ended:?}");
+        assert!(ended.stderr.contains("agents are stopped without a record: DISK_FULL"), "{ended:?}");
+        assert!(!signal(program, rustix::process::Signal::CONT), "the program runs on");
+        world.variables.clear();
+        world.signal_file("go");
+        world.autopilot(&[]).code(0);
+        assert_eq!((world.show("t")["iterations"].as_u64(), world.env.read("t.txt").as_str()), (Some(2), "half\n"));
+        world.all_is_well();
+    }
 }
 
 #[test]
