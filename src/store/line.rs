@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::head::{self, Memory};
 use crate::domain::base::ids::TxnId;
-use crate::domain::state::event::{By, Envelope, Event, LOG_VERSION};
+use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::state::version::LOG_VERSION;
 use crate::error::{Code, Error, Result};
 
 /// The longest line that is written or read, in bytes.

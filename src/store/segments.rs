@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
 use super::line::{self, BadLine};
-use crate::domain::state::event::LOG_VERSION;
+use crate::domain::state::version::LOG_VERSION;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

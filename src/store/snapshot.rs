@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::line;
 use super::log::Position;
 use crate::domain::checkpoint::existing::Checkpoints;
-use crate::domain::state::event::LOG_VERSION;
+use crate::domain::state::version::LOG_VERSION;
 use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -25,9 +25,6 @@ const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
 /// How long a writer waits for another one. A lock can outlive its holder for a moment, when a child of it is between fork
 /// and exec.
 const MOMENT: Duration = Duration::from_millis(20);
-
-/// The version of a snapshot that every version can read.
-const FIRST_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -179,8 +176,7 @@ fn encode(state: &mut State, position: Position, cases: Option<u64>, part: Optio
     let body = serde_json::to_vec(state);
     state.record.checkpoints = checkpoints;
     let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let has_changes = state.record.open.as_ref().is_some_and(|open| open.operation.changes.is_some());
-    let v = if part.is_some() || has_changes { LOG_VERSION } else { FIRST_VERSION };
+    let v = if part.is_some() { LOG_VERSION } else { state.version() };
     let header = Header { v, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
     let mut bytes = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;

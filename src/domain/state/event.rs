@@ -24,12 +24,6 @@ use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::verification::Verification;
 
-/// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 2;
-
-/// The version of a line that every version can read.
-const FIRST_VERSION: u32 = 1;
-
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
@@ -367,22 +361,6 @@ impl Event {
             Self::RepositoryPlaced { .. } => "repositoryPlaced",
             Self::LogRepaired { .. } => "logRepaired",
         }
-    }
-
-    /// The oldest version of the log whose readers understand the event: an older one would ignore what it does not know.
-    pub fn version(&self) -> u32 {
-        let is_newer = if let Self::Delayed { .. } = self {
-            true
-        } else if let Self::OperationBegan { operation } = self {
-            operation.changes.is_some()
-        } else if let Self::OperationEnded { changes, .. } = self {
-            changes.is_some()
-        } else if let Self::StateAdopted { state, .. } = self {
-            state.record.open.as_ref().is_some_and(|open| open.operation.changes.is_some())
-        } else {
-            false
-        };
-        if is_newer { LOG_VERSION } else { FIRST_VERSION }
     }
 
     /// The session that a `sessionStarted` event names, for callers that only follow sessions.

@@ -10,5 +10,6 @@ pub mod changes;
 pub mod event;
 pub mod folded;
 pub mod place;
+pub mod version;
 pub mod wedge;
 pub mod whole;

@@ -80,6 +80,9 @@ pub enum Held {
 }
 
 impl Held {
+    /// All reasons.
+    pub const ALL: [Self; 6] = [Self::Stopped, Self::Killed, Self::Redirected, Self::RolledBack, Self::Broken, Self::Failed];
+
     const fn in_words(self) -> &'static str {
         match self {
             Self::Stopped => "was stopped",
