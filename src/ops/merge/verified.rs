@@ -30,6 +30,7 @@ pub struct Check {
     of: MergeOf,
     commands: Vec<String>,
     running: Running,
+    result: Option<Verification>,
     scratch: Scratch,
 }
 
@@ -50,7 +51,7 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner) -> Result<Check> 
         scratch::set_up(ctx, task, &commit, lock).map(|scratch| (of, scratch))
     })?;
     let job = job(ctx, runner, task, commands.clone(), &scratch.path)?;
-    Ok(Check { task: task.clone(), of, commands, running: steps::start(job), scratch })
+    Ok(Check { task: task.clone(), of, commands, running: steps::start(job), result: None, scratch })
 }
 
 fn job(ctx: &Context, runner: Runner, task: &CaseId, commands: Vec<String>, folder: &Path) -> Result<Job> {
@@ -64,11 +65,8 @@ impl Check {
         self.running.verdict()
     }
 
-    /// Records the result and removes the worktree. The returned thread deletes its files.
-    ///
-    /// # Errors
-    /// Those of the log. A worktree that cannot be removed is left to recovery.
-    pub fn finish(self, ctx: &mut Context, verdict: Verdict) -> Result<(Verification, Option<JoinHandle<()>>)> {
+    /// Keeps the result in memory until it is recorded.
+    pub fn ended_with(&mut self, verdict: Verdict) {
         let mut results = verdict.results;
         if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
             // It is not known which step failed: none counts as passed.
@@ -79,16 +77,37 @@ impl Check {
                 lines: Vec::new(),
             }];
         }
-        let verification = Verification { of: self.of, commands: self.commands, results };
-        let event = Event::MergeVerified { id: self.task, verification: Box::new(verification.clone()) };
-        let recorded = ctx.append(event);
-        drop(self.running);
-        let removal = take_down(ctx, self.scratch);
-        recorded.map(|_| (verification, removal))
+        self.result = Some(Verification { of: self.of.clone(), commands: self.commands.clone(), results });
     }
 
-    /// Ends it without recording a result. The returned thread deletes the files.
-    pub fn abandon(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
+    /// The result, once it is known.
+    pub fn result(&self) -> Option<&Verification> {
+        self.result.as_ref()
+    }
+
+    /// Records the result, where it is known. Where that fails, it can be tried again.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn record(&self, ctx: &mut Context) -> Result<()> {
+        let Some(verification) = self.result.clone().map(Box::new) else { return Ok(()) };
+        ctx.append(Event::MergeVerified { id: self.task.clone(), verification }).map(drop)
+    }
+
+    /// Records the result and removes the worktree. The returned thread deletes its files.
+    ///
+    /// # Errors
+    /// Those of the log. A worktree that cannot be removed is left to recovery.
+    pub fn finish(mut self, ctx: &mut Context, verdict: Verdict) -> Result<(Option<Box<Verification>>, Option<JoinHandle<()>>)> {
+        self.ended_with(verdict);
+        let recorded = self.record(ctx);
+        let verification = self.result.take().map(Box::new);
+        let removal = self.remove(ctx);
+        recorded.map(|()| (verification, removal))
+    }
+
+    /// Ends it and removes the worktree; a result that was not recorded is lost. The returned thread deletes the files.
+    pub fn remove(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
         drop(self.running);
         take_down(ctx, self.scratch)
     }
@@ -125,7 +144,7 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
         let verdict = loop {
             if watch.shall_end() {
                 watch.ended();
-                let removal = check.abandon(ctx);
+                let removal = check.remove(ctx);
                 removal.map(JoinHandle::join);
                 return Err(Error::new(Code::Interrupted, format!("'{task}' was not merged: its verification was interrupted")));
             }
@@ -136,15 +155,15 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
         };
         watch.ended();
         if let Some(error) = verdict.not_run {
-            let removal = check.abandon(ctx);
+            let removal = check.remove(ctx);
             removal.map(JoinHandle::join);
             return Err(error);
         }
         let (verification, removal) = check.finish(ctx, verdict)?;
         removal.map(JoinHandle::join);
         ctx.act_as(ctx.by().clone())?;
-        if !verification.passed() {
-            return Ok(MergeOutcome::Unverified { of, failed: Some(Box::new(verification)) });
+        if let Some(failed) = verification.filter(|verification| !verification.passed()) {
+            return Ok(MergeOutcome::Unverified { of, failed: Some(failed) });
         }
     }
     Err(moves_each_time(task))

@@ -21,17 +21,15 @@ impl Supervisor<'_> {
         if let Some(failed) = failed.filter(|_| !again) {
             return self.review(task, failed);
         }
-        let tries = self.verified_again.get(task).copied().unwrap_or(0) + 1;
-        if tries > TRIES {
+        if self.verified_again.get(task).is_some_and(|times| *times >= TRIES) {
             self.verified_again.remove(task);
             return self.wait_at_gate(task, moves_each_time(task).to_string(), &[]);
         }
         match verified::begin(self.ctx, task, Runner::Session) {
             Ok(check) => {
-                self.verified_again.insert(task.clone(), tries);
                 self.merge_check = Some(check);
                 self.tell(Notice::VerifyingMerge { task: task.clone() });
-                self.passed(task)
+                Ok(())
             }
             Err(error) => self.merge_failed(Step::VerifyMerge, task, error),
         }
@@ -45,20 +43,43 @@ impl Supervisor<'_> {
             self.abandon_merge_check();
             return Ok(true);
         }
-        let Some(verdict) = check.verdict() else { return Ok(false) };
-        let Some(check) = self.merge_check.take() else { return Ok(false) };
         let task = check.task.clone();
+        // Its result could not be recorded a moment ago.
+        if check.result().is_some() && self.is_held_up(&task) {
+            return Ok(false);
+        }
+        if check.result().is_none() {
+            let Some(verdict) = check.verdict() else { return Ok(false) };
+            if let Some(error) = verdict.not_run {
+                self.abandon_merge_check();
+                self.merge_failed(Step::VerifyMerge, &task, error)?;
+                return Ok(true);
+            }
+            if let Some(check) = &mut self.merge_check {
+                check.ended_with(verdict);
+            }
+        }
         self.ctx.act_as(By::Supervisor)?;
-        if let Some(error) = verdict.not_run {
-            drop(check.abandon(self.ctx));
+        if let Some(check) = &self.merge_check
+            && let Err(error) = check.record(self.ctx)
+        {
             self.merge_failed(Step::VerifyMerge, &task, error)?;
+            if !self.is_held_up(&task) {
+                self.abandon_merge_check();
+            }
             return Ok(true);
         }
-        let (verification, _) = check.finish(self.ctx, verdict)?;
-        if verification.passed() {
-            self.close_gate(GateKind::HumanReview, &task, "verified")?;
-        } else {
-            self.review(&task, &verification)?;
+        let Some(check) = self.merge_check.take() else { return Ok(false) };
+        let verification = check.result().cloned();
+        drop(check.remove(self.ctx));
+        self.passed(&task)?;
+        match verification {
+            Some(failed) if !failed.passed() => self.review(&task, &failed)?,
+            Some(_) | None => {
+                // If this is not the merge that is made next, the target moved meanwhile.
+                *self.verified_again.entry(task.clone()).or_default() += 1;
+                self.close_gate(GateKind::HumanReview, &task, "verified")?;
+            }
         }
         Ok(true)
     }
@@ -71,10 +92,10 @@ impl Supervisor<'_> {
         self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::VerifyFailed)), details)
     }
 
-    /// Ends the running verification without recording a result.
+    /// Ends the running verification; a result that was not recorded is lost.
     pub(super) fn abandon_merge_check(&mut self) {
         if let Some(check) = self.merge_check.take() {
-            drop(check.abandon(self.ctx));
+            drop(check.remove(self.ctx));
         }
     }
 }
