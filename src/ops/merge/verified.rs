@@ -22,6 +22,9 @@ pub const TRIES: u32 = 3;
 /// How often the foreground checks whether the steps have ended.
 const TICK: Duration = Duration::from_millis(20);
 
+/// A recorded result, and the thread that deletes the files of its worktree.
+type Finished = (Option<Box<Verification>>, Option<JoinHandle<()>>);
+
 /// A running verification.
 #[derive(Debug)]
 pub struct Check {
@@ -98,7 +101,7 @@ impl Check {
     ///
     /// # Errors
     /// Those of the log. A worktree that cannot be removed is left to recovery.
-    pub fn finish(mut self, ctx: &mut Context, verdict: Verdict) -> Result<(Option<Box<Verification>>, Option<JoinHandle<()>>)> {
+    pub fn finish(mut self, ctx: &mut Context, verdict: Verdict) -> Result<Finished> {
         self.ended_with(verdict);
         let recorded = self.record(ctx);
         let verification = self.result.take().map(Box::new);
