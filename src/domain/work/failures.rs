@@ -79,7 +79,7 @@ pub enum Class {
     Moved,
     /// There is no space.
     Full,
-    /// Another process is at work: a lock is held, an operation is open.
+    /// Another process is at work: a lock is held.
     Held,
     /// A workspace is broken.
     Workspace,
@@ -87,7 +87,7 @@ pub enum Class {
     Branch,
     /// Something that is the user's is in the way of this task.
     User,
-    /// Nothing works: the repository, the state, git or the configuration.
+    /// Nothing works: the repository, the state, git or the configuration; or an interrupted operation waits for a human.
     Everything,
     /// It should not come from a step: a mistake of ours.
     Ours,
@@ -128,7 +128,7 @@ impl Class {
             Code::IoFailed | Code::GitFailed | Code::DiskCheckoutFailed | Code::KeeperFailed => Self::Transient,
             Code::ChangedMeanwhile | Code::InvalidTransition => Self::Moved,
             Code::DiskFull => Self::Full,
-            Code::Busy | Code::GitLocked | Code::OperationOpen => Self::Held,
+            Code::Busy | Code::GitLocked => Self::Held,
             Code::WorkspaceBroken => Self::Workspace,
             Code::TargetMissing | Code::MergeConflict => Self::Branch,
             Code::UnbornBranch
@@ -164,6 +164,7 @@ impl Class {
             | Code::EventLogTruncated
             | Code::EventSchemaInvalid
             | Code::EventLogTooNew
+            | Code::OperationOpen
             | Code::RecoveryFailed => Self::Everything,
             Code::Usage
             | Code::UnknownTask
@@ -447,13 +448,21 @@ mod tests {
     fn a_full_disk_and_a_lock_wait_at_every_step_of_a_task() {
         for step in [Step::Claim, Step::Start, Step::Watch, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge, Step::Log]
         {
-            for code in [Code::DiskFull, Code::Busy, Code::GitLocked, Code::OperationOpen] {
+            for code in [Code::DiskFull, Code::Busy, Code::GitLocked] {
                 for looked in [1, 1000, u32::MAX] {
                     let follows = what_follows(step, code, Times { tried: 3, looked });
                     assert!(matches!(follows, Follows::Wait { .. }), "{step:?} {code}: {follows:?}");
                 }
                 assert!(!is_counted(step, code));
             }
+        }
+    }
+
+    /// `BUSY` says that somebody is carrying it out; this says that nobody does, and a human has to decide.
+    #[test]
+    fn an_interrupted_operation_ends_the_session_where_it_is_in_the_way() {
+        for step in [Step::Claim, Step::Start, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge] {
+            assert_eq!(follows(step, Code::OperationOpen, 1), Follows::EndSession, "{step:?}");
         }
     }
 

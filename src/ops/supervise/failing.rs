@@ -56,7 +56,7 @@ impl Supervisor<'_> {
         trouble.until = Instant::now() + after;
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };
         let failed_at = trouble.told.as_ref().filter(|told| told.step == step).map_or_else(env::now, |told| told.failed_at);
-        let delay = Delay { step, code: error.code().as_str().to_owned(), why: error.to_string(), tried, failed_at };
+        let delay = Delay { step, code: error.code().as_str().to_owned(), why: reason_of(error), tried, failed_at };
         if !trouble.told.as_ref().is_some_and(|told| told.is_same_wait(&delay)) {
             trouble.told = Some(delay.clone());
             self.warn(format!("{task} {}", delay.in_words()));
@@ -88,8 +88,8 @@ impl Supervisor<'_> {
         let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Err(error) };
         match self.decide(step, &task, &error) {
             Follows::Retry { after } | Follows::Wait { after } => self.delay(step, &task, &error, after),
-            Follows::Gate(_) if error.code() == Code::WorkspaceBroken => self.hold_back(agent, Held::Broken, &error.to_string()),
-            Follows::Gate(_) => self.hold_back(agent, Held::Failed, &error.to_string()),
+            Follows::Gate(_) if error.code() == Code::WorkspaceBroken => self.hold_back(agent, Held::Broken, &reason_of(&error)),
+            Follows::Gate(_) => self.hold_back(agent, Held::Failed, &reason_of(&error)),
             Follows::Block => self.release(agent, Status::Blocked, &reason_of(&error), false),
             // Where an iteration has just ended, `finish` does that; elsewhere the next one comes by itself.
             Follows::Again | Follows::GoOn => Ok(()),
@@ -104,7 +104,7 @@ impl Supervisor<'_> {
             Follows::Gate(_) => {
                 self.forget_missing_workspace(task)?;
                 self.passed(task)?;
-                self.hold_pending(task, error.to_string())
+                self.hold_pending(task, reason_of(&error))
             }
             Follows::Block => {
                 self.warn(format!("{task} cannot be claimed: {error}"));
@@ -123,7 +123,7 @@ impl Supervisor<'_> {
             Follows::Retry { after } | Follows::Wait { after } => self.delay(step, task, &error, after),
             Follows::Gate(_) => {
                 self.passed(task)?;
-                self.wait_at_gate(task, error.to_string(), &[])
+                self.wait_at_gate(task, reason_of(&error), &[])
             }
             Follows::Block => self.block(task, Status::Done, &reason_of(&error)),
             Follows::Again | Follows::GoOn => Ok(()),

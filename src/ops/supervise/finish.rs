@@ -149,10 +149,13 @@ impl Supervisor<'_> {
     /// was repaired.
     fn mend_contents(&mut self, case: &Case) -> Result<bool> {
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
-        if !self.mended.insert(case.id.clone()) {
+        if self.mended.contains(&case.id) {
             return Ok(false);
         }
         let mended = self.ctx.with_operation_lock(|ctx| workspaces::mend_contents(ctx, &workspace));
+        if mended.is_ok() {
+            self.mended.insert(case.id.clone());
+        }
         match mended {
             Ok(Some(what)) => {
                 self.tell(Notice::Recovered { what: format!("the workspace '{}' {what}", workspace.path) });

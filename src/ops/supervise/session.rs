@@ -91,7 +91,7 @@ impl Supervisor<'_> {
         let mode = self.ctx.state().restorable.mode;
         self.tell(Notice::Started { session: id, target, slots, program, mode });
         self.make_checkpoint(Trigger::SessionStart)?;
-        self.ctx.store.save_snapshot()
+        self.save_snapshot()
     }
 
     /// Makes an automatic checkpoint.
