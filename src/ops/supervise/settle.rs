@@ -104,8 +104,12 @@ impl Supervisor<'_> {
 
     /// Handles an agent's question: opens a gate, and starts another iteration with the answer.
     fn ask(&mut self, agent: &AgentId, work: &Work, question: &str) -> Result<bool> {
-        let decision = self.gate(GateKind::Question, &work.task).map(|gate| gate.decision.clone());
-        match decision {
+        let asked = self.gate(GateKind::Question, &work.task).map(|gate| (gate.reason == question, gate.decision.clone()));
+        if let Some((false, _)) = asked {
+            // That of an earlier question, whose end could not be recorded: its answer is none to this one.
+            self.close_gate(GateKind::Question, &work.task, "another question was asked since")?;
+        }
+        match asked.filter(|(is_this, _)| *is_this).map(|(_, decision)| decision) {
             None => self.open_gate(GateKind::Question, &work.task, question.to_owned(), Vec::new())?,
             Some(None) => return Ok(false),
             Some(Some(Decision::Rejected { reason })) => {
