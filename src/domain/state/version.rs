@@ -52,7 +52,10 @@ fn of_state(state: &State) -> bool {
 }
 
 fn of_operation(operation: &Operation) -> bool {
-    operation.changes.is_some()
+    // The first version does not find files in the trash by the names that they have now.
+    let moves_files = !(operation.worktrees.is_empty() && operation.advances.is_empty() && operation.workspaces.is_empty());
+    moves_files
+        || operation.changes.is_some()
         || operation.restored.as_deref().is_some_and(needs_newest)
         || operation.gates.iter().any(|change| of_gate(&change.gate))
 }
@@ -133,6 +136,19 @@ mod tests {
             let versions = versions_with(&gate);
             assert!(versions.iter().all(|found| *found == version), "{held:?}: {versions:?}");
         }
+    }
+
+    #[test]
+    fn an_operation_that_moves_files_needs_the_newest_version() {
+        use crate::domain::base::names::{Oid, RefName};
+        use crate::domain::base::text::Change;
+        use crate::domain::operation::journaled::BranchAdvance;
+        let mut operation = Operation::new(OperationKind::Merge { task: CaseId::new("t").unwrap() }, "x");
+        let began = |operation: &Operation| Event::OperationBegan { operation: Box::new(operation.clone()) }.version();
+        assert_eq!(began(&operation), FIRST_VERSION);
+        let commit = Change::new(Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
+        operation.advances.push(BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit });
+        assert_eq!(began(&operation), LOG_VERSION);
     }
 
     #[test]
