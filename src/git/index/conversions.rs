@@ -12,6 +12,7 @@ use crate::files;
 use super::file::nul_list;
 use crate::git::repo::handles::Conversions;
 use crate::git::repo::shortcuts::FastWay;
+use crate::git::repo::shortcuts::read::value_of;
 use crate::git::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
@@ -90,11 +91,7 @@ impl Conversions<'_> {
         if self.repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, worktree) {
             let gix = self.repo.gix()?;
             let config = gix.config_snapshot();
-            let value = |key: &str| {
-                let text = config.string(key).map(|value| value.to_string());
-                // A key without a value is true.
-                text.or_else(|| config.boolean(key).map(|value| value.to_string()))
-            };
+            let value = |key: &str| value_of(&config, key);
             return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
         }
         let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);

@@ -71,12 +71,14 @@ fn bit(condition: Condition) -> u64 {
 }
 
 /// Whether settings or variables show a sign.
+/// The last value of a setting. A key without a value is true, whatever an earlier one says.
+pub(in crate::git) fn value_of(config: &gix::config::Snapshot<'_>, key: &str) -> Option<String> {
+    let value = config.plumbing().string_implicit(key)?;
+    Some(value.map_or_else(|| "true".to_owned(), |value| value.to_string()))
+}
+
 fn is_set(sign: Sign, config: &gix::config::Snapshot<'_>) -> bool {
-    // A key without a value is true.
-    let value = |key: &str| {
-        let text = config.string(key).map(|value| value.to_string());
-        text.or_else(|| config.boolean(key).map(|value| value.to_string()))
-    };
+    let value = |key: &str| value_of(config, key);
     match sign {
         Sign::Not(key, usual) => config.boolean(key).is_some_and(|value| value != usual),
         Sign::Is(key, unusual) => value(key).is_some_and(|value| value.eq_ignore_ascii_case(unusual)),

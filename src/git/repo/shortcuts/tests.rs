@@ -336,7 +336,9 @@ fn repositories_of_scalar_forbid_nothing() {
 fn a_setting_without_a_value_is_true() {
     let scratch = Scratch::new(&[]);
     let config = scratch.read(".git/config");
-    scratch.write(".git/config", format!("{config}[core]\n\tautocrlf\n\tignoreCase\n").as_bytes());
+    // An earlier section says something else.
+    let earlier = "[core]\n\tautocrlf = false\n\tignoreCase = false\n";
+    scratch.write(".git/config", format!("{config}{earlier}[core]\n\tautocrlf\n\tignoreCase\n").as_bytes());
     let repo = scratch.repo();
     let forbids = |way| repo.shortcuts().forbidden_by(way, None);
     assert!(forbids(FastWay::CaptureFiles) == Some(Condition::IgnoresCase));
