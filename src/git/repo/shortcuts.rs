@@ -134,6 +134,9 @@ table! {
     WorktreeConfig: [Not("extensions.worktreeConfig", false)]
         forbids FindRepository | FindMainWorktree | ReadWorktreeConfiguration | CaptureFiles | PlainContents,
         "gix is opened for all worktrees and does not see the settings of one";
+    /// `includeIf`.
+    ConditionalInclude: [Section("includeIf")] forbids ReadWorktreeConfiguration,
+        "a worktree on another branch may have settings that gix does not see";
     /// Refs in a reftable.
     Reftable: [Fact(is_reftable)] forbids FindRepository | ReadRefs | ChangeOwnRefs, "only git reads and writes a reftable";
     /// `core.sharedRepository`.

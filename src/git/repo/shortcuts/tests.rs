@@ -37,6 +37,7 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::ElsewhereWorktree => configured("core.worktree", ".."),
         Condition::WorktreeConfig => configured("extensions.worktreeConfig", "true"),
         Condition::Reftable => Some(Probe::new(&["--ref-format=reftable"])),
+        Condition::ConditionalInclude => configured("includeIf.onbranch:other/.path", "other"),
         Condition::SharedRepository => configured("core.sharedRepository", "group"),
         Condition::TwoHashes => two_hashes().map(Probe::in_new),
         Condition::HooksPath => configured("core.hooksPath", "/nonexistent"),
@@ -344,6 +345,20 @@ fn a_setting_without_a_value_is_true() {
     assert!(forbids(FastWay::CaptureFiles) == Some(Condition::IgnoresCase));
     assert!(!repo.shortcuts().allow(FastWay::PlainContents));
     assert!(repo.conversions().plain(&Oid::new(head(&scratch)).unwrap(), [].iter()).is_none());
+}
+
+#[test]
+fn a_worktree_has_the_line_ends_that_its_branch_includes() {
+    let scratch = Scratch::new(&[]);
+    scratch.write(".git/included", b"[core]\n\tautocrlf = true\n");
+    scratch.git(&["config", "includeIf.onbranch:agents/.path", "included"]);
+    let linked = scratch.path().join("linked");
+    scratch.git(&["worktree", "add", "-q", "-b", "agents/x", linked.to_str().unwrap()]);
+    let repo = scratch.repo();
+    let linked = repo.worktrees().worktree_at(&linked).unwrap().unwrap().worktree;
+    let settings = |worktree| repo.conversions().line_end_settings(worktree).unwrap();
+    assert_eq!(settings(&linked), crate::domain::base::line_ends::Settings::of(Some("true"), None));
+    assert_eq!(settings(&scratch.main()), crate::domain::base::line_ends::Settings::of(None, None));
 }
 
 #[test]
