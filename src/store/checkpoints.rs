@@ -85,15 +85,10 @@ pub fn put_away(layout: &Layout, state: &mut State, in_use: Option<&InUse>) -> R
     let is_whole = |in_use: &InUse| !in_use.is_damaged.load(Ordering::Relaxed) && is_there(layout, &in_use.part);
     let recent: Vec<&CheckpointRecord> = checkpoints.recent().collect();
     // Without older ones no file is needed; with some, the file that has them.
-    let stays = match (checkpoints.older(), in_use) {
-        (None, _) => Some(None),
-        (Some(_), Some(in_use)) if is_whole(in_use) => Some(Some(in_use.clone())),
-        (Some(_), _) => None,
-    };
-    if let Some(stays) = stays
-        && divide(&recent).is_none()
-    {
-        return Ok(stays);
+    let in_use = in_use.filter(|in_use| checkpoints.older().is_some() && is_whole(in_use));
+    let is_held = in_use.is_some() || checkpoints.older().is_none();
+    if is_held && divide(&recent).is_none() {
+        return Ok(in_use.cloned());
     }
     let all = checkpoints.all()?;
     let Some((stay, older)) = divide(&all) else {

@@ -104,6 +104,13 @@ pub struct CheckpointRecord {
     pub only: Option<OnlyCount>,
 }
 
+impl CheckpointRecord {
+    /// What checkpoints are ordered by, oldest first.
+    pub fn age(&self) -> (u64, &CheckpointName) {
+        (self.seq, &self.name)
+    }
+}
+
 /// A checkpoint that was deleted and can still be brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

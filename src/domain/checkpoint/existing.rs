@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use serde::de::{MapAccess, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -133,13 +134,12 @@ impl Checkpoints {
         let newer = |older: &Older| self.recent.values().filter(|record| record.seq > older.summary.newest).count();
         let are_here = self.older.as_ref().is_none_or(|older| count <= newer(older));
         let mut newest = if are_here { self.recent.values().collect() } else { self.all()? };
-        let age = |one: &&CheckpointRecord, other: &&CheckpointRecord| (one.seq, &one.name).cmp(&(other.seq, &other.name));
         let first = newest.len().saturating_sub(count);
         if 0 < first && first < newest.len() {
-            newest.select_nth_unstable_by(first, age);
+            newest.select_nth_unstable_by_key(first, |record| record.age());
         }
         let mut newest = newest.split_off(first);
-        newest.sort_unstable_by(age);
+        newest.sort_unstable_by_key(|record| record.age());
         Ok(newest)
     }
 
@@ -175,24 +175,32 @@ impl Checkpoints {
     /// Those of the reader, which is asked only where an older one has the name; nothing has changed then.
     pub fn insert(&mut self, record: CheckpointRecord) -> Result<()> {
         let folded = record.name.folded();
-        if self.older.as_ref().is_some_and(|older| older.summary.has(&folded)) {
-            self.read_all()?;
-        }
+        self.read_if_older(&folded)?;
         if self.recent.insert(record.name.clone(), record).is_none() {
             *self.folded.entry(folded).or_default() += 1;
         }
         Ok(())
     }
 
-    /// Takes one out of memory and forgets it. The caller has called [`Checkpoints::read_all`]; an older one stays otherwise.
-    pub fn remove(&mut self, name: &CheckpointName) -> Option<CheckpointRecord> {
-        let gone = self.recent.remove(name)?;
+    /// Forgets the one with exactly this name, and returns it.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::insert`].
+    pub fn remove(&mut self, name: &CheckpointName) -> Result<Option<CheckpointRecord>> {
         let folded = name.folded();
+        self.read_if_older(&folded)?;
+        let Some(gone) = self.recent.remove(name) else { return Ok(None) };
         match self.folded.get_mut(&folded) {
             Some(count) if *count > 1 => *count -= 1,
             Some(_) | None => drop(self.folded.remove(&folded)),
         }
-        Some(gone)
+        Ok(Some(gone))
+    }
+
+    /// Takes all into memory if an older one has this name, given in lower case.
+    fn read_if_older(&mut self, folded: &str) -> Result<()> {
+        let is_older = self.older.as_ref().is_some_and(|older| older.summary.has(folded));
+        if is_older { self.read_all() } else { Ok(()) }
     }
 }
 
@@ -225,7 +233,25 @@ impl Serialize for Checkpoints {
 /// A map by name; all are in memory.
 impl<'de> Deserialize<'de> for Checkpoints {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let all = super::in_order::deserialize::<D, CheckpointName, CheckpointRecord>(deserializer)?;
-        Ok(Self::new(all.into_values(), None))
+        deserializer.deserialize_map(All)
+    }
+}
+
+/// Builds the map at once, not entry by entry: its entries are sorted and may be many.
+struct All;
+
+impl<'de> Visitor<'de> for All {
+    type Value = Checkpoints;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Checkpoints, A::Error> {
+        let mut records = Vec::new();
+        while let Some((_, record)) = map.next_entry::<CheckpointName, CheckpointRecord>()? {
+            records.push(record);
+        }
+        Ok(Checkpoints::new(records, None))
     }
 }

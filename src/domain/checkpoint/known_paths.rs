@@ -96,7 +96,7 @@ pub fn newest_on<'r>(
 }
 
 fn newest<'r>(records: impl Iterator<Item = &'r CheckpointRecord>) -> Option<&'r CheckpointRecord> {
-    records.max_by_key(|record| (record.seq, &record.name))
+    records.max_by_key(|record| record.age())
 }
 
 /// Whether git axiom itself changes files after such a checkpoint, at paths that no caller names. (A merge changes files
@@ -218,7 +218,7 @@ mod tests {
             assert_eq!(base(&state).unwrap().last.is_some(), same, "{of:?}");
         }
         let only = state.record.checkpoints.get(&name("q")).unwrap().unwrap().only.clone().unwrap();
-        state.record.checkpoints.remove(&name("b"));
+        state.record.checkpoints.remove(&name("b")).unwrap();
         assert!(only.shown(&state).unwrap().all_else_gone);
     }
 

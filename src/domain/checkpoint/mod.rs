@@ -7,7 +7,6 @@
 pub mod branch_config;
 pub mod document;
 pub mod existing;
-mod in_order;
 pub mod known_paths;
 pub mod local_refs;
 pub mod older;

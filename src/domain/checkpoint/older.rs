@@ -118,7 +118,7 @@ pub fn divide<'r>(all: &[&'r CheckpointRecord]) -> Option<(BTreeSet<CheckpointNa
         return None;
     }
     let mut by_age = all.to_vec();
-    by_age.sort_unstable_by(|one, other| (one.seq, &one.name).cmp(&(other.seq, &other.name)));
+    by_age.sort_unstable_by_key(|record| record.age());
     let newest = by_age.split_off(by_age.len() - RECENT);
     let base = known_paths::newest_complete(all.iter().copied());
     let last = base.and_then(|base| known_paths::newest_on(all.iter().copied(), base));

@@ -60,7 +60,7 @@ impl Protection {
 /// These checkpoints, newest first.
 fn newest_first<'r>(records: impl IntoIterator<Item = &'r CheckpointRecord>) -> Vec<&'r CheckpointRecord> {
     let mut records: Vec<&CheckpointRecord> = records.into_iter().collect();
-    records.sort_by(|a, b| (b.seq, &b.name).cmp(&(a.seq, &a.name)));
+    records.sort_by_key(|record| std::cmp::Reverse(record.age()));
     records
 }
 

@@ -122,7 +122,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     for name in names {
         there.extend(ctx.state().record.checkpoints.get(name)?.cloned());
     }
-    there.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
+    there.sort_by(|a, b| a.age().cmp(&b.age()));
     if there.is_empty() {
         return Ok(Deleted { names: Vec::new(), txn: None });
     }

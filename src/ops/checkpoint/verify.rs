@@ -83,7 +83,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
         Some(name) => vec![find(ctx, name)?],
         None => ctx.state().record.checkpoints.all()?.into_iter().cloned().collect(),
     };
-    records.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
+    records.sort_by(|a, b| a.age().cmp(&b.age()));
     // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.objects().missing_below(&all)?.is_none();

@@ -51,8 +51,7 @@ impl State {
 
     pub(super) fn delete_checkpoints(&mut self, names: &[CheckpointName]) -> Result<()> {
         self.record.checkpoints.read_all()?;
-        names.iter().for_each(|name| drop(self.record.checkpoints.remove(name)));
-        Ok(())
+        names.iter().try_for_each(|name| self.record.checkpoints.remove(name).map(drop))
     }
 
     pub(super) fn begin_operation(&mut self, txn: &TxnId, operation: &Operation) -> Result<()> {
@@ -124,7 +123,7 @@ impl State {
     fn follow_captures(&mut self, captures: Vec<(CheckpointName, Option<Oid>)>, until: Timestamp) -> Result<()> {
         let record = &mut self.record;
         for (name, new) in captures {
-            if let Some(gone) = record.checkpoints.remove(&name) {
+            if let Some(gone) = record.checkpoints.remove(&name)? {
                 record.deleted_checkpoints.insert(gone.capture.clone(), DeletedCheckpoint { record: gone, until });
             }
             if let Some(back) = new.and_then(|capture| record.deleted_checkpoints.remove(&capture)) {
