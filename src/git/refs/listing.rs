@@ -1,6 +1,7 @@
 //! Listings of all refs below a prefix, without a string for each ref.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,18 +78,23 @@ impl Refs<'_> {
         all.try_into().map_err(|_| crate::error::Error::new(crate::error::Code::Internal, "a listing of refs is missing"))
     }
 
-    /// The ref that has this name; where git treats names that differ only in case as the same, in any case.
+    /// Those of `names` that are in use, each with the ref that has it; where git treats names that differ only in case as
+    /// the same, in any case.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn name_in_use(&self, name: &RefName) -> Result<Option<RefName>> {
-        if self.read_ref(name)?.is_some() {
-            return Ok(Some(name.clone()));
+    pub fn names_in_use(&self, names: &[RefName]) -> Result<BTreeMap<RefName, RefName>> {
+        let mut in_use: BTreeMap<_, _> = self.read_refs(names)?.into_keys().map(|name| (name.clone(), name)).collect();
+        if in_use.len() == names.len() || !self.repo.ignores_case() {
+            return Ok(in_use);
         }
-        let Some((prefix, last)) = name.as_str().rsplit_once('/').filter(|_| self.repo.ignores_case()) else { return Ok(None) };
-        let prefix = format!("{prefix}/");
-        let same = self.ref_names(&prefix)?.into_iter().find(|one| one.eq_ignore_ascii_case(last));
-        Ok(same.map(|one| RefName::new(format!("{prefix}{one}"))))
+        for name in names {
+            let Some((prefix, last)) = name.as_str().rsplit_once('/').filter(|_| !in_use.contains_key(name)) else { continue };
+            let prefix = format!("{prefix}/");
+            let same = self.ref_names(&prefix)?.into_iter().find(|one| one.eq_ignore_ascii_case(last));
+            in_use.extend(same.map(|one| (name.clone(), RefName::new(format!("{prefix}{one}")))));
+        }
+        Ok(in_use)
     }
 
     /// The names of the refs below a prefix that ends in `/`, without the prefix and unordered. Their values are not read.

@@ -98,12 +98,10 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
 /// Whether the newest checkpoints have their refs, and the newest one its note.
 fn newest_are_whole(ctx: &Context, count: usize) -> Result<bool> {
     let newest = ctx.state().record.checkpoints.newest(count)?;
-    for record in &newest {
-        for name in [capture_ref(&record.name), checkpoint_tag(&record.name)] {
-            if ctx.repo.refs().read_ref(&name)?.is_none() {
-                return Ok(false);
-            }
-        }
+    let names: Vec<RefName> =
+        newest.iter().flat_map(|record| [capture_ref(&record.name), checkpoint_tag(&record.name)]).collect();
+    if ctx.repo.refs().read_refs(&names)?.len() < names.len() {
+        return Ok(false);
     }
     match newest.last() {
         Some(newest) => Ok(ctx.repo.notes().note_of(&ctx.repo.notes().load()?, &newest.tag)?.is_some()),

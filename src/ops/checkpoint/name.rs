@@ -20,17 +20,15 @@ use crate::ops::context::handle::Context;
 /// # Errors
 /// `DUPLICATE_ID`; those of an append.
 pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
-    let name = match &wanted.name {
-        Some(name) => name.clone(),
+    let (name, refs) = match &wanted.name {
+        Some(name) => (name.clone(), Refs::of(ctx, name)?),
         None => automatic(ctx, wanted)?,
     };
-    let tag = foreign_tag(ctx, &name)?;
-    let has_ref = tag.is_some() || has_capture(ctx, &name)?;
     // Synced together with the objects. If this event is lost nevertheless, recovery adopts the capture ref as that of an
     // unknown checkpoint.
     ctx.append_unsynced(|state| {
-        if has_ref || state.is_taken(name.as_str()) {
-            return Err(taken(state, &name, tag.as_ref()));
+        if !refs.are_free() || state.is_taken(name.as_str()) {
+            return Err(taken(state, &name, refs.foreign_tag()));
         }
         Ok(vec![Event::CheckpointIntended { name: name.clone() }])
     })?;
@@ -38,12 +36,16 @@ pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Ch
 }
 
 /// `<trigger>-<time>`, with a numeric suffix where that name is taken.
-fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
+fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointName, Refs)> {
     let plain = plain_name(wanted, env::now());
     for text in iter::once(plain.clone()).chain((2_u32..).map(|number| format!("{plain}-{number}"))) {
         let name = CheckpointName::new(text)?;
-        if !ctx.state().is_taken(name.as_str()) && foreign_tag(ctx, &name)?.is_none() && !has_capture(ctx, &name)? {
-            return Ok(name);
+        if ctx.state().is_taken(name.as_str()) {
+            continue;
+        }
+        let refs = Refs::of(ctx, &name)?;
+        if refs.are_free() {
+            return Ok((name, refs));
         }
     }
     Err(Error::new(Code::Internal, "no name is free"))
@@ -58,15 +60,29 @@ fn plain_name(wanted: &CheckpointRequest, now: Timestamp) -> String {
     }
 }
 
-/// Whether there is a capture ref of this name: of a checkpoint that the state does not know, too.
-fn has_capture(ctx: &Context, name: &CheckpointName) -> Result<bool> {
-    Ok(ctx.repo.refs().name_in_use(&capture_ref(name))?.is_some())
+/// The refs that have the name of a checkpoint.
+struct Refs {
+    /// Also of a checkpoint that the state does not know.
+    capture: Option<RefName>,
+    tag: Option<RefName>,
 }
 
-/// The tag of this name, where it belongs to no checkpoint here: it would collide with the new one's.
-fn foreign_tag(ctx: &Context, name: &CheckpointName) -> Result<Option<RefName>> {
-    let tag = ctx.repo.refs().name_in_use(&checkpoint_tag(name))?;
-    Ok(if tag.is_some() && !has_capture(ctx, name)? { tag } else { None })
+impl Refs {
+    fn of(ctx: &Context, name: &CheckpointName) -> Result<Self> {
+        let names = [capture_ref(name), checkpoint_tag(name)];
+        let mut in_use = ctx.repo.refs().names_in_use(&names)?;
+        let [capture, tag] = names.map(|name| in_use.remove(&name));
+        Ok(Self { capture, tag })
+    }
+
+    fn are_free(&self) -> bool {
+        self.capture.is_none() && self.tag.is_none()
+    }
+
+    /// The tag, where it belongs to no checkpoint here: it would collide with the new one's.
+    fn foreign_tag(&self) -> Option<&RefName> {
+        self.tag.as_ref().filter(|_| self.capture.is_none())
+    }
 }
 
 fn taken(state: &State, name: &CheckpointName, foreign: Option<&RefName>) -> Error {
