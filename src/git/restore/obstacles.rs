@@ -87,13 +87,8 @@ impl Restores<'_> {
         let mut found: BTreeSet<(PathBuf, Why)> = BTreeSet::new();
         for change in &changes {
             let (folder, standing) = lowest_folder(root, &top, &change.path, &mut folders)?;
-            let refusal = match refusals.get(&folder) {
-                Some(known) => known.clone(),
-                None => refusals
-                    .entry(folder.clone())
-                    .or_insert_with(|| files::refuses_changes(&folder).map(|e| e.to_string()))
-                    .clone(),
-            };
+            let look = || files::refuses_changes(&folder).map(|e| e.to_string());
+            let refusal = refusals.entry(folder.clone()).or_insert_with(look).clone();
             if let Some(why) = of_folder(&standing, &top, refusal) {
                 found.insert((folder, why));
                 continue;

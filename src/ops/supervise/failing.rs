@@ -176,10 +176,6 @@ impl Supervisor<'_> {
     /// A task that nobody works on waits for a human to look at what failed.
     fn hold_pending(&mut self, task: &CaseId, why: String) -> Result<()> {
         let Some(gate) = Gate::holding(task, Held::Failed, env::now()) else { return Ok(()) };
-        let gate = Gate { details: vec![why], ..gate };
-        let (id, reason, details) = (gate.id.to_string(), gate.reason.clone(), gate.details.clone());
-        self.step(Event::GateOpened { gate: Box::new(gate) })?;
-        self.tell(Notice::GateOpened { id, reason, details });
-        Ok(())
+        self.open(Gate { details: vec![why], ..gate })
     }
 }

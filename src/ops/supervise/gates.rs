@@ -38,18 +38,24 @@ impl Supervisor<'_> {
     ) -> Result<()> {
         let id = Self::gate_id(kind, task)?;
         let gate = Gate {
-            id: id.clone(),
+            id,
             kind,
             task_id: Some(task.clone()),
-            reason: reason.clone(),
-            details: details.clone(),
+            reason,
+            details,
             cause,
             opened_at: env::now(),
             decision: None,
             held: None,
         };
+        self.open(gate)
+    }
+
+    /// Opens a gate, and tells it.
+    pub(super) fn open(&mut self, gate: Gate) -> Result<()> {
+        let (id, reason, details) = (gate.id.to_string(), gate.reason.clone(), gate.details.clone());
         self.step(Event::GateOpened { gate: Box::new(gate) })?;
-        self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
+        self.tell(Notice::GateOpened { id, reason, details });
         Ok(())
     }
 

@@ -70,13 +70,13 @@ fn bit(condition: Condition) -> u64 {
     1 << condition as u64
 }
 
-/// Whether settings or variables show a sign.
 /// The last value of a setting. A key without a value is true, whatever an earlier one says.
 pub(in crate::git) fn value_of(config: &gix::config::Snapshot<'_>, key: &str) -> Option<String> {
     let value = config.plumbing().string_implicit(key)?;
     Some(value.map_or_else(|| "true".to_owned(), |value| value.to_string()))
 }
 
+/// Whether settings or variables show a sign.
 fn is_set(sign: Sign, config: &gix::config::Snapshot<'_>) -> bool {
     let value = |key: &str| value_of(config, key);
     match sign {
