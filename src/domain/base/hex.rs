@@ -1,13 +1,13 @@
 //! Bytes as hexadecimal text, for JSON where they are no UTF-8.
 
-use std::fmt::Write;
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// The hexadecimal form of `bytes`.
 pub fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    let mut text = String::with_capacity(bytes.len() * 2);
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// The bytes of a hexadecimal text; `None` where it is none.

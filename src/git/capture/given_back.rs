@@ -138,7 +138,7 @@ impl Captures<'_> {
             match self.bytes_of(at.worktree, &file, known)? {
                 Some(oid) => {
                     next.differs(key, oid.clone());
-                    raw.push(RawFile { path: file.path, held_as: Oid::new(file.oid.to_string())?, oid });
+                    raw.push(RawFile { path: file.path, held_as: Oid::from_bytes(file.oid.as_bytes())?, oid });
                 }
                 None => coverage.converted.add(file.path),
             }
@@ -159,7 +159,8 @@ impl Captures<'_> {
         for (one, asked) in open.into_iter().zip(asked) {
             let length = match asked {
                 (Asked::LineEnds(_), Asked::LineEnds(line_ends)) if line_ends.may_put_in() => {
-                    let blob = Oid::new(one.file.oid.to_string()).and_then(|oid| self.repo.objects().read_blob(&oid, READ)).ok();
+                    let blob =
+                        Oid::from_bytes(one.file.oid.as_bytes()).and_then(|oid| self.repo.objects().read_blob(&oid, READ)).ok();
                     blob.map(|blob| line_ends.length_checked_out(&blob) as u64)
                 }
                 (Asked::LineEnds(_), Asked::LineEnds(_)) => gix.find_header(one.file.oid).ok().map(|header| header.size()),

@@ -178,7 +178,7 @@ impl History<'_> {
         let gix = self.repo.gix().ok()?;
         let base = gix.merge_base(gix_id(one).ok()?, gix_id(other).ok()?).ok()?;
         match base {
-            Some(base) => Some(Some(Oid::new(base.to_string()).ok()?)),
+            Some(base) => Some(Some(Oid::from_bytes(base.as_bytes()).ok()?)),
             None => Some(None),
         }
     }
@@ -287,7 +287,7 @@ impl History<'_> {
         let mut next = to.clone();
         while !without.contains(&next) && commits.len() < limit {
             let commit = gix.find_commit(gix_id(&next).ok()?).ok()?;
-            let mut parents = commit.parent_ids().map(|id| Oid::new(id.to_string()));
+            let mut parents = commit.parent_ids().map(|id| Oid::from_bytes(id.as_bytes()));
             let parent = parents.next()?.ok()?;
             let message = std::str::from_utf8(commit.message_raw().ok()?).ok()?;
             let subject = message.lines().next().unwrap_or_default();

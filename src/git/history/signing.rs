@@ -76,7 +76,7 @@ impl History<'_> {
         }
         // A missing identity is reported now, and not only by the git that signs.
         self.repo.objects().signature()?;
-        let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?)];
+        let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?.to_vec())];
         for parent in parents {
             objects.push((
                 ObjectKind::Commit,

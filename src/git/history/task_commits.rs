@@ -103,7 +103,7 @@ impl History<'_> {
             let Some(parent) = parent else { return Ok(None) };
             commit = parent;
         }
-        Oid::new(commit.to_string()).map(Some)
+        Oid::from_bytes(commit.as_bytes()).map(Some)
     }
 
     fn memory_file(&self) -> PathBuf {

@@ -128,7 +128,7 @@ fn read_all(parts: &Receiver<Vec<Raw>>) -> Option<Vec<Logged>> {
     for Raw { id, bytes, parents, message } in parts.iter().flatten() {
         let message = String::from_utf8_lossy(bytes.get(message..)?);
         let subject = message.lines().next().unwrap_or_default().to_owned();
-        let oid = |id: &ObjectId| Oid::new(id.to_string()).ok();
+        let oid = |id: &ObjectId| Oid::from_bytes(id.as_bytes()).ok();
         let parents = parents.iter().map(oid).collect::<Option<Vec<Oid>>>()?;
         all.push(Logged { oid: oid(&id)?, parents, subject, marks: commit_marks::read(&message) });
     }

@@ -144,7 +144,7 @@ fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
 
 /// The id that these bytes are.
 fn oid(bytes: &[u8]) -> Option<Oid> {
-    Oid::new(gix::ObjectId::try_from(bytes).ok()?.to_string()).ok()
+    Oid::from_bytes(gix::ObjectId::try_from(bytes).ok()?.as_bytes()).ok()
 }
 
 impl Index<'_> {

@@ -126,7 +126,7 @@ pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Opt
         }
         let stage = entry.stage_raw() as u8;
         if stage > 0 {
-            let oid = Oid::new(entry.id.to_string()).ok()?;
+            let oid = Oid::from_bytes(entry.id.as_bytes()).ok()?;
             facts.unmerged.push(ConflictStage { path, stage, mode: entry.mode.bits(), oid });
             continue;
         }
@@ -142,7 +142,7 @@ pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Opt
     }
     // The cached tree of a changed folder has no entry count, and then the root has none either.
     let root = file.tree().filter(|tree| tree.num_entries == Some(file.entries().len() as u32));
-    facts.tree = root.filter(|_| facts.intent_to_add.is_empty()).and_then(|tree| Oid::new(tree.id.to_string()).ok());
+    facts.tree = root.filter(|_| facts.intent_to_add.is_empty()).and_then(|tree| Oid::from_bytes(tree.id.as_bytes()).ok());
     Some(facts)
 }
 

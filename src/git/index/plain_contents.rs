@@ -1,7 +1,7 @@
 //! Files that git stores byte for byte. If nothing can ask for a filter or a conversion of line ends, contents are read and
 //! written here, without a process and without an index of the whole tree.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::domain::base::names::{Oid, RepoPath};
@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::files;
 
 use crate::git::objects::database::TreeEntry;
+use crate::git::objects::tree_read::{RawEntry, RawTree};
 use crate::git::repo::handles::Conversions;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
@@ -16,22 +17,36 @@ use crate::git::repo::worktrees::Worktree;
 
 /// Files over this many bytes are left to git, which does not hold them in memory.
 const LIMIT: u64 = 32 * 1024 * 1024;
+
 /// The trees of folders; each is read once.
 struct Folders<'r> {
     repository: &'r Repository,
-    known: BTreeMap<RepoPath, Option<Vec<TreeEntry>>>,
+    /// `None` where git has to do it: there is no such tree, or attributes are in it.
+    known: HashMap<RepoPath, Option<RawTree>>,
 }
 
-impl Folders<'_> {
-    fn get(&mut self, folder: &RepoPath) -> Option<&[TreeEntry]> {
+impl<'r> Folders<'r> {
+    fn below(repository: &'r Repository, root: &Oid) -> Self {
+        Self { repository, known: HashMap::from([(RepoPath::new(Vec::new()), without_attributes(repository, root))]) }
+    }
+
+    /// A folder's tree, if no attributes are in it or above it.
+    fn get(&mut self, folder: &RepoPath) -> Option<&RawTree> {
         if !self.known.contains_key(folder) {
             let (above, name) = folder.split();
-            let tree = self.get(&RepoPath::new(above))?.iter().find(|entry| entry.name == name).map(|entry| entry.oid.clone())?;
-            let entries = self.repository.objects().read_tree(&tree).ok();
-            self.known.insert(folder.clone(), entries);
+            let entry = self.get(&RepoPath::new(above)).and_then(|above| above.find(name).ok()?);
+            let tree = entry.and_then(|entry| without_attributes(self.repository, &entry.oid));
+            self.known.insert(folder.clone(), tree);
         }
-        self.known.get(folder)?.as_deref()
+        self.known.get(folder)?.as_ref()
     }
+}
+
+fn without_attributes(repository: &Repository, tree: &Oid) -> Option<RawTree> {
+    let raw = repository.objects().raw_tree(tree).ok()?;
+    let harmless = |entry: RawEntry<'_>| !entry.name.eq_ignore_ascii_case(b".gitattributes");
+    let all_are = raw.entries().all(|entry| entry.is_ok_and(harmless));
+    all_are.then_some(raw)
 }
 
 impl Conversions<'_> {
@@ -61,7 +76,7 @@ impl Conversions<'_> {
         let hash = |path: &&RepoPath| {
             let place = worktree.path().join(path.to_path());
             let bytes = files::read_small(&place, LIMIT).ok()?.content()?;
-            Oid::new(gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes).ok()?.to_string()).ok()
+            Oid::from_bytes(gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes).ok()?.as_bytes()).ok()
         };
         paths.iter().map(hash).collect()
     }
@@ -73,24 +88,18 @@ impl Conversions<'_> {
             return None;
         }
         let root = self.repo.objects().tree_of(tree).ok()?;
-        let mut folders = Folders { repository: self.repo, known: BTreeMap::new() };
-        folders.known.insert(RepoPath::new(Vec::new()), Some(self.repo.objects().read_tree(&root).ok()?));
+        let mut folders = Folders::below(self.repo, &root);
         let mut found = Vec::new();
         for path in paths {
             if path.is_odd() {
                 return None;
             }
-            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(path.folders_above()) {
-                if folders.get(&folder)?.iter().any(|entry| entry.name.eq_ignore_ascii_case(b".gitattributes")) {
-                    return None;
-                }
-            }
             let (folder, name) = path.split();
-            let entry = folders.get(&RepoPath::new(folder))?.iter().find(|entry| entry.name == name)?;
+            let entry = folders.get(&RepoPath::new(folder))?.find(name).ok()??;
             if entry.mode & 0o170_000 != 0o100_000 {
                 return None;
             }
-            found.push(entry.clone());
+            found.push(entry);
         }
         Some(found)
     }

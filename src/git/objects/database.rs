@@ -3,7 +3,7 @@
 //! A new object is on disk, and in git's object database, only after `Durability::sync_objects`. Changing a ref calls
 //! that, and so does every call of git that writes.
 
-use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
 
@@ -176,7 +176,7 @@ impl Objects<'_> {
             stage.note(id);
         }
         self.repo.durability().note_written(id);
-        Oid::new(id.to_string())
+        Oid::from_bytes(id.as_bytes())
     }
 
     /// Writes a blob.
@@ -345,54 +345,6 @@ impl Objects<'_> {
         let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "));
         let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
         seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
-    }
-
-    /// The raw content of one tree.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
-    pub(in crate::git) fn read_raw_tree(&self, oid: &Oid) -> Result<Vec<u8>> {
-        self.read_object("tree", oid, limits::STRUCTURE)
-    }
-
-    /// Whether a tree has a file or a folder at a path.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
-    pub fn is_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<bool> {
-        let mut folder = tree.clone();
-        let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
-        while let Some(part) = parts.next() {
-            let Some(entry) = self.read_tree(&folder)?.into_iter().find(|entry| entry.name == part) else { return Ok(false) };
-            match (parts.peek().is_some(), entry.mode == TREE) {
-                (true, true) => folder = entry.oid,
-                (true, false) => return Ok(false),
-                (false, _) => return Ok(true),
-            }
-        }
-        Ok(false)
-    }
-
-    /// The entries of one tree, not recursive.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
-    pub fn read_tree(&self, oid: &Oid) -> Result<Vec<TreeEntry>> {
-        let raw = self.read_raw_tree(oid)?;
-        let damaged = || Error::new(Code::GitFailed, format!("tree {oid} is damaged"));
-        let width = self.repo.hash().bytes();
-        let mut rest = raw.as_slice();
-        let mut entries = Vec::new();
-        while !rest.is_empty() {
-            let nul = rest.iter().position(|b| *b == 0).ok_or_else(damaged)?;
-            let space = rest[..nul].iter().position(|b| *b == b' ').ok_or_else(damaged)?;
-            let mode = std::str::from_utf8(&rest[..space]).ok().and_then(|m| u32::from_str_radix(m, 8).ok());
-            let id = rest.get(nul + 1..nul + 1 + width).ok_or_else(damaged)?;
-            let oid = Oid::new(gix::oid::from_bytes_unchecked(id).to_hex().to_string())?;
-            entries.push(TreeEntry { mode: mode.ok_or_else(damaged)?, oid, name: rest[space + 1..nul].to_vec() });
-            rest = &rest[nul + 1 + width..];
-        }
-        Ok(entries)
     }
 }
 

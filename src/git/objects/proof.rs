@@ -127,7 +127,7 @@ impl Durability<'_> {
             }
             all
         });
-        bad.into_iter().map(|id| Oid::new(id.to_string())).collect()
+        bad.into_iter().map(|id| Oid::from_bytes(id.as_bytes())).collect()
     }
 
     /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file.
@@ -200,7 +200,7 @@ impl Durability<'_> {
         let index = worktree.index_file();
         if let Ok(file) = gix::index::File::at(&index, self.repo.hash().gix(), true, Default::default()) {
             let entries = file.entries().iter().filter(|entry| {
-                Oid::new(entry.id.to_string()).is_ok_and(|oid| wanted.contains(&oid))
+                Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| wanted.contains(&oid))
                     && entry.mode.bits() & 0o170_000 == 0o100_000
             });
             let paths: Vec<RepoPath> = entries.map(|entry| RepoPath::new(entry.path(&file).to_vec())).collect();

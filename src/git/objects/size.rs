@@ -43,9 +43,10 @@ impl Objects<'_> {
             return Ok(0);
         }
         let mut size = self.on_disk(tree)?;
-        let old = base.map(|base| self.read_raw_tree(base)).transpose()?.unwrap_or_default();
+        let old = base.map(|base| self.read_raw_tree(base)).transpose()?;
+        let old = old.as_deref().unwrap_or_default();
         let mut before =
-            gix::objs::TreeRefIter::from_bytes(&old, self.repo.hash().gix()).filter_map(std::result::Result::ok).peekable();
+            gix::objs::TreeRefIter::from_bytes(old, self.repo.hash().gix()).filter_map(std::result::Result::ok).peekable();
         let new = self.read_raw_tree(tree)?;
         for entry in gix::objs::TreeRefIter::from_bytes(&new, self.repo.hash().gix()).filter_map(std::result::Result::ok) {
             // Both trees are in the same order.
@@ -54,9 +55,9 @@ impl Objects<'_> {
             if same_name.is_some_and(|old| old.oid == entry.oid) || entry.mode.is_commit() {
                 continue;
             }
-            let oid = Oid::new(entry.oid.to_string())?;
+            let oid = Oid::from_bytes(entry.oid.as_bytes())?;
             if entry.mode.is_tree() {
-                let old = same_name.map(|old| Oid::new(old.oid.to_string())).transpose()?;
+                let old = same_name.map(|old| Oid::from_bytes(old.oid.as_bytes())).transpose()?;
                 size += self.added_by_tree(old.as_ref(), &oid, seen)?;
             } else if seen.insert(oid.clone()) {
                 size += self.on_disk(&oid)?;

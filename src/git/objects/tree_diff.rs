@@ -4,9 +4,10 @@ use gix::diff::tree::recorder::Change;
 use gix::objs::tree::EntryMode;
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 
 use super::database::gix_id;
+use super::kept_trees::{Trees, unreadable};
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::repository::Repository;
 
@@ -20,11 +21,7 @@ fn canonical(mode: EntryMode) -> u32 {
 }
 
 fn file(mode: EntryMode, oid: gix::ObjectId) -> Result<Option<FileId>> {
-    if mode.is_tree() { Ok(None) } else { Ok(Some(FileId { mode: canonical(mode), oid: Oid::new(oid.to_string())? })) }
-}
-
-fn unreadable(error: impl std::fmt::Display) -> Error {
-    Error::new(Code::GitFailed, "a tree cannot be read").why(error.to_string())
+    if mode.is_tree() { Ok(None) } else { Ok(Some(FileId { mode: canonical(mode), oid: Oid::from_bytes(oid.as_bytes())? })) }
 }
 
 /// Compares two trees, or the trees of two commits. Ordered by path; a rename is a deletion and an addition.
@@ -35,18 +32,15 @@ pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Res
     if old == new {
         return Ok(Vec::new());
     }
-    let gix = repository.gix()?;
-    let tree = |oid: &Oid| -> Result<gix::Tree<'_>> {
-        gix.find_object(gix_id(oid)?).map_err(unreadable)?.peel_to_tree().map_err(unreadable)
-    };
-    let (first, second) = (tree(old)?, tree(new)?);
-    if first.id == second.id {
+    let trees = Trees::of(repository)?;
+    let ((first, one), (second, other)) = (trees.peel(gix_id(old)?)?, trees.peel(gix_id(new)?)?);
+    if first == second {
         return Ok(Vec::new());
     }
-    let [one, other] = [&first, &second].map(|tree| gix::objs::TreeRefIter::from_bytes(&tree.data, gix.object_hash()));
+    let [one, other] = [&one, &other].map(|content| gix::objs::TreeRefIter::from_bytes(content, first.kind()));
     let mut recorder = gix::diff::tree::Recorder::default();
     let state = gix::diff::tree::State::default();
-    gix::diff::tree(one, other, state, &gix.objects, &mut recorder).map_err(unreadable)?;
+    gix::diff::tree(one, other, state, &trees, &mut recorder).map_err(unreadable)?;
     let mut changes = Vec::with_capacity(recorder.records.len());
     for record in recorder.records {
         let (path, old, new) = match record {

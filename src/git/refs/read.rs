@@ -86,7 +86,7 @@ impl Refs<'_> {
             let in_git = name.in_git();
             let full: &gix::refs::FullNameRef = in_git.as_bytes().as_bstr().try_into().ok()?;
             if let Some(reference) = gix.try_find_reference(full).ok()? {
-                found.insert(name.clone(), Oid::new(reference.target().try_id()?.to_string()).ok()?);
+                found.insert(name.clone(), Oid::from_bytes(reference.target().try_id()?.as_bytes()).ok()?);
             }
         }
         Some(found)
@@ -102,7 +102,7 @@ impl Refs<'_> {
         for reference in platform.prefixed(prefix).ok()? {
             let reference = reference.ok()?;
             let name = RefName::of_git(reference.name().as_bstr());
-            found.push(RefValue { name, oid: Oid::new(reference.target().try_id()?.to_string()).ok()? });
+            found.push(RefValue { name, oid: Oid::from_bytes(reference.target().try_id()?.as_bytes()).ok()? });
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
         Some(found)

@@ -23,6 +23,7 @@ use super::worktrees::Worktree;
 use crate::git::history::questions::Diffs;
 use crate::git::history::signing::Signatures;
 use crate::git::objects::freshen::Written;
+use crate::git::objects::kept_trees::KeptTrees;
 use crate::git::objects::stage::Stage;
 
 /// The descriptor number of the operation lock in a git child that reads its standard input.
@@ -82,6 +83,7 @@ pub struct Repository {
     /// The top folder of the worktree in which we were called, if it was found without git.
     pub(in crate::git) top: Option<PathBuf>,
     pub(in crate::git) diffs: Diffs,
+    pub(in crate::git) trees: KeptTrees,
     gix: OnceLock<gix::ThreadSafeRepository>,
     /// The known packs, and the objects that were written.
     pub(in crate::git) written: Written,
@@ -131,6 +133,7 @@ impl Repository {
             knows_ref_formats: false,
             top: Some(found.top),
             diffs: Diffs::default(),
+            trees: KeptTrees::default(),
             gix: OnceLock::new(),
             written: Written::default(),
             stage: OnceLock::new(),
@@ -194,6 +197,7 @@ impl Repository {
             knows_ref_formats: refs != b"--show-ref-format",
             top: None,
             diffs: Diffs::default(),
+            trees: KeptTrees::default(),
             gix: OnceLock::new(),
             written: Written::default(),
             stage: OnceLock::new(),

@@ -168,7 +168,7 @@ impl Workspaces<'_> {
         let Ok(file) = gix::index::File::at(index, self.repo.hash().gix(), true, Default::default()) else { return false };
         let link = gix::index::entry::Mode::COMMIT;
         let is_there =
-            |entry: &gix::index::Entry| Oid::new(entry.id.to_string()).is_ok_and(|oid| self.repo.objects().holds(&oid));
+            |entry: &gix::index::Entry| Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
         self.repo.objects().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
 

@@ -161,5 +161,5 @@ impl Captures<'_> {
 
 /// Converts an id of gix.
 fn oid(id: &gix::oid) -> Result<Oid> {
-    Oid::new(id.to_string())
+    Oid::from_bytes(id.as_bytes())
 }

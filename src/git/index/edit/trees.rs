@@ -2,6 +2,7 @@
 
 use super::{EditKind, EntryEdit, oid};
 use crate::domain::base::names::Oid;
+use crate::error::Result;
 use crate::git::objects::database::{TREE, gix_id};
 use crate::git::repo::repository::Repository;
 
@@ -68,8 +69,9 @@ impl Trees<'_> {
 
     fn folders(&self, tree: Option<&Oid>) -> Option<Vec<(Vec<u8>, Oid)>> {
         let Some(tree) = tree else { return Some(Vec::new()) };
-        let entries = self.repository.objects().read_tree(tree).ok()?.into_iter();
-        Some(entries.filter(|entry| entry.mode == TREE).map(|entry| (entry.name, entry.oid)).collect())
+        let tree = self.repository.objects().raw_tree(tree).ok()?;
+        let folders = tree.entries().filter(|entry| entry.as_ref().is_ok_and(|entry| entry.mode == TREE) || entry.is_err());
+        folders.map(|entry| entry?.to_owned().map(|entry| (entry.name, entry.oid))).collect::<Result<_>>().ok()
     }
 }
 

@@ -1,0 +1,96 @@
+//! Trees that were read, in memory: one operation compares, counts and edits the same folders several times, and most of the
+//! cost is inflating them. That a tree is kept here does not mean that the repository still has it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gix::objs::{Data, Find, FindExt, Kind};
+
+use crate::error::{Code, Error, Result};
+use crate::git::repo::repository::Repository;
+
+/// How many bytes of trees are kept.
+const ROOM: usize = 16 * 1024 * 1024;
+
+/// The trees that were read last.
+#[derive(Debug, Default)]
+pub(in crate::git) struct KeptTrees(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    trees: HashMap<gix::ObjectId, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl KeptTrees {
+    pub(super) fn get(&self, id: &gix::oid) -> Option<Arc<[u8]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).trees.get(id).cloned()
+    }
+
+    /// Where there is no more room, all others go.
+    pub(super) fn keep(&self, id: gix::ObjectId, content: Arc<[u8]>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.bytes + content.len() > ROOM {
+            *kept = Kept::default();
+        }
+        if content.len() <= ROOM {
+            kept.bytes += content.len();
+            if let Some(known) = kept.trees.insert(id, content) {
+                kept.bytes -= known.len();
+            }
+        }
+    }
+}
+
+/// Reads trees from memory or, for the first time, from the object database.
+pub(in crate::git) struct Trees<'r> {
+    repository: &'r Repository,
+    gix: gix::Repository,
+}
+
+impl<'r> Trees<'r> {
+    /// # Errors
+    /// `REPOSITORY_UNSUPPORTED`.
+    pub(in crate::git) fn of(repository: &'r Repository) -> Result<Self> {
+        Ok(Self { repository, gix: repository.gix()? })
+    }
+
+    /// The tree of a commit or tag, or the tree itself, with its raw content.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where it is damaged or missing, even if git could fetch it.
+    pub(in crate::git) fn peel(&self, id: gix::ObjectId) -> Result<(gix::ObjectId, Arc<[u8]>)> {
+        if let Some(known) = self.repository.trees.get(&id) {
+            return Ok((id, known));
+        }
+        let object = self.gix.find_object(id).map_err(unreadable)?;
+        let tree = match object.kind {
+            Kind::Commit => object.into_commit().tree_id().map_err(unreadable)?.detach(),
+            Kind::Tree | Kind::Tag | Kind::Blob => object.peel_to_tree().map_err(unreadable)?.id,
+        };
+        let content = self.find(&tree, &mut Vec::new()).map(|found| Arc::from(found.data)).map_err(unreadable)?;
+        Ok((tree, content))
+    }
+}
+
+impl Find for Trees<'_> {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<Data<'a>>> {
+        if let Some(known) = self.repository.trees.get(id) {
+            buffer.clear();
+            buffer.extend_from_slice(&known);
+            return Ok(Some(Data::new(buffer, Kind::Tree, id.kind())));
+        }
+        let found = self.gix.objects.try_find(id, buffer)?;
+        if let Some(found) = &found
+            && found.kind == Kind::Tree
+        {
+            self.repository.trees.keep(id.to_owned(), Arc::from(found.data));
+        }
+        Ok(found)
+    }
+}
+
+/// A tree that gix cannot read.
+pub(super) fn unreadable(error: impl std::fmt::Display) -> Error {
+    Error::new(Code::GitFailed, "a tree cannot be read").why(error.to_string())
+}
