@@ -23,6 +23,7 @@ pub mod env;
 pub mod error;
 pub mod files;
 pub mod git;
+pub mod hook;
 pub mod ops;
 pub mod own_process;
 pub mod process;

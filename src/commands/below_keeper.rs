@@ -4,7 +4,7 @@ use super::task::Task;
 use crate::commands::grammar::arguments::Verb;
 
 /// The name of a verb that is refused below a keeper, whatever its arguments; `None` for other verbs. Verbs that can also
-/// only show something (gates, checkpoints, rollbacks, recovery, the mode) refuse their other uses themselves, once they
+/// only show something (gates, checkpoints, rollbacks, recovery, the mode, approvals) refuse their other uses themselves, once they
 /// have read their arguments.
 pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
     match verb {
@@ -22,6 +22,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Checkpoint(_)
         | Verb::Recover(_)
         | Verb::Signal(_)
+        | Verb::Trust(_)
         | Verb::Config(_)
         | Verb::Completions(_)
         | Verb::Man(_)

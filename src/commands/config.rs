@@ -16,7 +16,8 @@ use crate::ops::context::{configure, placement};
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
-XDG_CONFIG_HOME); git config axiom.SECTION.KEY, git -c too; options of the command.")]
+XDG_CONFIG_HOME); the project's .axiom/config.toml in the main worktree, once you approved it
+with 'git axiom trust'; git config axiom.SECTION.KEY, git -c too; options of the command.")]
 pub enum Config {
     /// Show every value and its source
     Show(Show),
@@ -53,8 +54,8 @@ struct View<'a> {
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let repo = repository(global)?;
     placement::recall_main(&repo)?;
-    let loaded = configure::load(&repo, Vec::new())?;
-    for note in configure::repository_file_note(&repo)? {
+    let (loaded, trust) = configure::load_trusted(&repo, Vec::new())?;
+    if let Some(note) = configure::note_on(&trust) {
         screen.note(&note);
     }
     match args {

@@ -29,6 +29,7 @@ pub mod signal;
 pub mod status;
 pub mod stop;
 pub mod task;
+pub mod trust;
 pub mod undo;
 
 use std::path::{Path, PathBuf};
@@ -79,6 +80,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Gate(verb) => gate::run(verb.0, &global, screen),
         Verb::Signal(verb) => signal::run(verb.0, screen),
         Verb::Keeper(args) => keeper::run(&args),
+        Verb::Trust(args) => trust::run(&args, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),
         Verb::Completions(args) => completions::run(&args, &global, screen),
         Verb::Demo(args) => demo::run(&args, screen),
@@ -191,6 +193,18 @@ pub fn open_configured_for(
 ) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
     for note in ctx.load_config(command_line)? {
+        screen.note(&note);
+    }
+    Ok(ctx)
+}
+
+/// As [`open_for`], with what can be used of the configuration: for verbs that have to work whatever it says.
+///
+/// # Errors
+/// As [`Context::open`].
+pub fn open_with_usable_config(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
+    let mut ctx = open_for(purpose, global, screen)?;
+    for note in ctx.load_usable_config()? {
         screen.note(&note);
     }
     Ok(ctx)

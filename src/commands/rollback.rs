@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use self::words::people;
-use super::{open_configured_for, purpose, working_dir};
+use super::{open_with_usable_config, purpose, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
@@ -150,7 +150,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
         Some(To::Session(how)) => how.consent.dry_run,
         None => false,
     };
-    let mut ctx = open_configured_for(purpose(dry_run), global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(purpose(dry_run), global, screen)?;
     ctx.for_humans_only("rollback")?;
     match &args.to {
         Some(To::Task(args)) => task::run(args, &mut ctx, screen),
@@ -188,7 +188,7 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
 /// # Errors
 /// As [`run`].
 pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured_for(purpose(args.how.consent.dry_run), global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(purpose(args.how.consent.dry_run), global, screen)?;
     ctx.for_humans_only("restore")?;
     to_named(args, &mut ctx, global, screen)
 }

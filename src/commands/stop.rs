@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open_configured};
+use super::{configured_program, open_with_usable_config};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
@@ -11,6 +11,7 @@ use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::placement::Purpose;
 use crate::ops::supervise::Options;
 use crate::ops::supervise::interventions::{self, EndedAgent, Ending};
 
@@ -60,7 +61,7 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
             .hint(format!("git axiom {verb} AGENT    for one that 'git axiom status' lists"))
             .hint(format!("git axiom {verb} --all    for all of them")));
     }
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     let options = Options::attending(configured_program(&ctx)?);
     let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
     let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut Progress::new(false))?;

@@ -5,7 +5,7 @@ mod told;
 use clap::Args;
 
 use self::told::UndoToldAnswer;
-use super::{open_configured_for, purpose};
+use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
@@ -65,7 +65,7 @@ pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured_for(purpose(consent.dry_run), global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(purpose(consent.dry_run), global, screen)?;
     ctx.for_humans_only(verb)?;
     ctx.no_open_operation()?;
     let chosen = op::choose(&ctx, asked).map_err(|error| with_possible(&ctx, asked, error))?;

@@ -1,4 +1,5 @@
-//! The layers of the configuration, where later ones win: defaults, the user's file, `git config axiom.*`, the command line.
+//! The layers of the configuration, where later ones win: defaults, the user's file, the project's file, `git config axiom.*`,
+//! the command line.
 //! Each value is returned with its source.
 
 use std::collections::BTreeMap;
@@ -53,6 +54,8 @@ pub struct GitEntry {
 pub struct Layers {
     /// The user's file and its content, if there is one.
     pub user_file: Option<(PathBuf, String)>,
+    /// The project's file and its content, if there is one and a human approved it.
+    pub project_file: Option<(PathBuf, String)>,
     /// All values of `git config` below `axiom.`, in git's order.
     pub git: Vec<GitEntry>,
     /// Keys (`section.name`) and values from the command line.
@@ -126,30 +129,55 @@ struct Found {
 /// # Errors
 /// `CONFIG_INVALID` with the place, and with the nearest key where one is unknown.
 pub fn load(layers: &Layers) -> Result<Loaded> {
+    let Usable { loaded, problems } = load_usable(layers)?;
+    problems.into_iter().next().map_or(Ok(loaded), Err)
+}
+
+/// What of the layers can be used.
+#[derive(Debug)]
+pub struct Usable {
+    /// The configuration without what cannot be used.
+    pub loaded: Loaded,
+    /// What cannot be used, each with its place.
+    pub problems: Vec<Error>,
+}
+
+/// As [`load`], for verbs that have to work whatever the configuration says: what cannot be used is left out.
+///
+/// # Errors
+/// `INTERNAL`.
+pub fn load_usable(layers: &Layers) -> Result<Usable> {
+    let mut problems = Vec::new();
     let defaults = as_json(&Config::default())?;
     let mut heap = Heap::default();
     for Key { section, name, .. } in KEYS {
         let value = defaults[section][name].clone();
         heap.settings.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
     }
-    if let Some((path, text)) = &layers.user_file {
-        for (name, place) in file::entries(path, text)? {
-            put_file(&mut heap, path, &name, place)?;
-        }
+    for (path, text) in [&layers.user_file, &layers.project_file].into_iter().flatten() {
+        let entries = file::entries(path, text).unwrap_or_else(|error| {
+            problems.push(error);
+            Vec::new()
+        });
+        problems.extend(entries.into_iter().filter_map(|(name, place)| put_file(&mut heap, path, &name, place).err()));
     }
-    put_git(&mut heap, &layers.git)?;
-    for (name, value) in &layers.command_line {
-        let found = find(name, false).ok_or_else(|| unknown(name, "command line"))?;
-        let value = found.key.kind.accept_text(&found.path, std::slice::from_ref(value))?;
-        heap.settings.insert(found.path, Setting { value, source: Source::CommandLine });
-    }
+    problems.extend(put_git(&mut heap, &layers.git));
+    problems.extend(layers.command_line.iter().filter_map(|(name, value)| put_text(&mut heap, name, value).err()));
     let Heap { settings, later } = heap;
     let config = build(defaults, &settings)?;
+    problems.extend(check(&config).err());
     let order = |path: &str| KEYS.iter().position(|key| is_called(key, path, str::eq)).unwrap_or(KEYS.len());
     let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
     // Cached, because `order` looks through all keys.
     settings.sort_by_cached_key(|(path, _)| order(path));
-    Ok(Loaded { config, settings, later })
+    Ok(Usable { loaded: Loaded { config, settings, later }, problems })
+}
+
+fn put_text(heap: &mut Heap, name: &str, value: &String) -> Result<()> {
+    let found = find(name, false).ok_or_else(|| unknown(name, "command line"))?;
+    let value = found.key.kind.accept_text(&found.path, std::slice::from_ref(value))?;
+    heap.settings.insert(found.path, Setting { value, source: Source::CommandLine });
+    Ok(())
 }
 
 fn as_json(config: &Config) -> Result<Value> {
@@ -168,15 +196,19 @@ fn put_file(heap: &mut Heap, path: &Path, name: &str, place: Place) -> Result<()
 }
 
 /// Applies the values of `git config`. Of several values of a key, the last one counts; a list takes all values of the last
-/// origin.
-fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Result<()> {
+/// origin. Returns what cannot be used.
+fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
+    let mut problems = Vec::new();
     let mut grouped: BTreeMap<String, (Found, String, Vec<String>)> = BTreeMap::new();
     for GitEntry { origin, key, value } in entries {
         let name = key.get("axiom.".len()..).unwrap_or_default();
         if heap.is_later(name, str::eq_ignore_ascii_case, || Source::Git(origin.clone())) {
             continue;
         }
-        let found = find(name, true).ok_or_else(|| unknown(name, origin))?;
+        let Some(found) = find(name, true) else {
+            problems.push(unknown(name, origin));
+            continue;
+        };
         let value = value.clone().unwrap_or_default();
         let group = grouped.entry(found.path.clone()).or_insert_with(|| (found, origin.clone(), Vec::new()));
         if group.1 != *origin {
@@ -186,10 +218,12 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Result<()> {
         group.2.push(value);
     }
     for (path, (found, origin, values)) in grouped {
-        let value = found.key.kind.accept_text(&path, &values).map_err(|error| error.context(format!("git config, {origin}")))?;
-        heap.settings.insert(path, Setting { value, source: Source::Git(origin) });
+        match found.key.kind.accept_text(&path, &values) {
+            Ok(value) => drop(heap.settings.insert(path, Setting { value, source: Source::Git(origin) })),
+            Err(error) => problems.push(error.context(format!("git config, {origin}"))),
+        }
     }
-    Ok(())
+    problems
 }
 
 /// The key with this name. git does not keep the case of the last part, so names from git are compared without case.
@@ -233,10 +267,8 @@ fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Conf
             Some(adapter) => config["agents"]["adapters"][adapter.as_str()][key.name] = setting.value.clone(),
         }
     }
-    let config: Config = serde_json::from_value(config)
-        .map_err(|e| Error::new(Code::ConfigInvalid, "the configuration does not fit together").because(e))?;
-    check(&config)?;
-    Ok(config)
+    serde_json::from_value(config)
+        .map_err(|e| Error::new(Code::ConfigInvalid, "the configuration does not fit together").because(e))
 }
 
 /// Checks values that can only be checked when all of them are known.
@@ -292,7 +324,8 @@ mod tests {
     #[test]
     fn later_layers_win_and_are_named() {
         let layers = Layers {
-            user_file: Some(("/c.toml".into(), "[agents]\ncount = 3\nmaxIterations = 7\n[checkpoints]\n".into())),
+            user_file: Some(("/c.toml".into(), "[agents]\ncount = 3\nmaxIterations = 7\n[checkpoints]\nperiodic = 3\n".into())),
+            project_file: Some(("/p.toml".into(), "[agents]\ncount = 9\n[checkpoints]\nperiodic = 9\n".into())),
             git: vec![GitEntry { origin: ".git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
             command_line: vec![("agents.default".into(), "claude".into())],
         };
@@ -302,6 +335,7 @@ mod tests {
         let source = |key: &str| loaded.settings.iter().find(|(name, _)| name == key).unwrap().1.source.to_string();
         assert_eq!(source("agents.count"), "git config, .git/config");
         assert_eq!(source("agents.maxIterations"), "/c.toml:3");
+        assert_eq!((loaded.config.checkpoints.periodic, source("checkpoints.periodic")), (9, "/p.toml:4".into()));
         assert_eq!(source("agents.default"), "command line");
         assert_eq!(source("merge.target"), "default");
     }
@@ -334,6 +368,28 @@ mod tests {
         assert!(git.all_do_something().unwrap_err().to_string().contains("'recovery.autoResetOrphaned'"));
         assert_eq!((git.config.agents.count, git.settings.len()), (3, KEYS.len()), "no other verb minds");
         assert!(load(&Layers::default()).unwrap().all_do_something().is_ok());
+    }
+
+    #[test]
+    fn what_can_be_used_counts_beside_what_cannot() {
+        let layers = Layers {
+            user_file: Some(("/c.toml".into(), "[agents]\ncuont = 3\ncount = 4\n[agents.x]\nexitCompletes = true\n".into())),
+            project_file: Some(("/p.toml".into(), "[agents\n".into())),
+            git: vec![
+                GitEntry { origin: "g".into(), key: "axiom.agents.maxiterations".into(), value: Some("many".into()) },
+                GitEntry { origin: "g".into(), key: "axiom.foo".into(), value: None },
+                GitEntry { origin: "g".into(), key: "axiom.checkpoints.maxcount".into(), value: Some("7".into()) },
+            ],
+            command_line: vec![("agents.graceSeconds".into(), "x".into())],
+        };
+        let Usable { loaded, problems } = load_usable(&layers).unwrap();
+        assert_eq!((loaded.config.agents.count, loaded.config.checkpoints.max_count), (4, 7));
+        let places =
+            ["/c.toml:2: ", "/p.toml:1: ", "g: there is no key 'foo'", "git config, g: ", "the value", "agents.x has no"];
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), places.len(), "{told:#?}");
+        assert!(told.iter().zip(places).all(|(told, place)| told.starts_with(place)), "{told:#?}");
+        assert_eq!(load(&layers).unwrap_err().to_string(), told[0]);
     }
 
     #[test]

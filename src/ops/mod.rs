@@ -21,5 +21,6 @@ pub mod steps;
 pub mod supervise;
 pub mod tidy;
 pub mod trash;
+pub mod trust;
 pub mod undo;
 pub mod workspaces;

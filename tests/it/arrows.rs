@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each place may name, itself aside.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("error", &[]),
     ("env", &["error"]),
     ("own_process", &["error"]),
@@ -14,11 +14,12 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("config", &["error", "env", "files", "domain"]),
     ("store", &["error", "env", "files", "domain"]),
     ("process", &["error", "env", "files", "domain"]),
+    ("hook", &["error", "env", "files", "domain", "process"]),
     ("git", &["error", "env", "files", "domain", "process"]),
-    ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git"]),
+    ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git", "hook"]),
     ("cli", &["error", "env", "own_process", "files", "domain"]),
     ("demo", &["error", "env", "files", "domain", "process", "cli"]),
-    ("commands", &["error", "env", "files", "domain", "own_process", "config", "ops", "cli", "demo"]),
+    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "demo"]),
     ("main", &["env", "commands"]),
 ];
 

@@ -273,7 +273,7 @@ fn configuration_that_cannot_be_used() {
     agents.maxIterations  9     git config, $ROOT/repo/.git/config
     agents.timeLimit      7200  $ROOT/home/.config/git-axiom/config.toml:3
     --- stderr
-    note: '$ROOT/repo/.axiom/config.toml' is ignored, since it cannot be approved yet; use 'git config axiom.…'
+    note: nothing of the project's files is applied or run before you approve them: git axiom trust
     --- exit 0
     ");
     env.git(&["config", "axiom.agents.count", "many"]);
@@ -284,6 +284,43 @@ fn configuration_that_cannot_be_used() {
     --- exit 1
     "#);
     env.ok(&["status"]);
+}
+
+/// What saves and brings back works with a broken configuration, and deletes nothing that it may say to keep.
+#[test]
+fn the_safety_net_works_whatever_the_configuration_says() {
+    let env = TestEnv::new();
+    env.git(&["config", "axiom.checkpoints.maxCount", "3"]);
+    env.git(&["config", "axiom.agents.count", "many"]);
+    for number in 0..5 {
+        env.write("README", format!("{number}\n"));
+        let made = env.axiom(&["checkpoint", "create"]).success();
+        assert!(made.stderr.starts_with("note: left out of the configuration, so nothing expires: git config, "), "{made}");
+    }
+    env.ok(&["checkpoint", "create", "c"]);
+    env.write("README", "changed\n");
+    assert_eq!(env.json(&["checkpoint", "list"])["checkpoints"].as_array().unwrap().len(), 6, "nothing expired");
+    for verb in [
+        &["status"][..],
+        &["log"],
+        &["recover"],
+        &["recover", "--yes"],
+        &["checkpoint", "verify"],
+        &["rollback", "checkpoint", "c", "--yes"],
+        &["undo", "--yes"],
+        &["trust"],
+        &["stop", "--all"],
+    ] {
+        let run = env.axiom(verb);
+        assert!(!run.stderr.contains("CONFIG_INVALID"), "{verb:?}: {run}");
+    }
+    assert_eq!(env.read("README"), "changed\n");
+    for verb in [&["run", "--until-idle"][..], &["mode", "autopilot"], &["merge", "t"]] {
+        env.axiom(verb).fails_with(Code::ConfigInvalid);
+    }
+    env.git(&["config", "--unset", "axiom.agents.count"]);
+    env.ok(&["checkpoint", "create"]);
+    assert!(env.json(&["checkpoint", "list"])["checkpoints"].as_array().unwrap().len() < 6, "what is configured counts again");
 }
 
 #[test]

@@ -67,6 +67,7 @@ mod rollback_resolve;
 mod rollback_task;
 mod run;
 mod trash;
+mod trust;
 mod wedged;
 mod what_is_held;
 mod wording;

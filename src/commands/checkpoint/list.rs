@@ -9,12 +9,13 @@ use super::{left_out, only_text, size_text};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{open_configured, open_configured_for, purpose};
+use crate::commands::{open_with_usable_config, purpose};
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::CAPTURES;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Depth, Listed, Shown};
+use crate::ops::context::placement::Purpose;
 
 /// Arguments of `checkpoint show`.
 #[derive(Debug, Args)]
@@ -51,7 +52,7 @@ struct Single<'a> {
 /// # Errors
 /// `GIT_FAILED`.
 pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     let depth = args.max_count.map_or(Depth::Names, Depth::Newest);
     for name in checkpoint::heal_at_once(&mut ctx, depth) {
         screen.note(&format!("the missing tag or note of checkpoint {name} was rebuilt"));
@@ -100,7 +101,7 @@ fn kind(one: &Listed) -> Cow<'_, str> {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.
 pub(super) fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_configured_for(purpose(true), global, Vec::new(), screen)?;
+    let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let shown = checkpoint::show(&ctx, &args.name)?;
     screen.answer(&Single { checkpoint: &shown }, || people(&shown))?;
     Ok(Exit::Done)

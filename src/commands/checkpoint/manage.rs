@@ -8,13 +8,14 @@ use super::verify::text as compacted_text;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::Global;
-use crate::commands::open_configured;
+use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointType;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Depth, Listed};
 use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
 
 /// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ const ACTIONS: &[(Action, &str)] = &[
 /// # Errors
 /// `NEEDS_CONFIRMATION` without a terminal; the errors of the actions.
 pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.for_humans_only("checkpoint manage")?;
     if !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "the checkpoint manager needs a terminal")

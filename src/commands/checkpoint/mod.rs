@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{open_configured, working_dir};
+use super::{open_with_usable_config, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
@@ -25,6 +25,7 @@ use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Cove
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
+use crate::ops::context::placement::Purpose;
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
@@ -136,7 +137,7 @@ pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Ex
 }
 
 fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.repo.require_git_version()?;
     let only = only(args, global)?;
     let allow_unreadable = args.allow_unreadable;

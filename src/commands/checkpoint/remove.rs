@@ -8,11 +8,12 @@ use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::grammar::consent::Consent;
-use crate::commands::open_configured;
+use crate::commands::open_with_usable_config;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Deleted};
 use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
 
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]
@@ -83,7 +84,7 @@ fn age(text: &str) -> Result<SignedDuration, String> {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.for_humans_only("checkpoint delete")?;
     ctx.no_open_operation()?;
     let records = checkpoint::chosen(&ctx, &args.names, args.protected)?;
@@ -96,7 +97,7 @@ pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Res
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.for_humans_only("checkpoint cleanup")?;
     ctx.no_open_operation()?;
     if args.protected && args.older_than.is_none() && args.keep.is_none() {

@@ -8,9 +8,10 @@ use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{open_configured, open_configured_for, purpose};
+use crate::commands::{open_with_usable_config, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};
+use crate::ops::context::placement::Purpose;
 
 /// How many paths are named in a note.
 const NAMED: usize = 20;
@@ -57,7 +58,7 @@ struct CheckpointVerifyAnswer {
 /// # Errors
 /// `CHECKPOINT_DAMAGED` where one is not whole; as [`checkpoint::verify`] and [`checkpoint::repair`].
 pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     let name = args.name.as_deref();
     let look = if args.quick { Look::Quick } else { Look::Whole };
     let (verification, repaired) =
@@ -118,7 +119,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
 /// # Errors
 /// As [`checkpoint::difference`].
 pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_configured_for(purpose(true), global, Vec::new(), screen)?;
+    let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let difference = checkpoint::difference(&ctx, &args.name, args.other.as_deref())?;
     for name in std::iter::once(&args.name).chain(&args.other) {
         let record = checkpoint::find(&ctx, name)?;
@@ -155,7 +156,7 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
 /// # Errors
 /// As [`checkpoint::compact`].
 pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.for_humans_only("checkpoint compact")?;
     let done = checkpoint::compact(&mut ctx)?;
     screen.answer(&done, || text(&done))?;

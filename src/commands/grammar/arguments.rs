@@ -93,6 +93,8 @@ run' begins the next session.")]
     /// Report to the supervisor (for agents)
     #[command(subcommand)]
     Signal(Later<commands::signal::SignalVerb>),
+    /// Approve the configuration and hooks that a project brings with it
+    Trust(Later<commands::trust::Trust>),
     /// Show and check the configuration
     #[command(subcommand)]
     Config(Later<commands::config::Config>),
@@ -117,6 +119,7 @@ impl Verb {
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
+            Self::Trust(_) => "trust",
             Self::Config(_) => "config",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",

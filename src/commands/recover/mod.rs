@@ -6,7 +6,7 @@ mod damaged;
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open_configured_for, purpose};
+use super::{configured_program, open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
@@ -56,7 +56,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);
     }
-    let mut ctx = match open_configured_for(purpose(!args.yes), global, Vec::new(), screen) {
+    let mut ctx = match open_with_usable_config(purpose(!args.yes), global, screen) {
         Ok(ctx) => ctx,
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),

@@ -9,6 +9,7 @@ pub(super) mod attributes;
 pub(super) mod changed_paths;
 pub(super) mod conversions;
 pub(super) mod edit;
+pub(super) mod executables;
 pub(super) mod file;
 pub(super) mod install;
 pub(super) mod lock;

@@ -1,13 +1,15 @@
-//! Loading the layers of the configuration: the user's file, git's configuration, the command line.
+//! Loading the layers of the configuration: the user's file, the project's file, git's configuration, the command line.
 
 use std::path::PathBuf;
 
 use super::handle::Context;
-use crate::config::{self, GitEntry, Layers, Loaded};
+use super::trust::{self, Trust};
+use crate::config::{self, GitEntry, Layers, Loaded, Usable};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
+use crate::hook::project_files::{CONFIG, SHARED};
 
 /// The largest configuration file that is read.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -21,20 +23,53 @@ pub fn user_file() -> Option<PathBuf> {
     Some(folder.join("git-axiom").join("config.toml"))
 }
 
-/// Loads the configuration for a repository; `command_line` are keys (`section.name`) with their values.
+/// Loads the configuration for a repository; `command_line` are keys (`section.name`) with their values. `project` is the
+/// project's configuration, if it is to be applied.
 ///
 /// # Errors
 /// `CONFIG_INVALID`, with the file or setting; `IO_FAILED`, `GIT_FAILED`.
-pub fn load(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Loaded> {
-    let mut layers = Layers { user_file: None, git: from_git(repo)?, command_line };
-    if let Some(path) = user_file()
-        && let Some(bytes) = files::read_optional(&path, MAX_FILE)?
-    {
-        let text = String::from_utf8(bytes)
-            .map_err(|e| Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display())).because(e))?;
-        layers.user_file = Some((path, text));
+pub fn load(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String, String)>) -> Result<Loaded> {
+    let Usable { loaded, problems } = load_usable(repo, project, command_line)?;
+    problems.into_iter().next().map_or(Ok(loaded), Err)
+}
+
+/// As [`load`], for verbs that have to work whatever the configuration says: what cannot be used is left out, and returned.
+///
+/// # Errors
+/// `GIT_FAILED`.
+fn load_usable(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String, String)>) -> Result<Usable> {
+    let mut layers = Layers { git: from_git(repo)?, command_line, ..Layers::default() };
+    let mut unreadable = Vec::new();
+    let users = user_file().map(|path| match files::read_optional(&path, MAX_FILE) {
+        Ok(None) => Ok(None),
+        Ok(Some(bytes)) => as_text(path, &bytes).map(Some),
+        Err(error) => Err(error),
+    });
+    match users.unwrap_or(Ok(None)) {
+        Ok(file) => layers.user_file = file,
+        Err(error) => unreadable.push(error),
     }
-    config::load(&layers)
+    let of_project = |bytes| project_file(repo).and_then(|path| as_text(path, bytes));
+    match project.map(of_project).transpose() {
+        Ok(file) => layers.project_file = file,
+        Err(error) => unreadable.push(error),
+    }
+    let Usable { loaded, problems } = config::load_usable(&layers)?;
+    Ok(Usable { loaded, problems: unreadable.into_iter().chain(problems).collect() })
+}
+
+fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
+    // Some editors begin a file with a byte order mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok((path, text.to_owned())),
+        Err(e) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display())).because(e)),
+    }
+}
+
+/// The path of the project's configuration.
+fn project_file(repo: &Repository) -> Result<PathBuf> {
+    Ok(repo.worktrees().main_worktree()?.path().join(SHARED).join(CONFIG))
 }
 
 /// The values of `git config` below `axiom.`, also those of the caller's `git -c`.
@@ -64,32 +99,67 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
     Ok(entries)
 }
 
+/// Loads the configuration with the project's, where that is approved. Also returns what counts of the project's files.
+///
+/// # Errors
+/// As [`load`] and [`trust::trust`].
+pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<(Loaded, Trust)> {
+    let trust = trust::trust(repo)?;
+    let project = if let Trust::Approved(files) = &trust { files.config() } else { None };
+    Ok((load(repo, project, command_line)?, trust))
+}
+
 impl Context {
-    /// Loads the configuration; until then the defaults apply. Returns notes for the user: that the repository's own file is
-    /// not applied.
+    /// Loads the configuration; until then the defaults apply. Returns notes for the user: that the project's files are not
+    /// applied.
     ///
     /// # Errors
-    /// As [`load`].
+    /// As [`load_trusted`].
     pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
-        let loaded = load(&self.repo, command_line)?;
-        self.found.unapproved_verify = unapproved_verify(&self.repo, &loaded)?;
+        let (loaded, trust) = load_trusted(&self.repo, command_line)?;
+        self.found.unapproved_verify = unapproved_verify(&self.repo, &trust, &loaded)?;
         self.config = loaded.config;
-        repository_file_note(&self.repo)
+        Ok(note_on(&trust).into_iter().collect())
+    }
+
+    /// As [`Context::load_config`], for verbs that have to work whatever the configuration says: what cannot be used is left out
+    /// and named in the notes. Nothing expires then, since what is left out may say that more is kept.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn load_usable_config(&mut self) -> Result<Vec<String>> {
+        let (trust, mut notes) = match trust::trust(&self.repo) {
+            Ok(trust) => (trust, Vec::new()),
+            Err(error) if error.code() == Code::NotTrusted => (Trust::Nothing, vec![format!("note: {error}")]),
+            Err(error) => return Err(error),
+        };
+        let project = if let Trust::Approved(files) = &trust { files.config() } else { None };
+        let Usable { loaded, problems } = load_usable(&self.repo, project, Vec::new())?;
+        self.found.unapproved_verify = unapproved_verify(&self.repo, &trust, &loaded)?;
+        self.config = loaded.config;
+        if !problems.is_empty() {
+            self.config.keep_everything();
+        }
+        notes.extend(problems.iter().map(|error| format!("note: left out of the configuration, so nothing expires: {error}")));
+        notes.extend(note_on(&trust));
+        Ok(notes)
     }
 }
 
-/// The path of the repository's own configuration, where it sets `merge.verify` and neither git's configuration nor the
-/// command line does. Commands that nobody approved are not run; but a verification that the repository demands is not
-/// skipped silently either.
-fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBuf>> {
+/// The path of the project's configuration, where it sets `merge.verify`, nobody approved it, and neither git's configuration
+/// nor the command line sets it. Commands that nobody approved are not run; but a verification that the project demands is
+/// not skipped silently either.
+fn unapproved_verify(repo: &Repository, trust: &Trust, loaded: &Loaded) -> Result<Option<PathBuf>> {
+    let config = match trust {
+        Trust::Nothing | Trust::Approved(_) => None,
+        Trust::Waiting { now, .. } => now.config().map(<[u8]>::to_vec),
+        Trust::Unusable(_) => files::read_small(&project_file(repo)?, MAX_FILE)?.content(),
+    };
     let is_ours = loaded.settings.iter().any(|(name, setting)| {
         name == "merge.verify" && matches!(setting.source, config::Source::Git(_) | config::Source::CommandLine)
     });
-    let path = repo.worktrees().main_worktree()?.path().join(".axiom/config.toml");
-    if is_ours {
-        return Ok(None);
-    }
-    let Some(bytes) = files::read_small(&path, MAX_FILE)?.content() else { return Ok(None) };
+    let Some(bytes) = config.filter(|_| !is_ours) else { return Ok(None) };
+    let path = project_file(repo)?;
     let text = String::from_utf8_lossy(&bytes);
     // A file that is not TOML could not be applied even if it were approved.
     let entries = config::file_entries(&path, &text).unwrap_or_default();
@@ -97,14 +167,16 @@ fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBu
     Ok(wants.then_some(path))
 }
 
-/// A note where the repository has a configuration file: nothing from a clone is applied without approval.
-///
-/// # Errors
-/// As `Worktrees::main_worktree`.
-pub fn repository_file_note(repo: &Repository) -> Result<Vec<String>> {
-    let path = repo.worktrees().main_worktree()?.path().join(".axiom/config.toml");
-    if !path.is_file() {
-        return Ok(Vec::new());
+/// A note where the project's files are not applied.
+pub fn note_on(trust: &Trust) -> Option<String> {
+    match trust {
+        Trust::Nothing | Trust::Approved(_) => None,
+        Trust::Waiting { before: None, .. } => {
+            Some("note: nothing of the project's files is applied or run before you approve them: git axiom trust".into())
+        }
+        Trust::Waiting { before: Some(_), .. } => {
+            Some("note: the project's files have changed, so nothing of them is applied or run: git axiom trust".into())
+        }
+        Trust::Unusable(error) => Some(format!("note: nothing of the project's files is applied or run: {error}")),
     }
-    Ok(vec![format!("note: '{}' is ignored, since it cannot be approved yet; use 'git config axiom.…'", path.display())])
 }

@@ -116,6 +116,7 @@ pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<O
     if let Some(path) = &ctx.found.unapproved_verify {
         let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
         return Err(Error::new(Code::NotTrusted, what)
+            .hint("git axiom trust    shows the project's files, and asks")
             .hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
     }
     let commands = &ctx.config.merge.verify;

@@ -1,0 +1,234 @@
+//! What a human approved: outside of any repository, in the user's own state folder, a file for each repository, with the
+//! approved content itself, so that a change can be shown.
+//!
+//! An approval counts for one path and one repository id, and for exactly this content.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::project_files::{Digest, Place, ProjectFile, ProjectFiles};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// The largest approval that is read, in bytes. Contents are at most 8 MiB; escaped they can be six times as long.
+const LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Which repository an approval is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct For {
+    /// The canonical path of its common git directory.
+    pub repository: String,
+    /// Its id.
+    pub id: String,
+}
+
+/// An approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Approval {
+    v: u32,
+    /// The repository.
+    #[serde(flatten)]
+    pub of: For,
+    /// When it was given.
+    pub at: Timestamp,
+    files: Vec<Listed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Listed {
+    #[serde(flatten)]
+    place: Place,
+    #[serde(flatten)]
+    file: ProjectFile,
+}
+
+impl Approval {
+    /// An approval of these files.
+    pub fn new(of: For, at: Timestamp, files: &ProjectFiles) -> Self {
+        let listed = |(place, file): (&Place, &ProjectFile)| Listed { place: place.clone(), file: file.clone() };
+        Self { v: VERSION, of, at, files: files.iter().map(listed).collect() }
+    }
+
+    /// The approved files.
+    pub fn files(&self) -> ProjectFiles {
+        self.files.iter().map(|listed| (listed.place.clone(), listed.file.clone())).collect()
+    }
+}
+
+/// The folder of all approvals of this user.
+#[derive(Debug)]
+pub struct Approvals {
+    folder: PathBuf,
+}
+
+impl Approvals {
+    /// Those of the calling user: `$XDG_STATE_HOME/git-axiom/trust`, or the same below `~/.local/state`.
+    ///
+    /// # Errors
+    /// `NOT_TRUSTED` without `HOME`: nothing can be approved, and nothing counts as approved.
+    pub fn of_user() -> Result<Self> {
+        let state = match env::var("XDG_STATE_HOME").map(PathBuf::from) {
+            Some(folder) if folder.is_absolute() => Some(folder),
+            Some(_) | None => env::home_dir().map(|home| home.join(".local/state")),
+        };
+        let state = state.ok_or_else(|| {
+            Error::new(Code::NotTrusted, "there is no place for approvals: HOME is not set").hint("set HOME or XDG_STATE_HOME")
+        })?;
+        Ok(Self { folder: state.join("git-axiom/trust") })
+    }
+
+    /// The file for a repository.
+    fn file(&self, of: &For) -> PathBuf {
+        let key = Digest::of(format!("{}\0{}", of.repository, of.id).as_bytes());
+        self.folder.join(format!("{}.json", &key.as_str()[..32]))
+    }
+
+    /// What was approved for a repository; `None` where nothing was, or its file cannot be parsed: then it is asked again.
+    ///
+    /// # Errors
+    /// `NOT_TRUSTED` where others could have written it; `IO_FAILED`.
+    pub fn get(&self, of: &For) -> Result<Option<Approval>> {
+        Ok(read(&self.file(of))?.filter(|approval| approval.of == *of))
+    }
+
+    /// All of them, ordered by path of the repository.
+    ///
+    /// # Errors
+    /// As [`Approvals::get`].
+    pub fn all(&self) -> Result<Vec<Approval>> {
+        let mut all = Vec::new();
+        for entry in files::list(&self.folder)? {
+            if entry.file_name().as_encoded_bytes().ends_with(b".json") {
+                all.extend(read(&entry.path())?);
+            }
+        }
+        all.sort_by(|one, other| (&one.of.repository, one.at).cmp(&(&other.of.repository, other.at)));
+        Ok(all)
+    }
+
+    /// Records an approval, in place of the one before. It is on disk when this returns; a crash leaves the old or the new one.
+    ///
+    /// # Errors
+    /// `NOT_TRUSTED` where others can write to the folder; `IO_FAILED`, `DISK_FULL`.
+    pub fn put(&self, approval: &Approval) -> Result<()> {
+        files::create_dir_all(&self.folder)?;
+        only_ours(&self.folder)?;
+        let json = serde_json::to_vec(approval)
+            .map_err(|e| Error::new(Code::Internal, "an approval cannot be written as JSON").because(e))?;
+        files::write_atomic(&self.file(&approval.of), &[&json[..], b"\n"].concat())
+    }
+
+    /// Takes an approval back. Returns whether there was one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn remove(&self, of: &For) -> Result<bool> {
+        let file = self.file(of);
+        if files::metadata(&file)?.is_none() {
+            return Ok(false);
+        }
+        files::remove_file(&file).map(|()| true)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Approval>> {
+    let Some(meta) = files::metadata(path)? else { return Ok(None) };
+    if !meta.is_file() {
+        return Err(not_ours(path));
+    }
+    path.parent().map_or(Ok(()), only_ours)?;
+    only_ours(path)?;
+    let Some(bytes) = files::read_optional(path, LIMIT)? else { return Ok(None) };
+    match serde_json::from_slice::<Approval>(&bytes) {
+        Ok(approval) if approval.v == VERSION => Ok(Some(approval)),
+        Ok(_) => Ok(None),
+        Err(error) => {
+            tracing::warn!(%error, path = %path.display(), "an approval cannot be parsed");
+            Ok(None)
+        }
+    }
+}
+
+/// Refuses what another user owns or may write.
+fn only_ours(path: &Path) -> Result<()> {
+    let Some(meta) = files::metadata(path)? else { return Ok(()) };
+    let is_ours = meta.uid() == rustix::process::geteuid().as_raw() && meta.permissions().mode() & 0o022 == 0;
+    if is_ours && !meta.is_symlink() { Ok(()) } else { Err(not_ours(path)) }
+}
+
+fn not_ours(path: &Path) -> Error {
+    Error::new(
+        Code::NotTrusted,
+        format!("'{}' is a link, or others can write to it: approvals there do not count", path.display()),
+    )
+    .hint(format!("look at it; then: chmod go-w '{}'", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::hook::project_files::Origin;
+
+    fn of(repository: &str, id: &str) -> For {
+        For { repository: repository.to_owned(), id: id.to_owned() }
+    }
+
+    fn some_files() -> ProjectFiles {
+        let place = Place { origin: Origin::Own, path: "hooks/x".to_owned() };
+        [(place, ProjectFile { executable: true, content: vec![0xff, 0].into() })].into_iter().collect()
+    }
+
+    #[test]
+    fn an_approval_is_for_one_path_and_one_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = Approvals { folder: folder.path().join("a/trust") };
+        assert!(all.all().unwrap().is_empty() && all.get(&of("/r", "1")).unwrap().is_none());
+        let approval = Approval::new(of("/r", "1"), Timestamp::UNIX_EPOCH, &some_files());
+        all.put(&approval).unwrap();
+        assert_eq!(all.get(&of("/r", "1")).unwrap().unwrap().files(), some_files());
+        for other in [of("/r", "2"), of("/r2", "1"), of("/r\0", "1")] {
+            assert!(all.get(&other).unwrap().is_none());
+        }
+        // The file of one repository in the place of another's does not count there.
+        std::fs::copy(all.file(&of("/r", "1")), all.file(&of("/r", "2"))).unwrap();
+        assert!(all.get(&of("/r", "2")).unwrap().is_none());
+        assert!(all.remove(&of("/r", "1")).unwrap() && !all.remove(&of("/r", "1")).unwrap());
+    }
+
+    #[test]
+    fn what_others_could_have_written_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = Approvals { folder: folder.path().join("trust") };
+        let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        let of = of("/r", "1");
+        all.put(&Approval::new(of.clone(), Timestamp::UNIX_EPOCH, &some_files())).unwrap();
+        let file = all.file(&of);
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::metadata(&all.folder).unwrap().permissions().mode() & 0o777, 0o700);
+        for (path, open, shut) in [(&file, 0o620, 0o600), (&all.folder, 0o702, 0o700)] {
+            mode(path, open);
+            assert_eq!(all.get(&of).unwrap_err().code(), Code::NotTrusted, "{}", path.display());
+            mode(path, shut);
+        }
+        let away = folder.path().join("away");
+        std::fs::rename(&file, &away).unwrap();
+        symlink(&away, &file).unwrap();
+        assert_eq!(all.get(&of).unwrap_err().code(), Code::NotTrusted);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, "{").unwrap();
+        mode(&file, 0o600);
+        assert!(all.get(&of).unwrap().is_none(), "damaged");
+    }
+}

@@ -1,0 +1,92 @@
+//! How two sets of project files differ, for a human who approves the new one. Pure.
+
+use serde::Serialize;
+use similar::TextDiff;
+
+use super::project_files::{Place, ProjectFile, ProjectFiles};
+
+/// How a file differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// Its content differs.
+    Modified,
+    /// Only whether it is executable differs.
+    ModeChanged,
+    /// It is gone.
+    Deleted,
+}
+
+impl Change {
+    /// The word for people.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::ModeChanged => "mode changed",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// The files that differ, ordered by place.
+pub fn changes<'f>(before: &'f ProjectFiles, now: &'f ProjectFiles) -> Vec<(&'f Place, Change)> {
+    let since = now.iter().filter_map(|(place, file)| match before.get(place) {
+        None => Some((place, Change::Added)),
+        Some(then) if then.content != file.content => Some((place, Change::Modified)),
+        Some(then) if then.executable != file.executable => Some((place, Change::ModeChanged)),
+        Some(_) => None,
+    });
+    let gone = before.iter().filter(|(place, _)| now.get(place).is_none()).map(|(place, _)| (place, Change::Deleted));
+    let mut all: Vec<_> = since.chain(gone).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The lines that differ, as a unified diff without file names; `None` where one of the two is no text.
+pub fn lines(before: &ProjectFile, now: &ProjectFile) -> Option<String> {
+    let text = |file: &'_ ProjectFile| std::str::from_utf8(file.content.bytes()).map(str::to_owned).ok();
+    let (before, now) = (text(before)?, text(now)?);
+    Some(TextDiff::from_lines(&before, &now).unified_diff().context_radius(3).to_string())
+}
+
+impl PartialOrd for Change {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Change {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (*self as u8).cmp(&(*other as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook::project_files::Origin;
+
+    #[test]
+    fn every_kind_of_change_is_told() {
+        let set = |files: &[(&str, bool, &str)]| -> ProjectFiles {
+            let one = |(path, executable, text): &(&str, bool, &str)| {
+                let place = Place { origin: Origin::Shared, path: (*path).to_owned() };
+                (place, ProjectFile { executable: *executable, content: text.as_bytes().to_vec().into() })
+            };
+            files.iter().map(one).collect()
+        };
+        let before = set(&[("same", false, "1"), ("text", false, "a\nb\n"), ("mode", false, "1"), ("gone", true, "1")]);
+        let now = set(&[("same", false, "1"), ("text", true, "a\nc\n"), ("mode", true, "1"), ("new", true, "1")]);
+        let told: Vec<_> = changes(&before, &now).into_iter().map(|(place, change)| (place.path.as_str(), change)).collect();
+        let expected =
+            [("gone", Change::Deleted), ("mode", Change::ModeChanged), ("new", Change::Added), ("text", Change::Modified)];
+        assert_eq!(told, expected);
+        assert!(changes(&before, &before).is_empty());
+        let place = Place { origin: Origin::Shared, path: "text".to_owned() };
+        let shown = lines(before.get(&place).unwrap(), now.get(&place).unwrap()).unwrap();
+        assert!(shown.contains("-b\n+c\n") && shown.contains(" a\n"), "{shown}");
+    }
+}

@@ -1,0 +1,295 @@
+//! The files that a project brings with it, as content: what is shown, approved and run is the same bytes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::base::hex;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, Limits, What};
+
+/// The folder of the project's files in the main worktree.
+pub const SHARED: &str = ".axiom";
+/// The folder of this clone's own hooks, below its own files.
+const OWN: &str = "hooks";
+/// The configuration below [`SHARED`].
+pub const CONFIG: &str = "config.toml";
+
+/// More is refused: these are scripts and a configuration, and a human reads them.
+const LIMITS: Limits = Limits { entries: 1000, file: 1024 * 1024, all: 8 * 1024 * 1024, depth: 16 };
+
+/// Where a file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// The project: `.axiom/` in the main worktree.
+    Shared,
+    /// This clone: `axiom/hooks/` in the common git directory.
+    Own,
+}
+
+/// The place of a file: where it comes from, and its path there (`hooks/pre-merge.sh` in both cases).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its path, with `/`.
+    pub path: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.origin {
+            Origin::Shared => write!(f, "{SHARED}/{}", self.path),
+            Origin::Own => write!(f, "this clone's {}", self.path),
+        }
+    }
+}
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectFile {
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Its content.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// Bytes, in JSON as text where they are text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum AsJson {
+    Text(String),
+    Hex(String),
+}
+
+/// The content of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "AsJson", try_from = "AsJson")]
+pub struct Content(Vec<u8>);
+
+impl Content {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Content> for AsJson {
+    fn from(content: Content) -> Self {
+        String::from_utf8(content.0).map_or_else(|e| Self::Hex(hex::to_hex(e.as_bytes())), Self::Text)
+    }
+}
+
+impl TryFrom<AsJson> for Content {
+    type Error = &'static str;
+    fn try_from(json: AsJson) -> std::result::Result<Self, Self::Error> {
+        match json {
+            AsJson::Text(text) => Ok(Self(text.into_bytes())),
+            AsJson::Hex(text) => hex::from_hex(&text).map(Self).ok_or("this is not hexadecimal"),
+        }
+    }
+}
+
+/// The SHA-256 of a set of files, in hexadecimal digits: places, modes and contents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(String);
+
+impl Digest {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The digest of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(hex::to_hex(&Sha256::digest(bytes)))
+    }
+}
+
+/// All files that a project brings with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFiles(BTreeMap<Place, ProjectFile>);
+
+impl ProjectFiles {
+    /// Reads them from the main worktree and from the folder of this clone's own files. `is_executable` says for a path below
+    /// `.axiom` whether it is executable where the file system does not know.
+    ///
+    /// # Errors
+    /// `NOT_TRUSTED` where anything but regular files is there, so that what is approved could not be what is there; `TOO_LARGE`;
+    /// `IO_FAILED`.
+    pub fn read(worktree: &Path, own: &Path, is_executable: Option<&dyn Fn(&str) -> bool>) -> Result<Self> {
+        let mut all = BTreeMap::new();
+        for (origin, anchor, name) in [(Origin::Shared, worktree, SHARED), (Origin::Own, own, OWN)] {
+            for found in files::read_below(anchor, name, &LIMITS)? {
+                let at = |path: &str| anchor.join(name).join(path);
+                let Ok(path) = String::from_utf8(found.path) else {
+                    return Err(unusable(&anchor.join(name), "holds a name that is not UTF-8"));
+                };
+                if path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+                    return Err(unusable(&at(&path), "is of another repository"));
+                }
+                let What::File { bytes, executable } = found.what else {
+                    let what = if let What::Odd(what) = found.what { what } else { "no file" };
+                    return Err(unusable(&at(&path), &format!("is {what}")));
+                };
+                let executable = match (origin, is_executable) {
+                    (Origin::Shared, Some(is)) => is(&path),
+                    (Origin::Shared | Origin::Own, _) => executable,
+                };
+                let path = if origin == Origin::Own { format!("{OWN}/{path}") } else { path };
+                all.insert(Place { origin, path }, ProjectFile { executable, content: bytes.into() });
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them, ordered by place.
+    pub fn iter(&self) -> impl Iterator<Item = (&Place, &ProjectFile)> {
+        self.0.iter()
+    }
+
+    /// The file at a place.
+    pub fn get(&self, place: &Place) -> Option<&ProjectFile> {
+        self.0.get(place)
+    }
+
+    /// The project's configuration.
+    pub fn config(&self) -> Option<&[u8]> {
+        let place = Place { origin: Origin::Shared, path: CONFIG.to_owned() };
+        self.get(&place).map(|file| file.content.bytes())
+    }
+
+    /// Their digest. Lengths are part of it, so that no other files have the same bytes.
+    pub fn digest(&self) -> Digest {
+        let mut hasher = Sha256::new();
+        for (place, file) in &self.0 {
+            let bytes = file.content.bytes();
+            let origin = match place.origin {
+                Origin::Shared => "shared",
+                Origin::Own => "own",
+            };
+            let mode = if file.executable { 'x' } else { '-' };
+            hasher.update(format!("{origin} {mode} {} {}\n", place.path.len(), bytes.len()));
+            hasher.update(place.path.as_bytes());
+            hasher.update(bytes);
+        }
+        Digest(hex::to_hex(&hasher.finalize()))
+    }
+}
+
+impl FromIterator<(Place, ProjectFile)> for ProjectFiles {
+    fn from_iter<I: IntoIterator<Item = (Place, ProjectFile)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
+fn unusable(path: &Path, what: &str) -> Error {
+    let path = path.to_string_lossy();
+    let path = path.trim_end_matches('/');
+    Error::new(Code::NotTrusted, format!("'{path}' {what}, so the project's files cannot be approved"))
+        .why("only regular files can: what is approved is what runs")
+        .hint("look at it, and remove it or make it a regular file")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn file(executable: bool, text: &str) -> ProjectFile {
+        ProjectFile { executable, content: text.as_bytes().to_vec().into() }
+    }
+
+    fn at(origin: Origin, path: &str) -> Place {
+        Place { origin, path: path.to_owned() }
+    }
+
+    #[test]
+    fn a_digest_tells_apart_whatever_differs() {
+        use Origin::{Own, Shared};
+        let sets: [&[(Place, ProjectFile)]; 8] = [
+            &[],
+            &[(at(Shared, "a"), file(false, ""))],
+            &[(at(Shared, "a"), file(true, ""))],
+            &[(at(Own, "a"), file(false, ""))],
+            &[(at(Shared, "a"), file(false, "b"))],
+            &[(at(Shared, "ab"), file(false, ""))],
+            &[(at(Shared, "a"), file(false, "")), (at(Shared, "b"), file(false, ""))],
+            &[(at(Shared, "a"), file(false, "shared - 1 0\nb"))],
+        ];
+        let digests: Vec<Digest> = sets.iter().map(|set| set.iter().cloned().collect::<ProjectFiles>().digest()).collect();
+        for (one, digest) in digests.iter().enumerate() {
+            assert_eq!(digests.iter().position(|other| other == digest), Some(one));
+        }
+    }
+
+    #[test]
+    fn contents_go_through_json_whole() {
+        for bytes in [&b""[..], b"text\n", b"\xff\x00"] {
+            let file = ProjectFile { executable: true, content: bytes.to_vec().into() };
+            let json = serde_json::to_string(&file).unwrap();
+            assert_eq!(serde_json::from_str::<ProjectFile>(&json).unwrap(), file, "{json}");
+        }
+        assert!(serde_json::from_str::<ProjectFile>(r#"{"executable":true,"hex":"0"}"#).is_err());
+    }
+
+    #[test]
+    fn files_are_read_from_both_places_and_oddities_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, own) = (folder.path().join("tree"), folder.path().join("own"));
+        let write = |path: &Path, text: &str| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let read = || ProjectFiles::read(&tree, &own, None);
+        assert!(read().unwrap().is_empty());
+        write(&tree.join(".axiom/config.toml"), "[agents]\n");
+        write(&own.join("hooks/pre-merge"), "#!/bin/sh\n");
+        std::fs::set_permissions(own.join("hooks/pre-merge"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let files = read().unwrap();
+        assert_eq!(files.config(), Some(&b"[agents]\n"[..]));
+        let names: Vec<String> = files.iter().map(|(place, file)| format!("{place} {}", file.executable)).collect();
+        assert_eq!(names, [".axiom/config.toml false", "this clone's hooks/pre-merge true"]);
+        let by_index = ProjectFiles::read(&tree, &own, Some(&|path| path == "config.toml")).unwrap();
+        assert!(by_index.iter().all(|(_, file)| file.executable));
+        for (make, words) in [
+            ((|tree| symlink("config.toml", tree.join(".axiom/x")).unwrap()) as fn(&Path), ".axiom/x' is a symbolic link"),
+            (|tree| write_all(&tree.join(".axiom/x/.git/config")), "is of another repository"),
+            (|tree| write_all(&tree.join(".axiom/x/.GIT")), "is of another repository"),
+        ] {
+            make(&tree);
+            let error = read().unwrap_err();
+            assert!(error.code() == Code::NotTrusted && error.to_string().contains(words), "{error}");
+            std::fs::remove_dir_all(tree.join(".axiom")).unwrap();
+        }
+        symlink("/etc", tree.join(".axiom")).unwrap();
+        assert!(read().unwrap_err().to_string().contains(".axiom' is a symbolic link"));
+    }
+
+    fn write_all(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x").unwrap();
+    }
+}

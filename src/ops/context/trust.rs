@@ -1,0 +1,93 @@
+//! What of the project's files a human approved: the question before anything of them is applied or run. The rule is here;
+//! the files and the approvals are in `hook`.
+
+use std::collections::BTreeSet;
+
+use super::placement;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::Repository;
+use crate::hook::approvals::{Approval, Approvals, For};
+use crate::hook::project_files::{ProjectFiles, SHARED};
+use crate::store::identity;
+use crate::store::layout::Layout;
+
+/// What counts of the project's files.
+#[derive(Debug)]
+pub enum Trust {
+    /// The project brings no files, and this clone has no hooks.
+    Nothing,
+    /// A human approved exactly these files.
+    Approved(ProjectFiles),
+    /// Nobody approved them as they are; nothing of them is applied or run.
+    Waiting {
+        /// The files as they are.
+        now: ProjectFiles,
+        /// What was approved before.
+        before: Option<Approval>,
+    },
+    /// They cannot be approved as they are, for this reason; nothing of them is applied or run.
+    Unusable(Error),
+}
+
+/// Which repository an approval has to be for.
+fn for_this(repo: &Repository) -> Result<Option<For>> {
+    let Some(identity) = identity::read(&Layout::new(repo.common_dir()))? else { return Ok(None) };
+    Ok(Some(For { repository: repo.common_dir().to_string_lossy().into_owned(), id: identity.id }))
+}
+
+/// Reads the project's files from the main worktree, and what was approved for this repository. Writes nothing.
+///
+/// # Errors
+/// As [`Approvals::get`]; `IO_FAILED`, `GIT_FAILED`.
+pub fn trust(repo: &Repository) -> Result<Trust> {
+    let now = match read(repo) {
+        Ok(now) if now.is_empty() => return Ok(Trust::Nothing),
+        Ok(now) => now,
+        Err(error) if matches!(error.code(), Code::NotTrusted | Code::TooLarge) => return Ok(Trust::Unusable(error)),
+        Err(error) => return Err(error),
+    };
+    let before = match for_this(repo)? {
+        Some(of) => Approvals::of_user()?.get(&of)?,
+        None => None,
+    };
+    let is_approved = before.as_ref().is_some_and(|before| before.files() == now);
+    Ok(if is_approved { Trust::Approved(now) } else { Trust::Waiting { now, before } })
+}
+
+/// The files of the main worktree and of this clone; empty where the main worktree is not there.
+fn read(repo: &Repository) -> Result<ProjectFiles> {
+    let main = repo.worktrees().main_worktree()?;
+    let executables: Option<BTreeSet<String>> = match main.path().join(SHARED).is_dir() {
+        true => repo.index(&main).executables_below(SHARED)?,
+        false => None,
+    };
+    let own = Layout::new(repo.common_dir());
+    match &executables {
+        Some(known) => ProjectFiles::read(main.path(), own.root(), Some(&|path| known.contains(path))),
+        None => ProjectFiles::read(main.path(), own.root(), None),
+    }
+}
+
+/// Records that a human approved exactly these files for this repository. On disk when this returns.
+///
+/// # Errors
+/// As [`Approvals::put`]; `INTERNAL` where the identity of the repository cannot be read.
+pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
+    let layout = Layout::new(repo.common_dir());
+    layout.ensure()?;
+    placement::write_down(&layout, repo)?;
+    let of = for_this(repo)?.ok_or_else(|| Error::new(Code::Internal, "the repository has no identity"))?;
+    Approvals::of_user()?.put(&Approval::new(of, env::now(), files))
+}
+
+/// Takes the approval for this repository back. Returns whether there was one.
+///
+/// # Errors
+/// As [`Approvals::remove`].
+pub fn revoke(repo: &Repository) -> Result<bool> {
+    match for_this(repo)? {
+        Some(of) => Approvals::of_user()?.remove(&of),
+        None => Ok(false),
+    }
+}
