@@ -64,6 +64,8 @@ pub use repo::identity::Identity;
 pub use repo::ownership::{Other, Whose, named_by};
 pub use repo::program::{Git, Output};
 pub use repo::repository::{HashKind, HeldInChildren, RefFormat, Repository};
+#[cfg(test)]
+pub(crate) use repo::scratch::Scratch;
 pub use repo::stale_locks::{GitLock, Owner};
 pub use repo::worktrees::{Worktree, WorktreeEntry};
 pub use restore::advance::Advance;

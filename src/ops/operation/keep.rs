@@ -7,8 +7,8 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{KEPT, REFS};
 use crate::domain::operation::journaled::{Operation, RefChange};
 use crate::env;
-use crate::error::Result;
-use crate::git::{Expected, NewCommit, RefEdit, TREE, TreeEntry};
+use crate::error::{Code, Result};
+use crate::git::{Expected, NewCommit, RefEdit, Repository, TREE, TreeEntry};
 use crate::ops::context::handle::Context;
 
 /// The entry for what cannot be a commit's parent: contents of tags, and blobs and trees that refs point to.
@@ -61,6 +61,28 @@ pub(in crate::ops) fn name_of(txn: &TxnId) -> RefName {
     RefName::new(format!("{KEPT}{txn}"))
 }
 
+/// Makes the ref, where it does not exist. While a `git gc` packs refs, an earlier try that made it may not be seen at once: one
+/// that keeps the same is this one.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where it keeps something else; `DISK_FULL`, `GIT_FAILED`.
+fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
+    let edit = RefEdit { name: name.clone(), expected: Expected::Absent, new: Some(commit.clone()) };
+    match repo.refs().update_refs(&[edit], reflog) {
+        Err(error) if error.code() == Code::ChangedMeanwhile => match repo.refs().read_ref(&name)? {
+            Some(there) if keeps_the_same(repo, &there, &commit)? => Ok(()),
+            Some(_) | None => Err(error),
+        },
+        outcome => outcome,
+    }
+}
+
+/// Whether two commits keep the same; they may have been made at different times.
+fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
+    let [one, other] = [repo.objects().read_commit(one)?, repo.objects().read_commit(other)?];
+    Ok((one.tree, one.parents, one.message) == (other.tree, other.parents, other.message))
+}
+
 /// Makes `refs/axiom/kept/<transaction>`: one commit. Its parents are the commits that would be lost and the captures of the
 /// operation's worktrees; its tree has the old and new trees of worktrees and indexes, since some of these are in no
 /// capture: they were combined from several. When this returns, all of it survives a power loss and any `git gc`. Repeating
@@ -92,8 +114,44 @@ pub(super) fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<
     let tree = ctx.repo.objects().write_tree(&entries)?;
     let (who, message) = (ctx.repo.objects().signature()?, format!("kept for undo: {}", operation.title));
     let commit = ctx.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits, who: &who, message: &message })?;
-    let edit = RefEdit { name, expected: Expected::Absent, new: Some(commit) };
-    ctx.repo.refs().update_refs(&[edit], &format!("git axiom: {}", operation.title))?;
+    publish(&ctx.repo, name, commit, &format!("git axiom: {}", operation.title))?;
     env::fault_point("journal.kept");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::git::Scratch;
+
+    #[test]
+    fn a_ref_that_an_earlier_try_made_is_this_one_and_any_other_is_refused() {
+        let scratch = Scratch::new(&[]);
+        let head = Oid::new(scratch.git(&["rev-parse", "HEAD"]).trim()).unwrap();
+        let commit = |name: &str, message: &str, parents: &[Oid]| {
+            scratch.git(&["config", "user.name", name]);
+            scratch.landed(|repo| {
+                let (tree, who) = (repo.objects().write_tree(&[]).unwrap(), repo.objects().signature().unwrap());
+                let parents = parents.to_vec();
+                repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message }).unwrap()
+            })
+        };
+        let repo = scratch.repo();
+        let name = || name_of(&TxnId::new("t1").unwrap());
+        let made = commit("one", "kept for undo: x", std::slice::from_ref(&head));
+        publish(&repo, name(), made.clone(), "x").unwrap();
+        let at = || scratch.git(&["rev-parse", name().as_str()]).trim().to_owned();
+        for (second, is_same) in [
+            (made.clone(), true),
+            (commit("two", "kept for undo: x", std::slice::from_ref(&head)), true),
+            (commit("two", "kept for undo: y", std::slice::from_ref(&head)), false),
+            (commit("two", "kept for undo: x", &[]), false),
+        ] {
+            let outcome = publish(&repo, name(), second.clone(), "x");
+            assert_eq!(outcome.as_ref().map_err(|error| error.code()).err(), (!is_same).then_some(Code::ChangedMeanwhile));
+            assert_eq!(at(), made.as_str());
+        }
+    }
 }
