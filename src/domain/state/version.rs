@@ -48,6 +48,7 @@ fn of_state(state: &State) -> bool {
     let record = &state.record;
     needs_newest(&state.restorable)
         || !record.delays.is_empty()
+        || record.cases.values().any(|case| case.answer.is_some())
         || record.open.as_ref().is_some_and(|open| of_operation(&open.operation))
 }
 
@@ -162,3 +163,12 @@ mod tests {
         assert_eq!((state.version(), adopted(state.clone()).version()), (LOG_VERSION, LOG_VERSION));
     }
 }
+
+    #[test]
+    fn a_state_with_an_answer_that_waits_needs_the_newest_version() {
+        let mut state = State::default();
+        let answer = Some(crate::domain::work::answer::Answer { question: "which?".to_owned(), text: "that".to_owned() });
+        let record = crate::domain::state::whole::CaseRecord { answer, ..Default::default() };
+        state.record.cases.insert(CaseId::new("t").unwrap(), record);
+        assert_eq!((state.version(), adopted(state.clone()).version()), (LOG_VERSION, LOG_VERSION));
+    }

@@ -16,6 +16,7 @@ use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::work::agent::{Agent, Workspace};
+use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::failures::Delay;
 use crate::domain::work::gate::Gate;
@@ -131,6 +132,9 @@ pub struct CaseRecord {
     /// The branch's commit at which the last attempt was complete, where it was stopped before verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<Oid>,
+    /// A human's answer that no agent program has been started with yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
 }
 
 /// An operation that has begun and not ended.

@@ -7,6 +7,7 @@
 
 pub mod adapter;
 pub mod agent;
+pub mod answer;
 pub mod case;
 pub mod commit_marks;
 pub mod failures;

@@ -142,7 +142,7 @@ struct Supervisor<'a> {
     merge_check: Option<Check>,
     /// How many times in a row the merge of a task had changed when its verification ended.
     verified_again: HashMap<CaseId, u32>,
-    /// Notes for the next prompt of a task: a failed verification, a human's answer.
+    /// Notes for the next prompt of a task: a failed verification. A human's answer is in the state.
     notes: BTreeMap<CaseId, Vec<String>>,
     backoffs: HashMap<AgentId, Backoff>,
     /// What failed for tasks, and how often.

@@ -115,21 +115,14 @@ impl Supervisor<'_> {
             Some(Some(Decision::Rejected { reason })) => {
                 self.release(agent, Status::Blocked, &reason, false)?;
             }
-            Some(Some(decision)) => {
+            // The answer is in the record of the task, until a program runs that has it in its prompt.
+            Some(Some(Decision::Approved | Decision::Answered { .. })) => {
                 if !self.may_iterate(agent) || self.slots_taken() >= self.options.slots as usize {
                     return Ok(false);
                 }
-                let answer = match decision {
-                    Decision::Answered { text } => text,
-                    Decision::Approved | Decision::Rejected { .. } => "Yes.".to_owned(),
-                };
-                let note = format!("## Answer of a human\n\nYou asked: {question}\n\nThe answer: {answer}");
-                let notes = self.notes.entry(work.task.clone()).or_default();
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
                 self.start_iteration(agent, work)?;
-                // Where it was not begun, the answer is kept for the next try.
+                env::fault_point("settle.answered");
+                // Where it was not begun, the agent still waits, and takes no slot.
                 let waits = Stage::Between { last: Some(Outcome::Waiting { question: question.to_owned() }) };
                 if self.work_of(agent).is_none_or(|work| work.stage != waits) {
                     self.close_gate(GateKind::Question, &work.task, "answered")?;

@@ -7,6 +7,7 @@ use super::Supervisor;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::adapter::PromptKind;
 use crate::domain::work::agent::Workspace;
+use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Case;
 use crate::domain::work::prompt::{self, History};
 use crate::env;
@@ -120,7 +121,8 @@ impl Supervisor<'_> {
     /// The history of earlier attempts for the prompt, read now, so that it is up to date.
     fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
         let record = self.ctx.state().record.cases.get(&case.id).cloned().unwrap_or_default();
-        let notes = self.notes.get(&case.id).cloned().unwrap_or_default();
+        let mut notes = self.notes.get(&case.id).cloned().unwrap_or_default();
+        notes.extend(record.answer.as_ref().map(Answer::note));
         if record.retry_count == 0 || !self.ctx.config.recovery.inject_audit_log {
             return Ok(History { notes, ..History::default() });
         }

@@ -229,3 +229,54 @@ fn what_is_the_users_and_in_the_way_makes_the_merge_wait() {
     assert_eq!(world.env.read("t.txt"), "theirs\n");
     world.all_is_well();
 }
+
+/// A program that asks once, in its first run; each run leaves its prompt in `prompts`.
+fn asking_agent(world: &World) -> String {
+    let beside = world.env.root().display().to_string();
+    let agent = world.beside("agent.sh");
+    let script = format!(
+        "cat >> '{beside}/prompts'\n\
+         if [ ! -f '{beside}/asked' ]; then touch '{beside}/asked'; git axiom signal waiting 'red or blue?'; exit 0; fi\n\
+         echo 1 > t.txt"
+    );
+    std::fs::write(&agent, script).unwrap();
+    agent.to_str().unwrap().to_owned()
+}
+
+/// The answer is lost neither by a crash between its gate and the program that gets it, nor by the end of the session.
+#[test]
+fn a_crash_between_an_answer_and_the_next_iteration_does_not_lose_the_answer() {
+    for point in ["iterate.intended:2", "iterate.spec-written:2", "iterate.keeper-started:2", "settle.answered:1"] {
+        let mut world = World::new();
+        world.task("t", "", &[]);
+        let agent = asking_agent(&world);
+        world.variables = vec![("AXIOM_TEST_FAULT".into(), point.into())];
+        let live = world.start(&["--mode", "autopilot", "--", "sh", &agent]);
+        world.wait_for_gate("question-t");
+        world.env.ok(&["gate", "answer", "t", "neither, green"]);
+        assert_eq!(live.wait().code, None, "{point}");
+        world.variables.clear();
+        world.start_autopilot(&["--", "sh", &agent]).wait().code(0);
+        let prompts = std::fs::read_to_string(world.beside("prompts")).unwrap();
+        assert_eq!(prompts.matches("neither, green").count(), 1, "{point}: {prompts}");
+        world.all_is_well();
+    }
+}
+
+#[test]
+fn an_answer_that_came_just_before_the_end_of_a_session_is_for_the_next_one() {
+    let world = World::new();
+    world.task("t", "", &[]);
+    let agent = asking_agent(&world);
+    let live = world.start(&["--mode", "autopilot", "--", "sh", &agent]);
+    world.wait_for_gate("question-t");
+    world.env.ok(&["pause"]);
+    world.env.ok(&["gate", "answer", "t", "neither, green"]);
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    assert_eq!(world.status_of("t"), "pending");
+    world.start_autopilot(&["--", "sh", &agent]).wait().code(0);
+    let prompts = std::fs::read_to_string(world.beside("prompts")).unwrap();
+    assert_eq!(prompts.matches("neither, green").count(), 1, "{prompts}");
+    world.all_is_well();
+}

@@ -4,6 +4,7 @@ use super::{Result, refuse};
 use crate::domain::base::ids::GateId;
 use crate::domain::base::text::Change;
 use crate::domain::state::whole::State;
+use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::session::{Mode, Session, SessionState};
@@ -51,6 +52,9 @@ impl State {
         match self.restorable.gates.get_mut(id) {
             Some(gate) => {
                 gate.decision = Some(decision.clone());
+                if let (Some(answer), Some(task)) = (Answer::given(gate, decision), &gate.task_id) {
+                    self.record.cases.entry(task.clone()).or_default().answer = Some(answer);
+                }
                 self.record.last_action = Some(format!("decided {id}"));
                 Ok(())
             }

@@ -58,6 +58,11 @@ impl State {
     pub(super) fn start_iteration(&mut self, agent: &AgentId, token: &Token, pid: u32, at: Timestamp) -> Result<()> {
         let work = self.work_with(agent, token)?;
         work.stage = Stage::Running { token: token.clone(), pid };
+        let task = work.task.clone();
+        // The program has it in its prompt.
+        if let Some(record) = self.record.cases.get_mut(&task) {
+            record.answer = None;
+        }
         work.last_activity = at;
         Ok(())
     }
@@ -113,6 +118,10 @@ impl State {
         };
         work.silent_end.clone_from(&report.silent_end);
         let task = work.task.clone();
+        // A program that was as quick as this ran before its start was recorded.
+        if report.exit_code.is_some() || report.signal.is_some() {
+            record.answer = None;
+        }
         let record = self.record.cases.entry(task.clone()).or_default();
         record.iterations += 1;
         record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
@@ -187,3 +196,4 @@ impl State {
         Ok(())
     }
 }
+            record.answer = None;
