@@ -32,6 +32,7 @@ impl State {
             return refuse(Code::EventSchemaInvalid, format!("event {} does not follow event {}", envelope.seq, self.seq));
         }
         self.apply_event(envelope)?;
+        self.end_delays();
         self.seq = envelope.seq;
         self.updated_at = Some(envelope.at);
         Ok(())

@@ -19,7 +19,7 @@ use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::operation::journaled::{AsideChange, Operation};
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
-use crate::domain::work::failures::Delay;
+use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::verification::Verification;

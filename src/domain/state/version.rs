@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn a_state_with_a_delay_needs_the_newest_version() {
-        use crate::domain::work::failures::{Delay, Step};
+        use crate::domain::work::delay::Delay;
+        use crate::domain::work::failures::Step;
         let mut state = State::default();
         assert_eq!((state.version(), adopted(state.clone()).version()), (FIRST_VERSION, FIRST_VERSION));
         let (code, why, failed_at) = ("DISK_FULL".to_owned(), String::new(), jiff::Timestamp::UNIX_EPOCH);
@@ -162,7 +163,6 @@ mod tests {
         state.record.delays.insert(CaseId::new("t").unwrap(), delay);
         assert_eq!((state.version(), adopted(state.clone()).version()), (LOG_VERSION, LOG_VERSION));
     }
-}
 
     #[test]
     fn a_state_with_an_answer_that_waits_needs_the_newest_version() {
@@ -172,3 +172,4 @@ mod tests {
         state.record.cases.insert(CaseId::new("t").unwrap(), record);
         assert_eq!((state.version(), adopted(state.clone()).version()), (LOG_VERSION, LOG_VERSION));
     }
+}

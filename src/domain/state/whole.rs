@@ -18,7 +18,7 @@ use crate::domain::operation::journaled::Operation;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::failures::Delay;
+use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::session::{Mode, Request, Session};
 use crate::domain::work::verification::Verification;

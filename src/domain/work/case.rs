@@ -215,20 +215,6 @@ impl CaseChange {
         }
     }
 
-    /// Whether the task has come to another point, so that what was waited for before counts no more.
-    pub fn ends_a_wait(&self) -> bool {
-        match self {
-            Self::Status(_) | Self::Merged(_) => true,
-            Self::Title(_)
-            | Self::Body(_)
-            | Self::Parent(_)
-            | Self::After(_)
-            | Self::Persona(_)
-            | Self::Verify(_)
-            | Self::Reason(_) => false,
-        }
-    }
-
     /// The changes that turn `old` into `new`, field by field. Id, kind and time of creation never change.
     pub fn between(old: &Case, new: &Case) -> Vec<Self> {
         fn differ<T: PartialEq + Clone>(a: &T, b: &T, wrap: fn(Change<T>) -> CaseChange) -> Option<CaseChange> {

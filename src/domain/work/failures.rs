@@ -28,6 +28,8 @@ pub enum Step {
     Merge,
     /// Verifying the result of a merge.
     VerifyMerge,
+    /// Handling the request of a verb.
+    Request,
     /// A checkpoint beside the work: every few tasks.
     Checkpoint,
     /// Copies of the state: snapshot and backups.
@@ -38,7 +40,7 @@ pub enum Step {
 
 impl Step {
     /// All steps, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Begin,
         Self::Claim,
         Self::Start,
@@ -47,6 +49,7 @@ impl Step {
         Self::Settle,
         Self::Merge,
         Self::VerifyMerge,
+        Self::Request,
         Self::Checkpoint,
         Self::Copies,
         Self::Log,
@@ -63,6 +66,7 @@ impl Step {
             Self::Settle => "the end of its iteration is handled",
             Self::Merge => "it is merged",
             Self::VerifyMerge => "its merge is verified",
+            Self::Request => "a request is handled",
             Self::Checkpoint => "a checkpoint is made",
             Self::Copies => "copies of the state are written",
             Self::Log => "the log is written",
@@ -239,6 +243,8 @@ pub enum Follows {
     Block,
     /// Nothing: the work does not depend on it.
     GoOn,
+    /// Whoever asked for it gets the error as the answer.
+    Answer,
     /// The session ends with the error; agents that run go on and are taken over by the next one.
     EndSession,
 }
@@ -247,19 +253,52 @@ pub enum Follows {
 pub fn what_follows(step: Step, code: Code, times: Times) -> Follows {
     let class = Class::of(code);
     match rule(step, class) {
-        Rule::Retry(_) if times.tried < MOST_TRIES => Follows::Retry { after: pause_after(times.tried) },
+        Rule::Retry(_) | Rule::RetryOrEnd if times.tried < MOST_TRIES => Follows::Retry { after: pause_after(times.tried) },
         Rule::Retry(gate) | Rule::Gate(gate) => Follows::Gate(gate),
         Rule::Wait => Follows::Wait { after: pause_after(times.tried.saturating_add(times.looked)) },
         Rule::Again => Follows::Again,
         Rule::Block => Follows::Block,
         Rule::GoOn => Follows::GoOn,
-        Rule::EndSession => Follows::EndSession,
+        Rule::Answer => Follows::Answer,
+        Rule::RetryOrEnd | Rule::EndSession => Follows::EndSession,
     }
 }
 
 /// Whether a failure of this kind is counted, see [`Times`].
 pub fn is_counted(step: Step, code: Code) -> bool {
-    matches!(rule(step, Class::of(code)), Rule::Retry(_))
+    matches!(rule(step, Class::of(code)), Rule::Retry(_) | Rule::RetryOrEnd)
+}
+
+/// The steps that stand still for all tasks where what failed for one of them concerns all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shared {
+    /// Claims.
+    Claims,
+    /// Merges and their verification.
+    Merges,
+}
+
+/// What stands still for all tasks when a step fails for one: there is no space, or somebody else is carrying out an operation,
+/// for any other task too. So one is tried in each pause, not all. A lock of git's may be one of this task's branch only.
+pub const fn stands_still(step: Step, code: Code) -> Option<Shared> {
+    let shared = match step {
+        Step::Claim => Shared::Claims,
+        Step::Merge | Step::VerifyMerge => Shared::Merges,
+        Step::Begin
+        | Step::Start
+        | Step::Watch
+        | Step::Finish
+        | Step::Settle
+        | Step::Request
+        | Step::Checkpoint
+        | Step::Copies
+        | Step::Log => return None,
+    };
+    match (Class::of(code), code) {
+        (Class::Full, _) | (Class::Held, Code::Busy) => Some(shared),
+        (Class::Held | Class::Transient | Class::Moved | Class::Workspace | Class::Branch, _) => None,
+        (Class::User | Class::Everything | Class::Ours, _) => None,
+    }
 }
 
 /// A field of the table.
@@ -272,6 +311,9 @@ enum Rule {
     Gate(GateKind),
     Block,
     GoOn,
+    Answer,
+    /// Up to [`MOST_TRIES`] times.
+    RetryOrEnd,
     EndSession,
 }
 
@@ -319,12 +361,18 @@ fn rule(step: Step, class: Class) -> Rule {
             Branch | User => Rule::Gate(GateKind::Merge),
             Everything | Ours => Rule::EndSession,
         },
+        Step::Request => match class {
+            Full | Held => Rule::Wait,
+            Transient | Moved | Workspace | Branch | User | Everything | Ours => Rule::Answer,
+        },
         Step::Checkpoint | Step::Copies => Rule::GoOn,
         // Nothing was appended and nothing was done: all is looked at again. After a failed sync nothing more may be
         // acknowledged.
         Step::Log => match class {
             Full | Held => Rule::Wait,
-            Transient | Moved | Workspace | Branch | User | Everything | Ours => Rule::EndSession,
+            // Somebody else recorded something first.
+            Moved => Rule::RetryOrEnd,
+            Transient | Workspace | Branch | User | Everything | Ours => Rule::EndSession,
         },
     }
 }
@@ -358,46 +406,10 @@ impl Rule {
             Self::Gate(gate) => format!("{} gate", gate.as_str()),
             Self::Block => "task blocked".to_owned(),
             Self::GoOn => "goes on".to_owned(),
+            Self::Answer => "answered with it".to_owned(),
+            Self::RetryOrEnd => "retry, then session ends".to_owned(),
             Self::EndSession => "session ends".to_owned(),
         }
-    }
-}
-
-/// A step of a task that failed and will be tried again: for people. The session's own counts are in its memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Delay {
-    /// The step.
-    pub step: Step,
-    /// The code of its error.
-    pub code: String,
-    /// The error in words.
-    pub why: String,
-    /// How often it was tried in vain, as far as that counts; 0 where it only waits.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub tried: u32,
-    /// When it failed first.
-    pub failed_at: jiff::Timestamp,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-impl Delay {
-    /// What is waited for, in words.
-    pub fn in_words(&self) -> String {
-        let Self { step, code, why, tried, failed_at: _ } = self;
-        match tried {
-            0 => format!("waits while {}: {code}: {why}", step.words()),
-            tried => format!("is tried again while {} (failed {tried} of {MOST_TRIES} times): {code}: {why}", step.words()),
-        }
-    }
-
-    /// Whether it is the same wait, so that it need not be recorded again.
-    pub fn is_same_wait(&self, other: &Self) -> bool {
-        (self.step, &self.code, self.tried) == (other.step, &other.code, other.tried)
     }
 }
 
@@ -434,6 +446,7 @@ mod tests {
                             Follows::Gate(kind) => format!("{} gate", kind.as_str()),
                             Follows::Block => "task blocked".to_owned(),
                             Follows::GoOn => "goes on".to_owned(),
+                            Follows::Answer => "answered with it".to_owned(),
                             Follows::EndSession => "session ends".to_owned(),
                         };
                         assert_eq!(found, expected, "{step:?} {code} {tried}");
@@ -463,6 +476,22 @@ mod tests {
     fn an_interrupted_operation_ends_the_session_where_it_is_in_the_way() {
         for step in [Step::Claim, Step::Start, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge] {
             assert_eq!(follows(step, Code::OperationOpen, 1), Follows::EndSession, "{step:?}");
+        }
+    }
+
+    /// What is the same for all tasks is not tried for each; what may concern one task only does not stop the others.
+    #[test]
+    fn only_a_full_disk_and_our_own_lock_make_all_claims_and_merges_stand_still() {
+        for code in Code::ALL.iter().copied() {
+            let shared = matches!(code, Code::DiskFull | Code::Busy);
+            for step in Step::ALL {
+                let expected = match step.words() {
+                    "its workspace is made" => Some(Shared::Claims),
+                    "it is merged" | "its merge is verified" => Some(Shared::Merges),
+                    _ => None,
+                };
+                assert_eq!(stands_still(step, code), expected.filter(|_| shared), "{step:?} {code}");
+            }
         }
     }
 

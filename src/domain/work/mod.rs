@@ -10,6 +10,7 @@ pub mod agent;
 pub mod answer;
 pub mod case;
 pub mod commit_marks;
+pub mod delay;
 pub mod failures;
 pub mod gate;
 pub mod gate_line;

@@ -20,7 +20,7 @@ use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
 
 /// How long a verb waits for an operation of another process.
-const OPERATION_PATIENCE: Duration = Duration::from_secs(30);
+pub const OPERATION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The context of every operation.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub struct Context {
     author: Author,
     /// Whether this context holds the operation lock: then no other process is carrying out an operation.
     holds_operation_lock: bool,
+    /// How long to wait for an operation of another process.
+    patience: Duration,
 }
 
 /// What was found while the repository was opened, and by the first operation after the machine was started.
@@ -131,7 +133,15 @@ impl Context {
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
         let (config, found) = (Config::default(), Found::default());
-        let mut ctx = Self { repo: Arc::new(repo), store, config, found, author, holds_operation_lock: false };
+        let mut ctx = Self {
+            repo: Arc::new(repo),
+            store,
+            config,
+            found,
+            author,
+            holds_operation_lock: false,
+            patience: OPERATION_PATIENCE,
+        };
         ctx.found.said = placement::settle(&mut ctx, purpose)?;
         ctx.found.unsettled = purpose == Purpose::Look && !ctx.found.said.is_empty();
         Ok(ctx)
@@ -213,7 +223,20 @@ impl Context {
     /// # Errors
     /// `BUSY`, and whatever `work` returns.
     pub fn with_operation_lock<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.with_operation_lock_within(OPERATION_PATIENCE, work)
+        self.with_operation_lock_within(self.patience, work)
+    }
+
+    /// From now on waits so long for an operation of another process, not [`OPERATION_PATIENCE`].
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// Does `work` with [`OPERATION_PATIENCE`]: what nobody tries again soon.
+    pub fn patiently<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let patience = std::mem::replace(&mut self.patience, OPERATION_PATIENCE);
+        let outcome = work(self);
+        self.patience = patience;
+        outcome
     }
 
     /// As [`Context::with_operation_lock`], waiting at most `patience`. Called from a git hook below an operation, it does

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::base::text::Change;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::failures::Shared;
 use crate::domain::work::gate::{Decision, Gate, GateKind};
 use crate::domain::work::ready;
 use crate::domain::work::session::Mode;
@@ -20,21 +20,29 @@ use crate::ops::workspaces;
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 const MOST_CLAIM_GATES: usize = 20;
 
+/// Whether a task was claimed, or was no longer to be claimed.
+enum Claimed {
+    Now,
+    Not,
+}
+
 impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; returns whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
-        let free = (self.options.slots as usize).saturating_sub(self.slots_taken() + self.answered());
+        let slots = if self.stands_still(Shared::Claims) { 0 } else { self.options.slots as usize };
+        let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
         let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task);
         // This task was claimed before and stopped when only its verification was missing: no human is asked again.
-        if let Some(task) = ready.iter().filter(|_| free > 0).find(|task| self.is_complete(task) && may_go(task)) {
+        let complete = ready.iter().filter(|task| free > 0 && self.is_complete(task) && may_go(task));
+        if let Some(task) = self.next_to_try(complete, |task| task) {
             if !self.reject_claim(task)? {
                 self.claim(task, "its work is complete")?;
             }
             return Ok(true);
         }
         match self.ctx.state().restorable.mode {
-            Mode::Autopilot => match ready.iter().find(may_go) {
+            Mode::Autopilot => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
                 // A rejection by a human before autopilot began is still valid.
                 Some(task) if self.reject_claim(task)? => Ok(true),
                 Some(task) if free > 0 => {
@@ -53,6 +61,11 @@ impl Supervisor<'_> {
     }
 
     fn claim_at_gates(&mut self, ready: &[&CaseId], free: usize) -> Result<bool> {
+        let is_approved = |task: &&&CaseId| {
+            let decision = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.as_ref());
+            matches!(decision, Some(Decision::Approved | Decision::Answered { .. }))
+        };
+        let approved = self.next_to_try(ready.iter().filter(is_approved), |task| task).filter(|_| free > 0).copied();
         let mut asked = 0;
         for task in ready {
             // Tasks that a human held are decided one by one: they do not count towards the limit.
@@ -69,11 +82,13 @@ impl Supervisor<'_> {
                     return Ok(true);
                 }
                 Some(Some(Decision::Rejected { .. })) => return self.reject_claim(task),
-                Some(Some(Decision::Approved | Decision::Answered { .. })) if free > 0 => {
-                    self.claim(task, "approved")?;
-                    return Ok(true);
+                Some(Some(Decision::Approved | Decision::Answered { .. })) => {
+                    if let Some(task) = approved {
+                        self.claim(task, "approved")?;
+                        return Ok(true);
+                    }
                 }
-                Some(_) => {}
+                Some(None) => {}
             }
         }
         Ok(false)
@@ -94,16 +109,6 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// Blocks a task that no agent works on.
-    pub(super) fn block(&mut self, task: &CaseId, from: Status, reason: &str) -> Result<()> {
-        let old = self.ctx.state().case(task)?.reason.clone();
-        let changes = vec![
-            CaseChange::Status(Change::new(from, Status::Blocked)),
-            CaseChange::Reason(Change::new(old, Some(reason.to_owned()))),
-        ];
-        self.step(Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] })
-    }
-
     /// Whether an earlier attempt completed the task and its branch has not changed since.
     fn is_complete(&self, task: &CaseId) -> bool {
         let state = self.ctx.state();
@@ -117,27 +122,32 @@ impl Supervisor<'_> {
     fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
         match self.try_claim(task) {
             Err(error) => self.claim_failed(task, error),
-            Ok(()) => {
+            Ok(Claimed::Not) => Ok(()),
+            Ok(Claimed::Now) => {
+                self.no_standstill(Shared::Claims);
                 self.passed(task)?;
                 self.close_gate(GateKind::Claim, task, why)
             }
         }
     }
 
-    fn try_claim(&mut self, task: &CaseId) -> Result<()> {
+    fn try_claim(&mut self, task: &CaseId) -> Result<Claimed> {
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
         let workspace = self.ensure_workspace(case, &agent)?;
         env::fault_point("claim.before-claim");
         let complete = self.is_complete(task);
-        self.ctx.append_with(|state| {
+        let claimed = self.step_if(|state| {
             // Another process may have edited, blocked or archived the task meanwhile.
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
-            Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete }).into_iter().collect())
+            still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete })
         })?;
+        if !claimed {
+            return Ok(Claimed::Not);
+        }
         self.tell(Notice::Claimed { agent, task: case.id.clone(), title: case.title.clone(), workspace: workspace.path });
-        Ok(())
+        Ok(Claimed::Now)
     }
 
     /// The workspace of a task, made or repaired where needed. An event announces it before it is made, so that a half-made

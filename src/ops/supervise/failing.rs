@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
-use crate::domain::work::failures::{Delay, Follows, Step, Times, is_counted, what_follows};
+use crate::domain::work::delay::{self, Delay};
+use crate::domain::work::failures::{Follows, Step, Times, is_counted, stands_still, what_follows};
 use crate::domain::work::gate::{Gate, Held};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -20,6 +22,8 @@ use crate::ops::recover::repair;
 #[derive(Debug)]
 pub(super) struct Trouble {
     times: HashMap<Step, Times>,
+    /// When it failed last.
+    pub(super) failed_at: Instant,
     pub(super) until: Instant,
     /// What was told last, so that a long wait is told once.
     told: Option<Delay>,
@@ -37,8 +41,11 @@ pub(super) fn reason_of(error: &Error) -> String {
 impl Supervisor<'_> {
     /// Counts the failure of a step for a task, and asks the table what follows.
     pub(super) fn decide(&mut self, step: Step, task: &CaseId, error: &Error) -> Follows {
-        let fresh = || Trouble { times: HashMap::new(), until: Instant::now(), told: None };
-        let times = self.troubles.entry(task.clone()).or_insert_with(fresh).times.entry(step).or_default();
+        let now = Instant::now();
+        let fresh = || Trouble { times: HashMap::new(), failed_at: now, until: now, told: None };
+        let trouble = self.troubles.entry(task.clone()).or_insert_with(fresh);
+        trouble.failed_at = now;
+        let times = trouble.times.entry(step).or_default();
         if is_counted(step, error.code()) {
             times.tried = times.tried.saturating_add(1);
         } else {
@@ -47,52 +54,96 @@ impl Supervisor<'_> {
         what_follows(step, error.code(), *times)
     }
 
-    /// The step is tried again after a pause. Tells why, and records it, where that is new.
+    /// The step is tried again after a pause. Tells why, and records it, where that is new and the task is still at that step.
+    /// Of several tasks for which a step stands still, only the first is recorded.
     pub(super) fn delay(&mut self, step: Step, task: &CaseId, error: &Error, after: Duration) -> Result<()> {
         if error.code() == Code::GitLocked {
             self.clear_dead_locks();
         }
+        let shared = stands_still(step, error.code());
+        let until = shared.map_or_else(|| Instant::now() + after, |shared| self.stand_still(shared));
         let Some(trouble) = self.troubles.get_mut(task) else { return Ok(()) };
-        trouble.until = Instant::now() + after;
+        trouble.until = until;
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };
         let failed_at = trouble.told.as_ref().filter(|told| told.step == step).map_or_else(env::now, |told| told.failed_at);
         let delay = Delay { step, code: error.code().as_str().to_owned(), why: reason_of(error), tried, failed_at };
-        if !trouble.told.as_ref().is_some_and(|told| told.is_same_wait(&delay)) {
-            trouble.told = Some(delay.clone());
+        let is_new = !trouble.told.as_ref().is_some_and(|told| told.is_same_wait(&delay));
+        trouble.told = Some(delay.clone());
+        let is_known = shared.is_some() && self.is_known_of_another(task, &delay);
+        if is_new && !is_known {
             self.warn(format!("{task} {}", delay.in_words()));
         }
-        if self.ctx.state().record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay)) {
+        if is_known {
             return Ok(());
         }
-        self.ctx.act_as(By::Supervisor)?;
-        match self.ctx.append(Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) }) {
+        let recorded = self.step_if(|state| {
+            let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
+            let is_due = delay::is_still_tried(state, task, step) && !is_known;
+            is_due.then(|| Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) })
+        });
+        match recorded {
             Ok(_) => Ok(()),
             // On a full disk nothing can be recorded: the notice above has told it.
             Err(error) => self.log_failed(error).map(drop),
         }
     }
 
+    /// Whether another task is known to wait for the same: it stands for all.
+    fn is_known_of_another(&self, task: &CaseId, delay: &Delay) -> bool {
+        let told = self.troubles.iter().filter(|(other, _)| *other != task).filter_map(|(other, trouble)| {
+            let told = trouble.told.as_ref()?;
+            delay::is_still_tried(self.ctx.state(), other, told.step).then_some(told)
+        });
+        told.into_iter().any(|told| (told.step, &told.code) == (delay.step, &delay.code))
+    }
+
     /// A step for the task went well: what failed before counts no more.
     pub(super) fn passed(&mut self, task: &CaseId) -> Result<()> {
         self.troubles.remove(task);
-        if self.ctx.state().record.delays.contains_key(task) {
-            self.step(Event::Delayed { id: task.clone(), delay: None })?;
+        self.forget_delay(task, |_| true)
+    }
+
+    /// This step for the task was possible just now, so it waits for it no longer. How often it failed still counts, until it has
+    /// come to something.
+    pub(super) fn waits_no_longer(&mut self, task: &CaseId, step: Step) -> Result<()> {
+        if let Some(trouble) = self.troubles.get_mut(task) {
+            trouble.told.take_if(|told| told.step == step);
         }
-        Ok(())
+        self.forget_delay(task, |known| known == step)
+    }
+
+    fn forget_delay(&mut self, task: &CaseId, of: impl Fn(Step) -> bool) -> Result<()> {
+        let is_there = |state: &State| state.record.delays.get(task).is_some_and(|delay| of(delay.step));
+        if !is_there(self.ctx.state()) {
+            return Ok(());
+        }
+        self.step_if(|state| is_there(state).then(|| Event::Delayed { id: task.clone(), delay: None })).map(drop)
     }
 
     /// Does what follows when a step fails for an agent and its task.
     pub(super) fn agent_failed(&mut self, agent: &AgentId, step: Step, error: Error) -> Result<()> {
         // Signals that were read and not recorded are read again.
         self.watches.remove(agent);
-        let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Err(error) };
+        let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else {
+            // Its work was taken from it meanwhile, by a rollback: nothing is left to try.
+            return match what_follows(step, error.code(), Times::default()) {
+                Follows::EndSession => Err(error),
+                Follows::Retry { .. }
+                | Follows::Wait { .. }
+                | Follows::Again
+                | Follows::Gate(_)
+                | Follows::Block
+                | Follows::GoOn
+                | Follows::Answer => Ok(()),
+            };
+        };
         match self.decide(step, &task, &error) {
             Follows::Retry { after } | Follows::Wait { after } => self.delay(step, &task, &error, after),
             Follows::Gate(_) if error.code() == Code::WorkspaceBroken => self.hold_back(agent, Held::Broken, &reason_of(&error)),
             Follows::Gate(_) => self.hold_back(agent, Held::Failed, &reason_of(&error)),
             Follows::Block => self.release(agent, Status::Blocked, &reason_of(&error), false),
             // Where an iteration has just ended, `finish` does that; elsewhere the next one comes by itself.
-            Follows::Again | Follows::GoOn => Ok(()),
+            Follows::Again | Follows::GoOn | Follows::Answer => Ok(()),
             Follows::EndSession => Err(error),
         }
     }
@@ -112,7 +163,7 @@ impl Supervisor<'_> {
                 self.passed(task)?;
                 self.block(task, Status::Pending, &reason_of(&error))
             }
-            Follows::Again | Follows::GoOn => Ok(()),
+            Follows::Again | Follows::GoOn | Follows::Answer => Ok(()),
             Follows::EndSession => Err(error),
         }
     }
@@ -126,7 +177,7 @@ impl Supervisor<'_> {
                 self.wait_at_gate(task, reason_of(&error), &[])
             }
             Follows::Block => self.block(task, Status::Done, &reason_of(&error)),
-            Follows::Again | Follows::GoOn => Ok(()),
+            Follows::Again | Follows::GoOn | Follows::Answer => Ok(()),
             Follows::EndSession => Err(error),
         }
     }
@@ -137,13 +188,27 @@ impl Supervisor<'_> {
         // Since the last failure something was written.
         if self.log_trouble.is_none_or(|(last, _)| last != seq) {
             self.warn(format!("everything waits while {}: {}: {error}", Step::Log.words(), error.code()));
-            self.log_trouble = Some((seq, Times::default()));
+            let tried = self.log_trouble.map_or(0, |(_, times)| times.tried);
+            self.log_trouble = Some((seq, Times { tried, looked: 0 }));
         }
         let Some((_, times)) = &mut self.log_trouble else { return Err(error) };
-        times.looked = times.looked.saturating_add(1);
+        if is_counted(Step::Log, error.code()) {
+            times.tried = times.tried.saturating_add(1);
+        } else {
+            times.looked = times.looked.saturating_add(1);
+        }
         match what_follows(Step::Log, error.code(), *times) {
             Follows::Retry { after } | Follows::Wait { after } => Ok(after),
-            Follows::Gate(_) | Follows::Block | Follows::Again | Follows::GoOn | Follows::EndSession => Err(error),
+            Follows::Gate(_) | Follows::Block | Follows::Again | Follows::GoOn | Follows::Answer | Follows::EndSession => {
+                Err(error)
+            }
+        }
+    }
+
+    /// All could be looked at: what somebody else recorded first is known by now.
+    pub(super) fn log_is_well(&mut self) {
+        if let Some((_, times)) = &mut self.log_trouble {
+            times.tried = 0;
         }
     }
 
@@ -161,6 +226,7 @@ impl Supervisor<'_> {
             | Follows::Again
             | Follows::Gate(_)
             | Follows::Block
+            | Follows::Answer
             | Follows::EndSession => Err(error),
         }
     }

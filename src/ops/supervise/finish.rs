@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::failing::reason_of;
 use super::notice::Notice;
 use super::{Halted, Supervisor};
 use crate::domain::base::ids::{AgentId, Token};
@@ -125,7 +126,9 @@ impl Supervisor<'_> {
         match self.decide(Step::Finish, &case.id, &error) {
             Follows::EndSession => Err(error),
             Follows::Wait { after } => self.delay(Step::Finish, &case.id, &error, after).map(|()| NotCommitted::Yet),
-            Follows::Again | Follows::GoOn => ended(if unproved { outcome } else { unfinished(error.to_string()) }, None),
+            Follows::Again | Follows::GoOn | Follows::Answer => {
+                ended(if unproved { outcome } else { unfinished(error.to_string()) }, None)
+            }
             Follows::Retry { after } => {
                 if !unproved && self.mend_contents(case)? {
                     return ended(unfinished(cannot_be_committed(&error)), None);
@@ -216,7 +219,9 @@ fn last_lines(log: &Path, since: Timestamp) -> Vec<String> {
 }
 
 fn cannot_be_committed(error: &Error) -> String {
-    format!("what it left cannot be committed: {error}")
+    let reason = reason_of(error);
+    let next = if error.hints().is_empty() { " (look at it: git status, in its workspace)" } else { "" };
+    format!("what it left cannot be committed: {reason}{next}")
 }
 
 /// How the work of an agent ends after an iteration, whatever its outcome says.

@@ -2,6 +2,7 @@
 
 use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Cause, Gate, GateKind};
 use crate::env;
@@ -51,19 +52,24 @@ impl Supervisor<'_> {
         self.open(gate)
     }
 
-    /// Opens a gate, and tells it.
+    /// Opens a gate, and tells it. Where a human's command opened or decided it first, that stands, and is looked at next.
     pub(super) fn open(&mut self, gate: Gate) -> Result<()> {
         let (id, reason, details) = (gate.id.to_string(), gate.reason.clone(), gate.details.clone());
-        self.step(Event::GateOpened { gate: Box::new(gate) })?;
-        self.tell(Notice::GateOpened { id, reason, details });
+        let seen = self.ctx.state().restorable.gates.get(&gate.id).cloned();
+        let is_as_seen = |state: &State| state.restorable.gates.get(&gate.id) == seen.as_ref();
+        if self.step_if(|state| is_as_seen(state).then(|| Event::GateOpened { gate: Box::new(gate.clone()) }))? {
+            self.tell(Notice::GateOpened { id, reason, details });
+        }
         Ok(())
     }
 
     pub(super) fn close_gate(&mut self, kind: GateKind, task: &CaseId, reason: &str) -> Result<()> {
-        match self.gate(kind, task).map(|gate| gate.id.clone()) {
-            Some(id) => self.step(Event::GateClosed { id, reason: reason.to_owned() }),
-            None => Ok(()),
-        }
+        let Some(seen) = self.gate(kind, task).cloned() else { return Ok(()) };
+        self.step_if(|state| {
+            let is_there = state.restorable.gates.get(&seen.id).is_some_and(|gate| gate.is_same_wait(&seen));
+            is_there.then(|| Event::GateClosed { id: seen.id.clone(), reason: reason.to_owned() })
+        })
+        .map(drop)
     }
 
     /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns

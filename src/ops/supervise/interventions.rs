@@ -10,6 +10,7 @@ use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
+use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::{Mode, Request};
@@ -20,10 +21,15 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
 use crate::store::log;
 
 /// How long a verb waits for the supervisor to handle its request.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long it waits where a program has ended, and its work cannot be committed at once.
+const END_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +120,8 @@ pub struct EndedAgent {
 /// Ends agents (all, where empty) and waits until they are free. Returns those that were busy.
 ///
 /// # Errors
-/// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time.
+/// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time; where its program has ended and that cannot be recorded, the
+/// code of the reason.
 pub fn end_agents(
     ctx: &mut Context,
     agents: &[AgentId],
@@ -144,7 +151,10 @@ pub fn end_agents(
             Halt::Stop => Request::Stop { agents, tasks: named, afterwards },
             Halt::Kill => Request::Kill { agents, tasks: named, afterwards },
         };
-        ask_supervisor(ctx, request)?;
+        let Handled { done, message } = ask_supervisor(ctx, request)?;
+        if !done {
+            return Err(Error::new(Code::KeeperFailed, message).hint("git axiom status    shows what runs"));
+        }
     } else {
         let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
         supervise::attend(ctx, &Attend::End(wanted), options, watcher)?;
@@ -184,12 +194,39 @@ fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)
     loop {
         let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(ctx, agent) == *claim);
         let Some((agent, _)) = still else { return Ok(()) };
+        // Where its program has ended, nobody has to be patient with it.
+        let patience = if waits_to_end(ctx, agent) { patience.min(END_PATIENCE) } else { patience };
         if started.elapsed() > patience {
-            return Err(Error::new(Code::KeeperFailed, format!("{agent} did not end in time"))
-                .hint(format!("git axiom kill {agent}    ends it at once")));
+            return Err(not_released(ctx, agent));
         }
         waiting.for_events(ctx)?;
     }
+}
+
+/// Whether the work of an agent, whose program has ended, cannot be committed now.
+fn waits_to_end(ctx: &Context, agent: &AgentId) -> bool {
+    let work = ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+    let delay = work.and_then(|work| ctx.state().record.delays.get(&work.task));
+    delay.is_some_and(|delay| delay.step == Step::Finish)
+}
+
+/// Why an agent still has its task: its program runs on, or has ended and what it left cannot be recorded yet.
+fn not_released(ctx: &Context, agent: &AgentId) -> Error {
+    let work = ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+    let runs = work.and_then(|work| work.stage.token()).is_some_and(|token| {
+        let state = keeper_state(&ctx.layout().run_dir(agent, token));
+        !matches!(state, Ok(KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_)))
+    });
+    if runs {
+        return Error::new(Code::KeeperFailed, format!("{agent} did not end in time"))
+            .hint(format!("git axiom kill {agent}    ends it at once"));
+    }
+    let delay = work.and_then(|work| ctx.state().record.delays.get(&work.task));
+    let code = delay.and_then(|delay| Code::ALL.iter().find(|code| code.as_str() == delay.code)).unwrap_or(&Code::Busy);
+    let why = delay.map_or_else(|| "that could not be recorded yet".to_owned(), |delay| format!("its task {}", delay.in_words()));
+    Error::new(*code, format!("the program of {agent} has ended; {why}"))
+        .hint("its work is kept, and its end is recorded as soon as that is possible")
+        .hint("git axiom status    shows what it waits for; without a session: git axiom recover --yes")
 }
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's

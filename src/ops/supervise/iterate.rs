@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::notice::Notice;
-use super::start_keeper::Next;
+use super::start_keeper::{Next, start_keeper};
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
-use crate::domain::work::failures::Step;
+use crate::domain::work::failures::{LONGEST_PAUSE, Step};
 use crate::domain::work::gate::Held;
 use crate::domain::work::outcome::End;
 use crate::domain::work::signal::Signal;
@@ -67,8 +67,11 @@ impl Supervisor<'_> {
             Condition::ForAHuman(why) => return self.hold_back(agent, Held::Broken, &why),
         }
         self.no_lock_of_gits(&workspace)?;
-        let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+        let token = self.next_token(agent)?;
         let iteration = work.iteration + 1;
+        let next = Next { agent, case: &case, workspace: &workspace, iteration, token: &token };
+        // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
+        let spec = self.prepare_keeper(&next)?;
         self.ctx.append(Event::IterationIntended {
             agent: agent.clone(),
             iteration,
@@ -76,8 +79,9 @@ impl Supervisor<'_> {
             from: from.clone(),
             exit_completes: self.options.program.exit_completes,
         })?;
+        self.prepared.remove(agent);
         env::fault_point("iterate.intended");
-        let started = self.start_keeper(&Next { agent, case: &case, workspace: &workspace, iteration, token: &token });
+        let started = start_keeper(&spec);
         env::fault_point("iterate.keeper-started");
         match started {
             Ok(()) => {
@@ -88,6 +92,16 @@ impl Supervisor<'_> {
             }
             Err(error) => self.never_began(agent, &token, from, error),
         }
+    }
+
+    /// The token of the agent's next iteration: the same until its intent is recorded.
+    fn next_token(&mut self, agent: &AgentId) -> Result<Token> {
+        if let Some(token) = self.prepared.get(agent) {
+            return Ok(token.clone());
+        }
+        let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+        self.prepared.insert(agent.clone(), token.clone());
+        Ok(token)
     }
 
     /// Looks for a lock file of git's in the workspace, with which every git command of the next iteration would fail. The
@@ -177,6 +191,12 @@ impl Supervisor<'_> {
         watch.captured_at = Some(Instant::now());
         if let Err(error) = live::capture(self.ctx, task) {
             tracing::info!(%task, %error, "no live capture this time");
+            if error.code() == Code::Busy
+                && let Some(watch) = self.watches.get_mut(agent)
+            {
+                // Another operation is under way: as soon as it has ended.
+                watch.captured_at = Instant::now().checked_sub(interval.saturating_sub(LONGEST_PAUSE));
+            }
         }
     }
 

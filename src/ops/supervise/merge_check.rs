@@ -5,7 +5,7 @@ use super::notice::Notice;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::By;
 use crate::domain::work::case::Status;
-use crate::domain::work::failures::Step;
+use crate::domain::work::failures::{Shared, Step};
 use crate::domain::work::gate::{Cause, Decision, GateKind};
 use crate::domain::work::verification::Verification;
 use crate::error::Result;
@@ -72,6 +72,7 @@ impl Supervisor<'_> {
         let Some(check) = self.merge_check.take() else { return Ok(false) };
         let verification = check.result().cloned();
         drop(check.remove(self.ctx));
+        self.no_standstill(Shared::Merges);
         self.passed(&task)?;
         match verification {
             Some(failed) if !failed.passed() => self.review(&task, &failed)?,

@@ -6,7 +6,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RepoPath;
 use crate::domain::state::event::By;
 use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::failures::Step;
+use crate::domain::work::failures::{Shared, Step};
 use crate::domain::work::gate::{Decision, GateKind};
 use crate::domain::work::session::Mode;
 use crate::error::Result;
@@ -28,6 +28,7 @@ impl Supervisor<'_> {
             .filter(|case| case.kind == Kind::Task && case.status == Status::Done && case.merged.is_none())
             .map(|case| case.id.clone())
             .collect();
+        let mut may_go = Vec::new();
         for task in waiting {
             if self.is_held_up(&task) {
                 continue;
@@ -51,18 +52,22 @@ impl Supervisor<'_> {
                 (Some(Some(Decision::Rejected { reason })), _) => {
                     self.block(&task, Status::Done, &reason)?;
                     self.close_gate(GateKind::Merge, &task, "rejected")?;
+                    return Ok(true);
                 }
-                (Some(None), Mode::Autopilot) if only_asks => self.merge(&task, false)?,
-                (Some(None), _) => continue,
+                (Some(None), Mode::Autopilot) if only_asks => may_go.push((task, false)),
+                (Some(None), _) => {}
                 (None, Mode::SemiAuto) => {
                     self.open_gate(GateKind::Merge, &task, asks, Vec::new())?;
+                    return Ok(true);
                 }
-                (Some(Some(_)), _) => self.merge(&task, true)?,
-                (None, Mode::Autopilot) => self.merge(&task, false)?,
+                (Some(Some(_)), _) => may_go.push((task, true)),
+                (None, Mode::Autopilot) => may_go.push((task, false)),
             }
-            return Ok(true);
         }
-        Ok(false)
+        match self.next_to_try(may_go, |(task, _)| task) {
+            Some((task, approved)) if !self.stands_still(Shared::Merges) => self.merge(&task, approved).map(|()| true),
+            Some(_) | None => Ok(false),
+        }
     }
 
     fn asks_to_merge(&self, task: &CaseId) -> Result<String> {
@@ -84,6 +89,7 @@ impl Supervisor<'_> {
 
     fn merge_came_to(&mut self, task: &CaseId, outcome: MergeOutcome) -> Result<()> {
         if !matches!(outcome, MergeOutcome::Unverified { .. }) {
+            self.no_standstill(Shared::Merges);
             self.passed(task)?;
         }
         match outcome {

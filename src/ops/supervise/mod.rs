@@ -21,6 +21,7 @@ mod merging;
 pub mod notice;
 pub mod output;
 mod pauses;
+mod recording;
 mod requests;
 mod session;
 mod settle;
@@ -28,6 +29,8 @@ mod start_keeper;
 pub mod status;
 mod stopping;
 mod take_over;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -38,7 +41,7 @@ use crate::domain::base::names::RefName;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
-use crate::domain::work::failures::{Step, Times};
+use crate::domain::work::failures::{Shared, Step, Times};
 use crate::domain::work::gate::{Decision, GateKind, Held};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::ready::ReadyQueue;
@@ -46,7 +49,7 @@ use crate::domain::work::session::{Mode, SessionState};
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
-use crate::ops::context::handle::Context;
+use crate::ops::context::handle::{Context, OPERATION_PATIENCE};
 use crate::ops::merge::verified::Check;
 use crate::ops::recover::repair::HumansOperation;
 use crate::ops::steps;
@@ -55,13 +58,16 @@ use crate::process::os::bell::Bell;
 pub use attend::{Attend, attend};
 use failing::Trouble;
 use finish::WorkEnd;
-use notice::{Notice, Watcher};
+use notice::Watcher;
 use pauses::Backoff;
 pub use requests::HaltRequest;
 pub use stopping::Interrupts;
 
 /// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How long a step of the loop waits for an operation of another process: then it is tried again, and others get their turn.
+const STEP_PATIENCE: Duration = Duration::from_millis(500);
 
 /// How long a second supervisor waits for the lock: long enough for a process that only tests the lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
@@ -147,6 +153,10 @@ struct Supervisor<'a> {
     backoffs: HashMap<AgentId, Backoff>,
     /// What failed for tasks, and how often.
     troubles: HashMap<CaseId, Trouble>,
+    /// Steps that stand still for all tasks.
+    standstills: HashMap<Shared, Backoff>,
+    /// The token of an agent's next iteration, whose folder may be begun: each try uses the same.
+    prepared: HashMap<AgentId, Token>,
     /// How often the log could not be written since this event.
     log_trouble: Option<(u64, Times)>,
     /// What failed last at steps on which nothing depends.
@@ -224,6 +234,8 @@ impl<'a> Supervisor<'a> {
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
             troubles: HashMap::new(),
+            standstills: HashMap::new(),
+            prepared: HashMap::new(),
             log_trouble: None,
             told_without: HashMap::new(),
             mended: HashSet::new(),
@@ -251,6 +263,13 @@ impl<'a> Supervisor<'a> {
 
     /// The main loop. Every step can be repeated, so where the log cannot be written for a while, all is looked at again.
     fn work(&mut self) -> Result<Ending> {
+        self.ctx.set_patience(STEP_PATIENCE);
+        let ending = self.work_on();
+        self.ctx.set_patience(OPERATION_PATIENCE);
+        ending
+    }
+
+    fn work_on(&mut self) -> Result<Ending> {
         loop {
             if self.interrupts.count() > 0 {
                 self.shut_down()?;
@@ -259,7 +278,7 @@ impl<'a> Supervisor<'a> {
             match self.pass() {
                 Ok(Some(Ending::Quit)) => return self.shut_down().map(|()| Ending::Quit),
                 Ok(Some(ending)) => return Ok(ending),
-                Ok(None) => {}
+                Ok(None) => self.log_is_well(),
                 Err(error) => {
                     let pause = self.log_failed(error)?;
                     self.bell.wait(pause);
@@ -317,7 +336,10 @@ impl<'a> Supervisor<'a> {
                 continue;
             }
             match self.look_after(agent) {
-                Ok(done) => did |= done,
+                Ok(done) => {
+                    did |= done;
+                    self.waits_no_longer(&task, step)?;
+                }
                 Err(error) => self.agent_failed(agent, step, error)?,
             }
         }
@@ -365,20 +387,6 @@ impl<'a> Supervisor<'a> {
     /// `INTERNAL` without a session.
     fn target(&self) -> Result<&RefName> {
         self.target.as_ref().ok_or_else(|| Error::new(Code::Internal, "work without a session has no target"))
-    }
-
-    /// Appends one event of the supervisor, in a transaction of its own.
-    fn step(&mut self, event: Event) -> Result<()> {
-        self.ctx.act_as(By::Supervisor)?;
-        self.ctx.append(event).map(|_| ())
-    }
-
-    fn tell(&mut self, notice: Notice) {
-        self.watcher.notice(notice);
-    }
-
-    fn warn(&mut self, text: impl Into<String>) {
-        self.watcher.notice(Notice::Warning { text: text.into() });
     }
 
     /// Removes the temporary files of keepers that ended after their report.

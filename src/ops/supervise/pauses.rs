@@ -1,31 +1,67 @@
-//! Pauses before something is tried again: the next iteration of an agent, a step that failed.
+//! Pauses before something is tried again: the next iteration of an agent, a step that failed for a task, a step that stands
+//! still for all tasks.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::work::failures::pause_after;
+use crate::domain::work::failures::{Shared, pause_after};
 
-/// A pause before the next iteration of an agent whose last one did not complete its task.
+/// A pause that gets longer with each failure in a row: before the next iteration of an agent whose last one did not complete
+/// its task; before the next claim or merge where the last one failed because of what concerns all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Backoff {
     until: Instant,
     failures: u32,
 }
 
+impl Backoff {
+    fn after(before: Option<&Self>) -> Self {
+        let failures = before.map_or(0, |backoff| backoff.failures).saturating_add(1);
+        Self { until: Instant::now() + pause_after(failures), failures }
+    }
+
+    fn lasts(&self) -> bool {
+        self.until > Instant::now()
+    }
+}
+
 impl Supervisor<'_> {
     /// Whether the next iteration of an agent has to wait.
     pub(super) fn must_wait(&self, agent: &AgentId) -> bool {
-        self.backoffs.get(agent).is_some_and(|backoff| backoff.until > Instant::now())
+        self.backoffs.get(agent).is_some_and(Backoff::lasts)
     }
 
     pub(super) fn back_off(&mut self, agent: &AgentId) {
-        let failures = self.backoffs.get(agent).map_or(0, |backoff| backoff.failures) + 1;
-        self.backoffs.insert(agent.clone(), Backoff { until: Instant::now() + pause_after(failures), failures });
+        let next = Backoff::after(self.backoffs.get(agent));
+        self.backoffs.insert(agent.clone(), next);
     }
 
     pub(super) fn no_back_off(&mut self, agent: &AgentId) {
         self.backoffs.remove(agent);
+    }
+
+    /// Whether claims or merges stand still for all tasks now.
+    pub(super) fn stands_still(&self, shared: Shared) -> bool {
+        self.standstills.get(&shared).is_some_and(Backoff::lasts)
+    }
+
+    /// From now on they stand still; returns until when.
+    pub(super) fn stand_still(&mut self, shared: Shared) -> Instant {
+        let next = Backoff::after(self.standstills.get(&shared));
+        self.standstills.insert(shared, next);
+        next.until
+    }
+
+    /// One of them was possible.
+    pub(super) fn no_standstill(&mut self, shared: Shared) {
+        self.standstills.remove(&shared);
+    }
+
+    /// Of several tasks the one to try next: the first for which nothing failed; else the one whose last failure is longest ago,
+    /// so that one that needs more space than there is does not stop the others.
+    pub(super) fn next_to_try<T>(&self, tasks: impl IntoIterator<Item = T>, id: impl Fn(&T) -> &CaseId) -> Option<T> {
+        tasks.into_iter().min_by_key(|task| self.troubles.get(id(task)).map(|trouble| trouble.failed_at))
     }
 
     /// Whether a step for the task failed a moment ago.
@@ -36,11 +72,20 @@ impl Supervisor<'_> {
     /// Whether a step for any task failed a moment ago, and is tried again.
     pub(super) fn a_task_is_held_up(&self) -> bool {
         let cases = &self.ctx.state().restorable.cases;
-        self.troubles.keys().any(|task| self.is_held_up(task) && cases.contains_key(task))
+        self.standstills.values().any(Backoff::lasts)
+            || self.troubles.keys().any(|task| self.is_held_up(task) && cases.contains_key(task))
     }
 
     /// Whether anything has to wait for a moment.
     pub(super) fn backs_off(&self) -> bool {
-        self.backoffs.keys().any(|agent| self.must_wait(agent)) || self.a_task_is_held_up()
+        self.first_pause_ends_in().is_some()
+    }
+
+    /// When the first of all pauses ends.
+    pub(super) fn first_pause_ends_in(&self) -> Option<Duration> {
+        let cases = &self.ctx.state().restorable.cases;
+        let tasks = self.troubles.iter().filter(|(task, _)| cases.contains_key(*task)).map(|(_, trouble)| trouble.until);
+        let others = self.backoffs.values().chain(self.standstills.values()).map(|backoff| backoff.until);
+        tasks.chain(others).filter_map(|until| until.checked_duration_since(Instant::now())).filter(|left| !left.is_zero()).min()
     }
 }

@@ -1,11 +1,14 @@
 //! Handling requests of verbs: stop, kill, pause, resume, merge, quit.
 
+use super::failing::reason_of;
 use super::notice::Notice;
 use super::{Halted, Supervisor};
 use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::{By, Event};
+use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
+use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::{Request, SessionState};
@@ -46,29 +49,43 @@ impl Supervisor<'_> {
             self.ctx.state().record.requests.iter().map(|(id, request)| (id.clone(), request.clone())).collect();
         let mut quit = false;
         for (id, request) in requests {
-            let outcome = match request {
-                Request::Stop { agents, tasks, afterwards } => {
-                    Some(self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Stop, afterwards })?)
-                }
-                Request::Kill { agents, tasks, afterwards } => {
-                    Some(self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Kill, afterwards })?)
-                }
-                Request::Pause { force } => Some(self.pause(force)?),
-                Request::Resume => {
-                    self.change_session(SessionState::Running, "resumed")?;
-                    Some((true, "resumed".to_owned()))
-                }
-                Request::Merge { task } => Some(self.approve_merge(&task)?),
-                Request::Quit => {
-                    quit = true;
-                    Some((true, "quitting".to_owned()))
-                }
+            quit |= matches!(request, Request::Quit);
+            let (done, message) = match self.handle(request) {
+                Ok(answer) => answer,
+                Err(error) => match what_follows(Step::Request, error.code(), Times::default()) {
+                    Follows::Answer => (false, reason_of(&error)),
+                    // The log cannot be written, for the answer neither.
+                    Follows::Retry { .. }
+                    | Follows::Wait { .. }
+                    | Follows::Again
+                    | Follows::Gate(_)
+                    | Follows::Block
+                    | Follows::GoOn
+                    | Follows::EndSession => return Err(error),
+                },
             };
-            if let Some((done, message)) = outcome {
-                self.step(Event::RequestHandled { id, done, message })?;
-            }
+            self.step(Event::RequestHandled { id, done, message })?;
         }
         Ok(quit)
+    }
+
+    /// Handles one request; returns whether it was done, and the answer in words.
+    fn handle(&mut self, request: Request) -> Result<(bool, String)> {
+        match request {
+            Request::Stop { agents, tasks, afterwards } => {
+                self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Stop, afterwards })
+            }
+            Request::Kill { agents, tasks, afterwards } => {
+                self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Kill, afterwards })
+            }
+            Request::Pause { force } => self.pause(force),
+            Request::Resume => {
+                self.change_session(SessionState::Running, "resumed")?;
+                Ok((true, "resumed".to_owned()))
+            }
+            Request::Merge { task } => self.approve_merge(&task),
+            Request::Quit => Ok((true, "quitting".to_owned())),
+        }
     }
 
     /// Ends these agents: their keepers are asked to end their programs, and their tasks are released when the keepers have
@@ -77,11 +94,21 @@ impl Supervisor<'_> {
         let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
         let held = how.held();
+        let mut failed = None;
         for agent in &wanted {
-            self.end_agent(agent, how.halt, held)?;
+            match self.end_agent(agent, how.halt, held) {
+                Err(error) if what_follows(Step::Request, error.code(), Times::default()) == Follows::Answer => {
+                    // The others are ended all the same.
+                    failed.get_or_insert_with(|| error.context(format!("{agent} could not be asked to end")));
+                }
+                outcome => outcome?,
+            }
         }
         if let Some(held) = held {
             self.hold_free(&how.tasks, held)?;
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         let names: Vec<&str> = wanted.iter().map(AgentId::as_str).collect();
         let message = if names.is_empty() { "no agent was running".to_owned() } else { format!("stopping {}", names.join(", ")) };
@@ -145,7 +172,7 @@ impl Supervisor<'_> {
     /// Captures the workspace before its changes are discarded, to `refs/axiom/live/<task>`. A failed capture does not
     /// prevent the end of the agent.
     pub(super) fn capture_first(&mut self, task: &CaseId) {
-        if let Err(error) = live::capture(self.ctx, task) {
+        if let Err(error) = self.ctx.patiently(|ctx| live::capture(ctx, task)) {
             self.warn(format!("the workspace of {task} could not be captured first: {error}"));
         }
     }
@@ -153,11 +180,13 @@ impl Supervisor<'_> {
     /// Ends the program of an iteration, after which the agent begins no other one. A kill is not weakened to a stop by a
     /// later request.
     fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, held: Option<Held>) -> Result<()> {
+        // First: who gets an error as the answer has not asked for anything.
+        let state = keeper_state(&self.ctx.layout().run_dir(agent, token))?;
         let before = self.halted.get(token);
         let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
         let held = held.or(before.and_then(|before| before.held));
         self.halted.insert(token.clone(), Halted { how, held, asked: false });
-        if let KeeperState::Alive(record) = keeper_state(&self.ctx.layout().run_dir(agent, token))? {
+        if let KeeperState::Alive(record) = state {
             self.ask_to_end(agent, &record);
         }
         Ok(())
@@ -192,12 +221,12 @@ impl Supervisor<'_> {
     }
 
     fn approve_merge(&mut self, task: &CaseId) -> Result<(bool, String)> {
-        match self.gate(GateKind::Merge, task).map(|gate| gate.id.clone()) {
-            Some(id) => {
-                self.step(Event::GateDecided { id, decision: Decision::Approved })?;
-                Ok((true, format!("merging {task}")))
-            }
-            None => Ok((false, format!("{task} does not wait to be merged"))),
-        }
+        let id = Gate::id_for(GateKind::Merge, task)?;
+        let is_open = |state: &State| state.restorable.gates.contains_key(&id);
+        let approve = || Event::GateDecided { id: id.clone(), decision: Decision::Approved };
+        Ok(match self.step_if(|state| is_open(state).then(approve))? {
+            true => (true, format!("merging {task}")),
+            false => (false, format!("{task} does not wait to be merged")),
+        })
     }
 }

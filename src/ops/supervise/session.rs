@@ -97,7 +97,7 @@ impl Supervisor<'_> {
     /// Makes an automatic checkpoint.
     pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
         self.ctx.act_as(crate::domain::state::event::By::Supervisor)?;
-        let made = checkpoint::create(self.ctx, &CheckpointRequest::by(trigger))?;
+        let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
         self.tell(Notice::Checkpoint { name: made.name });
         Ok(())
     }
@@ -158,13 +158,12 @@ impl Supervisor<'_> {
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
     }
 
-    /// Waits until something is recorded, a keeper reports, or a signal comes; where time decides or nothing can be watched, for
-    /// a tick.
+    /// Waits until something is recorded, a keeper reports, a signal comes, or a pause ends; where nothing can be watched, for a
+    /// tick.
     pub(super) fn wait(&mut self) {
         let layout = self.ctx.layout();
         let mut folders = vec![(layout.state_dir(), What::Changes)];
         let mut is_quiet = self.session_state() == SessionState::Running
-            && !self.backs_off()
             && self.merge_check.is_none()
             && self.verifying.is_empty()
             && self.halted.is_empty()
@@ -178,7 +177,8 @@ impl Supervisor<'_> {
             }
         }
         let is_watched = is_quiet && self.bell.watch_only(folders);
-        self.bell.wait(if is_watched { LONGEST } else { TICK });
+        let pause = self.first_pause_ends_in().unwrap_or(LONGEST);
+        self.bell.wait(if is_watched { pause } else { pause.min(TICK) });
     }
 
     /// Whether the session is over because nothing more can be done, where no task has to wait.

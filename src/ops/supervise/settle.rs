@@ -166,7 +166,12 @@ impl Supervisor<'_> {
         let gate = gate.map(|gate| Gate { details: details.clone(), ..gate });
         let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone()));
         let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
-        self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason_said, retry, complete, gate })?;
+        // A rollback may have taken the work from the agent meanwhile.
+        let is_this = |now: &Work| (&now.task, now.claimed_at) == (&work.task, work.claimed_at);
+        self.step_if(|state| {
+            let now = state.restorable.agents.get(agent)?.work.as_ref()?;
+            is_this(now).then(|| Event::WorkReleased { agent: agent.clone(), status, reason: reason_said, retry, complete, gate })
+        })?;
         env::fault_point("settle.released");
         self.close_gate(GateKind::Question, &work.task, "the task was released")?;
         self.no_back_off(agent);

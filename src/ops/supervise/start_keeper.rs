@@ -32,11 +32,12 @@ pub(super) struct Next<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Starts the keeper of an iteration whose intent is on disk.
+    /// Writes what the keeper of an iteration needs; returns the path of its specification. Repeating it with the same token
+    /// replaces what it wrote. A crash leaves a folder of a run that never began.
     ///
     /// # Errors
-    /// `KEEPER_FAILED`; `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
-    pub(super) fn start_keeper(&mut self, next: &Next<'_>) -> Result<()> {
+    /// `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn prepare_keeper(&mut self, next: &Next<'_>) -> Result<PathBuf> {
         let Next { agent, case, token, .. } = *next;
         let dir = self.ctx.layout().run_dir(agent, token);
         files::create_dir_all(&dir)?;
@@ -50,7 +51,7 @@ impl Supervisor<'_> {
         let spec = self.spec(next, Files { dir, prompt_file, log })?;
         let path = spec.write()?;
         env::fault_point("iterate.spec-written");
-        launch::start_keeper(&env::own_image()?, &path)
+        Ok(path)
     }
 
     fn spec(&self, next: &Next<'_>, files: Files) -> Result<KeeperSpec> {
@@ -133,6 +134,14 @@ impl Supervisor<'_> {
         let audit = history::newest(self.ctx, &case.id, AUDIT_ENTRIES)?;
         Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes })
     }
+}
+
+/// Starts the keeper of an iteration whose intent is on disk.
+///
+/// # Errors
+/// `KEEPER_FAILED`.
+pub(super) fn start_keeper(spec: &Path) -> Result<()> {
+    launch::start_keeper(&env::own_image()?, spec)
 }
 
 struct Files {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, Work};
-use crate::domain::work::failures::Delay;
+use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};

@@ -67,6 +67,51 @@ fn with_a_full_disk_a_task_waits_for_its_workspace_and_goes_on_by_itself() {
     );
 }
 
+/// One task is tried in each pause, not all in each pass; and one stands for all in `status` and in the log.
+#[test]
+fn with_a_full_disk_many_ready_tasks_are_not_all_tried_again_and_again() {
+    on_a_small_disk(
+        r#"
+        AXIOM_TEST_FAULT_LOG="$OUT/points" axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom status | grep "Session running"'
+        fill 500
+        seq 40 | while read n; do axiom task add t$n --id t$n --body 'exit 0' > /dev/null || exit 2; done || exit 2
+        tries() { grep -c '^claim.workspace-made' "$OUT/points"; }
+        await '[ $(tries) -ge 5 ]'
+        [ $(axiom events | grep -c ' delayed ') = 1 ] || { axiom events | grep ' delayed '; exit 3; }
+        [ $(axiom status | grep -c 'waits while its workspace is made') = 1 ] || { axiom status; exit 4; }
+        [ $(tries) -lt 40 ] || { tries; exit 5; }
+        rm "$DISK/filler"
+        await 'axiom status | grep "40 merged"'
+        axiom quit > /dev/null || exit 6
+        wait $run || { cat "$OUT/err"; exit 7; }
+        "#,
+    );
+}
+
+/// A try that comes to nothing leaves no folder of a run and no events.
+#[test]
+fn with_a_full_disk_an_iteration_is_begun_once_there_is_space() {
+    on_a_small_disk(
+        r#"
+        { echo 'echo 1 > new.txt'; head -c 900000 /dev/zero | tr '\0' '#'; } > "$OUT/body"
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom status | grep "Session running"'
+        axiom task add other --id other --body "touch '$OUT/begun'; while [ ! -e '$OUT/go' ]; do sleep 0.1; done" > /dev/null
+        await '[ -e "$OUT/begun" ]'
+        fill 1600
+        axiom task add t --id t --body-file "$OUT/body" > /dev/null || exit 2
+        await 'waits "an iteration is started"'
+        sleep 2
+        [ $(ls .git/axiom/agents/*/runs | grep -c '^[0-9a-f]') = 2 ] || { ls .git/axiom/agents/*/runs; exit 3; }
+        [ $(axiom events | grep -c ' iterationIntended ') = 1 ] || { axiom events | grep 'iteration'; exit 4; }
+        touch "$OUT/go"
+        rm "$DISK/filler"
+        ends_well
+        "#,
+    );
+}
+
 /// Even where not one more event can be written.
 #[test]
 fn with_a_full_disk_the_end_of_an_iteration_waits_and_is_committed_once_there_is_space() {
@@ -281,5 +326,88 @@ fn a_lock_of_gits_is_waited_for_and_not_counted() {
     wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
     world.env.ok(&["quit"]);
     live.wait().code(0);
+    world.all_is_well();
+}
+
+/// Somebody looks at the files of a keeper, and nobody else can.
+fn unreadable(world: &World) -> (PathBuf, PathBuf) {
+    let runs = world.env.axiom_dir().join("agents/agent-001/runs");
+    let run = std::fs::read_dir(runs).unwrap().flatten().next().unwrap().path();
+    let (record, aside) = (run.join("keeper.json"), run.join("aside.json"));
+    std::fs::rename(&record, &aside).unwrap();
+    std::fs::create_dir(&record).unwrap();
+    (record, aside)
+}
+
+fn readable_again((record, aside): (PathBuf, PathBuf)) {
+    std::fs::remove_dir(&record).unwrap();
+    std::fs::rename(aside, record).unwrap();
+}
+
+/// Whoever asked gets the error; the session goes on, and what was shown as waiting is not shown once it went well.
+#[test]
+fn a_request_that_fails_is_answered_and_ends_no_session() {
+    let world = World::new();
+    let (mut live, _) = endless_agent(&world);
+    let files = unreadable(&world);
+    wait_until("it cannot be watched", || delays(&world).iter().any(|delay| delay["step"] == "watch"));
+    let refused = world.env.axiom(&["stop", "agent-001"]).fails_with(git_axiom::error::Code::KeeperFailed);
+    assert!(refused.stderr.contains("keeper.json"), "{refused}");
+    assert!(live.runs());
+    readable_again(files);
+    wait_until("it is watched again", || delays(&world).is_empty());
+    assert_eq!(world.agents()[0]["state"], "running");
+    world.env.ok(&["stop", "agent-001"]);
+    live.wait().code(1);
+    world.all_is_well();
+}
+
+/// Its own command was first, so nothing is tried again for it.
+#[test]
+fn a_task_that_is_blocked_while_its_claim_fails_is_not_shown_as_tried_again() {
+    let world = World::new();
+    let obstacle = breakable(&world);
+    let (begun, go) = (world.beside("claiming"), world.beside("go"));
+    let smudge = format!(
+        "touch '{}'; while [ -e '{}' ] && [ ! -e '{}' ]; do sleep 0.05; done; test ! -e '{1}' && cat",
+        begun.display(),
+        obstacle.display(),
+        go.display()
+    );
+    let live = idle_session(&world);
+    std::fs::write(&obstacle, "").unwrap();
+    world.env.git(&["config", "filter.f.smudge", &smudge]);
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.wait_for_file("claiming");
+    world.env.ok(&["task", "block", "t", "--reason", "not now"]);
+    world.signal_file("go");
+    wait_until("the claim has failed", || live.stderr().contains("is tried again while its workspace is made"));
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    let events = world.env.ok(&["events"]);
+    assert!(!events.contains(" delayed "), "{events}");
+    assert_eq!(world.status_of("t"), "blocked");
+    world.all_is_well();
+}
+
+/// It says what is true: the program has ended.
+#[test]
+fn a_stop_whose_end_cannot_be_committed_says_what_it_waits_for() {
+    let world = World::new();
+    let (live, _) = endless_agent(&world);
+    let workspace = world.env.repo().join(".worktrees/agent-001-t");
+    let git_dir = PathBuf::from(world.env.git_in(&workspace, &["rev-parse", "--absolute-git-dir"]));
+    let lock = git_dir.join("index.lock");
+    // Somebody has it open, so it is no dead one.
+    let held = std::fs::File::create(&lock).unwrap();
+    let refused = world.env.axiom(&["stop", "agent-001"]).fails_with(git_axiom::error::Code::GitLocked);
+    assert!(
+        refused.stderr.contains("the program of agent-001 has ended; its task waits while its work is committed"),
+        "{refused}"
+    );
+    std::fs::remove_file(&lock).unwrap();
+    drop(held);
+    wait_until("it is released", || world.status_of("t") == "pending");
+    live.wait().code(1);
     world.all_is_well();
 }

@@ -78,9 +78,6 @@ impl State {
                 record.complete = None;
             }
         }
-        for edit in edits.iter().filter(|edit| edit.changes.iter().any(CaseChange::ends_a_wait)) {
-            self.record.delays.remove(&edit.id);
-        }
         for case in changed {
             self.restorable.cases.insert(case.id.clone(), case);
         }

@@ -100,7 +100,6 @@ impl State {
             self.change_cases(&edits)?;
             if restored.is_some() || changes.is_some() {
                 self.folded.forget();
-                self.record.delays.clear();
             }
             match (restored, changes) {
                 (Some(restored), _) => self.restorable = *restored,

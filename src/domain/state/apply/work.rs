@@ -8,7 +8,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::failures::Delay;
+use crate::domain::work::delay::{self, Delay};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 use crate::error::Code;
@@ -31,7 +31,6 @@ impl State {
             case.status = Status::Active;
             case.reason = None;
         }
-        self.record.delays.remove(task);
         let record = self.record.cases.entry(task.clone()).or_default();
         record.last_agent = Some(agent.clone());
         record.complete = None;
@@ -58,12 +57,12 @@ impl State {
     pub(super) fn start_iteration(&mut self, agent: &AgentId, token: &Token, pid: u32, at: Timestamp) -> Result<()> {
         let work = self.work_with(agent, token)?;
         work.stage = Stage::Running { token: token.clone(), pid };
+        work.last_activity = at;
         let task = work.task.clone();
         // The program has it in its prompt.
         if let Some(record) = self.record.cases.get_mut(&task) {
             record.answer = None;
         }
-        work.last_activity = at;
         Ok(())
     }
 
@@ -118,11 +117,11 @@ impl State {
         };
         work.silent_end.clone_from(&report.silent_end);
         let task = work.task.clone();
+        let record = self.record.cases.entry(task.clone()).or_default();
         // A program that was as quick as this ran before its start was recorded.
         if report.exit_code.is_some() || report.signal.is_some() {
             record.answer = None;
         }
-        let record = self.record.cases.entry(task.clone()).or_default();
         record.iterations += 1;
         record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
         if let Some(tokens) = report.tokens {
@@ -156,6 +155,14 @@ impl State {
         Ok(())
     }
 
+    /// After each event: a delay exists only while its step is still going to be tried.
+    pub(super) fn end_delays(&mut self) {
+        let delays = self.record.delays.iter();
+        let ended = delays.filter(|(task, delay)| !delay::is_still_tried(self, task, delay.step));
+        let ended: Vec<CaseId> = ended.map(|(task, _)| task.clone()).collect();
+        ended.iter().for_each(|task| drop(self.record.delays.remove(task)));
+    }
+
     pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification) -> Result<()> {
         self.case(task)?;
         let record = self.record.cases.entry(task.clone()).or_default();
@@ -182,7 +189,6 @@ impl State {
             case.status = status;
             case.reason = matches!(status, Status::Blocked | Status::Failed).then(|| reason.to_owned());
         }
-        self.record.delays.remove(&task);
         let record = self.record.cases.entry(task.clone()).or_default();
         if retry {
             record.retry_count += 1;
@@ -190,10 +196,10 @@ impl State {
         record.interrupted = retry;
         record.complete = complete.filter(|_| status == Status::Pending).cloned();
         if status == Status::Done {
+            record.answer = None;
             self.record.tasks_completed += 1;
         }
         self.record.last_action = Some(format!("{task} is {status}"));
         Ok(())
     }
 }
-            record.answer = None;

@@ -1,0 +1,55 @@
+//! Recording what the supervisor decides. What depends on the state is decided under the lock of the log, on the newest state:
+//! a human, too, changes tasks and gates, and where one was first, nothing is recorded and the next pass looks again.
+
+use super::Supervisor;
+use super::notice::Notice;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::text::Change;
+use crate::domain::state::event::{By, Event};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::error::Result;
+
+impl Supervisor<'_> {
+    /// Appends one event of the supervisor, in a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of the log; that of the state, which refuses an event that does not fit.
+    pub(super) fn step(&mut self, event: Event) -> Result<()> {
+        self.ctx.act_as(By::Supervisor)?;
+        self.ctx.append(event).map(|_| ())
+    }
+
+    /// Appends the event that `decide` returns for the newest state, in a transaction of its own; returns whether there was one.
+    ///
+    /// # Errors
+    /// As [`Supervisor::step`].
+    pub(super) fn step_if(&mut self, decide: impl FnOnce(&State) -> Option<Event>) -> Result<bool> {
+        self.ctx.act_as(By::Supervisor)?;
+        Ok(!self.ctx.append_with(|state| Ok(decide(state).into_iter().collect()))?.is_empty())
+    }
+
+    /// Blocks a task that no agent works on, if it still has this status.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub(super) fn block(&mut self, task: &CaseId, from: Status, reason: &str) -> Result<()> {
+        self.step_if(|state| {
+            let case = state.restorable.cases.get(task).filter(|case| case.status == from && case.merged.is_none())?;
+            let changes = vec![
+                CaseChange::Status(Change::new(from, Status::Blocked)),
+                CaseChange::Reason(Change::new(case.reason.clone(), Some(reason.to_owned()))),
+            ];
+            Some(Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] })
+        })
+        .map(drop)
+    }
+
+    pub(super) fn tell(&mut self, notice: Notice) {
+        self.watcher.notice(notice);
+    }
+
+    pub(super) fn warn(&mut self, text: impl Into<String>) {
+        self.watcher.notice(Notice::Warning { text: text.into() });
+    }
+}

@@ -1,0 +1,178 @@
+//! A human's command between a look of the supervisor at the state and what it records.
+#![allow(clippy::unwrap_used)]
+
+use super::notice::{Notice, Watcher};
+use super::{Interrupts, Options, Supervisor};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::text::Change;
+use crate::domain::state::event::Event;
+use crate::domain::work::adapter;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Status};
+use crate::domain::work::failures::{MOST_TRIES, Shared, Step};
+use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
+use crate::env;
+use crate::error::{Code, Error};
+use crate::git::Scratch;
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+
+struct Told(Vec<Notice>);
+
+impl Watcher for Told {
+    fn notice(&mut self, notice: Notice) {
+        self.0.push(notice);
+    }
+}
+
+fn task(id: &str) -> CaseId {
+    CaseId::new(id).unwrap()
+}
+
+fn agent() -> AgentId {
+    AgentId::new("agent-001").unwrap()
+}
+
+fn case(id: &str) -> Case {
+    Case {
+        id: task(id),
+        kind: Kind::Task,
+        title: id.to_owned(),
+        body: None,
+        parent: None,
+        after: Vec::new(),
+        persona: None,
+        verify: Vec::new(),
+        status: Status::Pending,
+        merged: None,
+        reason: None,
+        created_at: env::now(),
+    }
+}
+
+/// A supervisor that has seen the pending tasks `t`, `u` and `v`, and a human who has seen them too.
+fn with_a_human(work: impl FnOnce(&mut Supervisor<'_>, &mut Context)) {
+    let scratch = Scratch::new(&[]);
+    let open = || Context::open(&scratch.path(), Purpose::Write).unwrap();
+    let (mut ctx, mut human) = (open(), open());
+    ctx.layout().ensure().unwrap();
+    human.append(Event::CasesAdded { cases: ["t", "u", "v"].map(case).into() }).unwrap();
+    ctx.store.refresh().unwrap();
+    let (mut told, interrupts) = (Told(Vec::new()), Interrupts::default());
+    let options = Options::attending(adapter::preset("shell").unwrap());
+    work(&mut Supervisor::new(&mut ctx, &mut told, &interrupts, options, None).unwrap(), &mut human);
+}
+
+fn block(human: &mut Context, id: &str) {
+    let changes = vec![
+        CaseChange::Status(Change::new(Status::Pending, Status::Blocked)),
+        CaseChange::Reason(Change::new(None, Some("mine".to_owned()))),
+    ];
+    human.append(Event::CasesChanged { edits: vec![CaseEdit { id: task(id), changes }] }).unwrap();
+}
+
+#[test]
+fn a_task_that_a_human_blocked_first_stays_as_the_human_said() {
+    with_a_human(|supervisor, human| {
+        block(human, "t");
+        supervisor.block(&task("t"), Status::Pending, "no workspace").unwrap();
+        assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().reason.as_deref(), Some("mine"));
+    });
+}
+
+#[test]
+fn a_failed_claim_of_a_task_that_a_human_blocked_first_ends_nothing_and_leaves_no_delay() {
+    for code in [Code::DiskFull, Code::GitFailed, Code::WorkspaceInTheWay] {
+        with_a_human(|supervisor, human| {
+            block(human, "t");
+            supervisor.claim_failed(&task("t"), Error::new(code, "x")).unwrap();
+            assert!(supervisor.ctx.state().record.delays.is_empty(), "{code}");
+            assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().reason.as_deref(), Some("mine"), "{code}");
+        });
+    }
+}
+
+#[test]
+fn a_gate_that_a_human_opened_or_decided_first_stands() {
+    with_a_human(|supervisor, human| {
+        let held = Gate::holding(&task("t"), Held::RolledBack, env::now()).unwrap();
+        human.append(Event::GateOpened { gate: Box::new(held.clone()) }).unwrap();
+        supervisor.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
+        assert_eq!(supervisor.ctx.state().restorable.gates.get(&held.id), Some(&held));
+        let decision = Decision::Approved;
+        human.append(Event::GateDecided { id: held.id.clone(), decision }).unwrap();
+        supervisor.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
+        assert_eq!(supervisor.ctx.state().restorable.gates[&held.id].decision, Some(Decision::Approved));
+    });
+}
+
+#[test]
+fn work_that_was_taken_from_an_agent_meanwhile_is_not_released_again_and_fails_nothing() {
+    with_a_human(|supervisor, human| {
+        supervisor.step(Event::TaskClaimed { agent: agent(), task: task("t"), complete: false }).unwrap();
+        human.store.refresh().unwrap();
+        let (status, reason) = (Status::Pending, String::new());
+        let taken = Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None };
+        human.append(taken).unwrap();
+        supervisor.release(&agent(), Status::Blocked, "x", false).unwrap();
+        assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().status, Status::Pending);
+        supervisor.agent_failed(&agent(), Step::Start, Error::new(Code::InvalidTransition, "x")).unwrap();
+    });
+}
+
+#[test]
+fn a_race_is_looked_at_again_and_only_one_that_never_ends_ends_the_session() {
+    with_a_human(|supervisor, _| {
+        let moved = || Error::new(Code::ChangedMeanwhile, "x");
+        for _ in 0..3 {
+            for _ in 1..MOST_TRIES {
+                supervisor.log_failed(moved()).unwrap();
+            }
+            supervisor.log_is_well();
+        }
+        for _ in 1..MOST_TRIES {
+            supervisor.log_failed(moved()).unwrap();
+            // Something is recorded all the same.
+            supervisor.step(Event::Audited { id: task("t"), text: "x".to_owned() }).unwrap();
+        }
+        assert_eq!(supervisor.log_failed(moved()).unwrap_err().code(), Code::ChangedMeanwhile);
+    });
+}
+
+/// One is tried in each pause, each in its turn, and one is recorded.
+#[test]
+fn with_a_full_disk_all_claims_stand_still_together() {
+    with_a_human(|supervisor, _| {
+        let full = || Error::new(Code::DiskFull, "x");
+        let tasks = [task("t"), task("u"), task("v")];
+        let mut tried = Vec::new();
+        for _ in 0..6 {
+            let next = supervisor.next_to_try(tasks.iter(), |task| task).unwrap().clone();
+            supervisor.claim_failed(&next, full()).unwrap();
+            assert!(supervisor.stands_still(Shared::Claims) && !supervisor.stands_still(Shared::Merges));
+            tried.push(next);
+        }
+        assert_eq!(tried, [&tasks[..], &tasks[..]].concat());
+        assert_eq!(supervisor.ctx.state().record.delays.keys().collect::<Vec<_>>(), [&tasks[0]]);
+        supervisor.passed(&tasks[0]).unwrap();
+        supervisor.no_standstill(Shared::Claims);
+        assert!(supervisor.ctx.state().record.delays.is_empty() && !supervisor.stands_still(Shared::Claims));
+        // What is one task's own stops no other.
+        supervisor.claim_failed(&tasks[1], Error::new(Code::GitLocked, "x")).unwrap();
+        assert!(!supervisor.stands_still(Shared::Claims) && supervisor.is_held_up(&tasks[1]));
+        assert!(supervisor.ctx.state().record.delays.contains_key(&tasks[1]));
+    });
+}
+
+#[test]
+fn a_step_that_was_possible_is_no_longer_shown_as_waiting() {
+    with_a_human(|supervisor, _| {
+        supervisor.step(Event::TaskClaimed { agent: agent(), task: task("t"), complete: false }).unwrap();
+        supervisor.decide(Step::Settle, &task("t"), &Error::new(Code::Busy, "x"));
+        supervisor.delay(Step::Settle, &task("t"), &Error::new(Code::Busy, "x"), std::time::Duration::ZERO).unwrap();
+        assert!(supervisor.ctx.state().record.delays.contains_key(&task("t")));
+        supervisor.waits_no_longer(&task("t"), Step::Start).unwrap();
+        assert!(supervisor.ctx.state().record.delays.contains_key(&task("t")), "another step");
+        supervisor.waits_no_longer(&task("t"), Step::Settle).unwrap();
+        assert!(supervisor.ctx.state().record.delays.is_empty());
+    });
+}
