@@ -1,7 +1,7 @@
 //! `git axiom output`: the output of agents.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -12,9 +12,10 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
 use crate::ops::supervise::output;
 
-/// How often `--follow` checks for new output.
+/// The least time between two looks of `--follow`: an agent may print much.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Arguments of `output`.
@@ -50,7 +51,9 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
     if args.raw && !raw {
         screen.note("note: standard output is a terminal, so control characters are shown escaped");
     }
+    let mut waiting = Waiting::begin();
     loop {
+        let looked = Instant::now();
         // Checked before reading, so that the last output of a run that has just ended is read too.
         let goes_on = args.follow && still_running(&mut ctx, &task)?;
         // Listed each time, because an agent that has just started has no log yet.
@@ -60,7 +63,8 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
         if !goes_on || screen.reader_is_gone() {
             return Ok(Exit::Done);
         }
-        std::thread::sleep(LOOK);
+        waiting.for_the_log_or(&ctx, output::log_folders(&ctx, &task));
+        std::thread::sleep(LOOK.saturating_sub(looked.elapsed()));
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::handle::Context;
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, Step};
+use crate::process::os::bell::Rope;
 
 /// How many bytes of a failing step's output go into the next prompt.
 const KEEP: usize = 8 * 1024;
@@ -114,6 +115,15 @@ impl Running {
             Err(TryRecvError::Disconnected) => Some(Verdict::broken()),
         }
     }
+
+    /// As [`Running::verdict`], waiting for it at most so long.
+    pub fn verdict_within(&self, most: Duration) -> Option<Verdict> {
+        match self.verdict.recv_timeout(most) {
+            Ok(verdict) => Some(verdict),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Verdict::broken()),
+        }
+    }
 }
 
 impl Drop for Running {
@@ -153,14 +163,15 @@ impl Verdict {
     }
 }
 
-/// Runs the steps in a thread.
-pub fn start(job: Job) -> Running {
+/// Runs the steps in a thread, which rings at their end.
+pub fn start(job: Job, rope: Option<Rope>) -> Running {
     let (sender, verdict) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&cancelled);
     let work = move || {
         // If the steps were stopped meanwhile, no one receives the result.
         let _ = sender.send(run(&job, &told));
+        rope.iter().for_each(Rope::ring);
     };
     // If no thread can be started, the channel is closed, and the verdict is that the verification broke down.
     let thread = std::thread::Builder::new().spawn(work).ok();

@@ -35,14 +35,26 @@ impl Waiting {
 
     /// Waits until an event may have come, at most a second, and reads nothing.
     pub fn for_the_log(&mut self, ctx: &Context) {
-        self.for_changes(ctx.layout().state_dir());
+        self.for_the_log_or(ctx, Vec::new());
     }
 
-    fn for_changes(&mut self, folder: PathBuf) {
+    /// As [`Waiting::for_the_log`]; changes in these folders count too, as far as they exist.
+    pub fn for_the_log_or(&mut self, ctx: &Context, mut folders: Vec<PathBuf>) {
+        folders.retain(|folder| folder.is_dir());
+        folders.push(ctx.layout().state_dir());
+        self.for_changes(folders);
+    }
+
+    /// From now on this signal ends a wait, where that is possible.
+    pub fn also_for(&self, signal: i32) {
+        let _ = self.bell.as_ref().map(|bell| bell.ring_on(signal));
+    }
+
+    fn for_changes(&mut self, folders: Vec<PathBuf>) {
         match &mut self.bell {
             None => std::thread::sleep(LOOK),
             Some(bell) => {
-                let is_watched = bell.watch_only(vec![(folder, What::Changes)]);
+                let is_watched = bell.watch_only(folders.into_iter().map(|folder| (folder, What::Changes)).collect());
                 bell.wait(if is_watched { LONGEST } else { LOOK });
             }
         }
@@ -64,7 +76,7 @@ mod tests {
         let mut waiting = Waiting::begin();
         let mut wait = || {
             let begun = Instant::now();
-            waiting.for_changes(dir.path().to_owned());
+            waiting.for_changes(vec![dir.path().to_owned()]);
             begun.elapsed() < LONGEST
         };
         assert!(wait(), "the first wait is short");

@@ -15,12 +15,13 @@ use crate::domain::work::verification::{MergeOf, Verification};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, Job, Runner, Running, Verdict};
+use crate::process::os::bell::Rope;
 
 /// How many times a merge is verified while a branch moves meanwhile.
 pub const TRIES: u32 = 3;
 
-/// How often the foreground checks whether the steps have ended.
-const TICK: Duration = Duration::from_millis(20);
+/// How often the foreground checks whether the user wants to end the steps.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// A recorded result, and the thread that deletes the files of its worktree.
 type Finished = (Option<Box<Verification>>, Option<JoinHandle<()>>);
@@ -43,7 +44,7 @@ pub struct Check {
 /// # Errors
 /// `BUSY` where another process verifies it; `CHANGED_MEANWHILE` where the merge is not clean any more; those of making a
 /// worktree.
-pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner) -> Result<Check> {
+pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope>) -> Result<Check> {
     let lock = scratch::claim(ctx, task)?;
     let commands = ctx.config.merge.verify.clone();
     let (of, scratch) = ctx.with_operation_lock(|ctx| {
@@ -54,7 +55,7 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner) -> Result<Check> 
         scratch::set_up(ctx, task, &commit, lock).map(|scratch| (of, scratch))
     })?;
     let job = job(ctx, runner, task, commands.clone(), &scratch.path)?;
-    Ok(Check { task: task.clone(), of, commands, running: steps::start(job), result: None, scratch })
+    Ok(Check { task: task.clone(), of, commands, running: steps::start(job, rope), result: None, scratch })
 }
 
 fn job(ctx: &Context, runner: Runner, task: &CaseId, commands: Vec<String>, folder: &Path) -> Result<Job> {
@@ -142,7 +143,7 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
         let outcome = merge_task(ctx, task, approved)?;
         let MergeOutcome::Unverified { of, failed: _ } = outcome else { return Ok(outcome) };
         ctx.act_as(ctx.by().clone())?;
-        let check = begin(ctx, task, Runner::Verb)?;
+        let check = begin(ctx, task, Runner::Verb, None)?;
         watch.verifying(&check.commands);
         let verdict = loop {
             if watch.shall_end() {
@@ -151,10 +152,9 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
                 removal.map(JoinHandle::join);
                 return Err(Error::new(Code::Interrupted, format!("'{task}' was not merged: its verification was interrupted")));
             }
-            if let Some(verdict) = check.verdict() {
+            if let Some(verdict) = check.running.verdict_within(LOOK) {
                 break verdict;
             }
-            std::thread::sleep(TICK);
         };
         watch.ended();
         if let Some(error) = verdict.not_run {

@@ -1,7 +1,7 @@
 //! Stopping the agents before an operation changes their files.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -10,14 +10,13 @@ use crate::domain::state::event::Event;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
 use crate::ops::supervise::interventions;
 use crate::process::client::control;
 use crate::process::{KeeperRecord, KeeperState, keeper_state};
 
 /// How long agents may take to stop.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How often to check whether they have stopped.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// What was paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,18 +154,19 @@ fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
 }
 
 fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) -> Result<()> {
-    let mut waited = Duration::ZERO;
+    let (begun, mut waiting) = (Instant::now(), Waiting::begin());
     loop {
         ctx.store.refresh()?;
         if is_over(ctx)? {
             return Ok(());
         }
-        if waited >= PATIENCE {
+        if begun.elapsed() >= PATIENCE {
             return Err(Error::new(Code::Busy, "agents do not stop; nothing was changed")
                 .hint("git axiom kill --all    ends them, then run the command again"));
         }
-        std::thread::sleep(LOOK);
-        waited += LOOK;
+        let tokens = ctx.state().busy_agents().filter_map(|agent| Some((&agent.id, agent.token()?)));
+        let runs = tokens.map(|(agent, token)| ctx.layout().run_dir(agent, token)).collect();
+        waiting.for_the_log_or(ctx, runs);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::notice::Watcher;
 use super::requests::HaltRequest;
-use super::{Interrupts, Options, Supervisor, TICK};
+use super::{Interrupts, Options, Supervisor};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
@@ -74,7 +74,7 @@ impl Supervisor<'_> {
                 return self.ctx.store.save_snapshot();
             }
             if !busy {
-                std::thread::sleep(TICK);
+                self.wait();
             }
         }
     }

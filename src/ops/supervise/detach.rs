@@ -5,15 +5,15 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use signal_hook::consts::SIGCHLD;
+
 use crate::domain::base::ids::SessionId;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
 use crate::process::os::detached;
-
-/// How often to check whether the session has begun.
-const LOOK: Duration = Duration::from_millis(25);
 
 /// How long it may take to begin: repairs and the first checkpoint come first.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -48,6 +48,8 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
     let log = ctx.layout().session_log();
     let mut file = files::open_append(&log)?;
     let offset = file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", &log, e))?;
+    let mut waiting = Waiting::begin();
+    waiting.also_for(SIGCHLD);
     let mut child = detached::start(&arguments(env::arguments()), file)?;
     let (pid, started) = (child.id(), Instant::now());
     loop {
@@ -65,7 +67,7 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
             return Err(Error::new(Code::Busy, format!("the session of process {pid} has not begun yet"))
                 .hint(format!("see {} and 'git axiom status'", log.display())));
         }
-        std::thread::sleep(LOOK);
+        waiting.for_the_log(ctx);
     }
 }
 

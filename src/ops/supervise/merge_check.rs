@@ -25,7 +25,7 @@ impl Supervisor<'_> {
             self.verified_again.remove(task);
             return self.wait_at_gate(task, moves_each_time(task).to_string(), &[]);
         }
-        match verified::begin(self.ctx, task, Runner::Session) {
+        match verified::begin(self.ctx, task, Runner::Session, self.bell.rope().ok()) {
             Ok(check) => {
                 self.merge_check = Some(check);
                 self.tell(Notice::VerifyingMerge { task: task.clone() });

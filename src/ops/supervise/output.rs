@@ -1,5 +1,6 @@
 //! Reading agents' output, from the keepers' logs.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,14 @@ pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = agents.map(|agent| ctx.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
     files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
     files
+}
+
+/// The folders in which output for a task appears: of the agents that worked on it, and of the one that works on it now.
+pub fn log_folders(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
+    let mut logs = logs(ctx, task);
+    logs.extend(ctx.state().agent_on(task).map(|agent| ctx.layout().agent_log(&agent.id, task)));
+    let folders: BTreeSet<PathBuf> = logs.iter().filter_map(|log| log.parent()).map(Path::to_owned).collect();
+    folders.into_iter().collect()
 }
 
 fn newest_log(folder: &Path) -> Option<CaseId> {

@@ -10,7 +10,7 @@ use crate::domain::base::ids::{CaseId, SessionId};
 use crate::domain::base::names::RefName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::{Outcome, Stage};
+use crate::domain::work::agent::Stage;
 use crate::domain::work::case::Kind;
 use crate::domain::work::failures::Step;
 use crate::domain::work::gate::GateKind;
@@ -161,23 +161,26 @@ impl Supervisor<'_> {
     /// Waits until something is recorded, a keeper reports, a signal comes, or a pause ends; where nothing can be watched, for a
     /// tick.
     pub(super) fn wait(&mut self) {
+        self.wait_at_most(LONGEST);
+    }
+
+    /// As [`Supervisor::wait`], at most so long.
+    pub(super) fn wait_at_most(&mut self, most: Duration) {
         let layout = self.ctx.layout();
         let mut folders = vec![(layout.state_dir(), What::Changes)];
-        let mut is_quiet = self.session_state() == SessionState::Running
-            && self.merge_check.is_none()
-            && self.verifying.is_empty()
-            && self.halted.is_empty()
-            && self.ended_runs.is_empty();
+        // Steps ring at their end. A keeper that is just starting is asked to end as soon as it can be.
+        let mut is_quiet = self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty();
         for agent in self.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
                 Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),
-                Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }) => {}
-                // Its keeper is just starting, or its next step is due.
-                Some(Stage::Intended { .. } | Stage::Between { .. }) | None => is_quiet = false,
+                // Its next step waits for an event, or for the end of a pause.
+                Some(Stage::Between { .. }) | None => {}
+                // Its keeper is just starting.
+                Some(Stage::Intended { .. }) => is_quiet = false,
             }
         }
         let is_watched = is_quiet && self.bell.watch_only(folders);
-        let pause = self.first_pause_ends_in().unwrap_or(LONGEST);
+        let pause = self.first_pause_ends_in().unwrap_or(LONGEST).min(most);
         self.bell.wait(if is_watched { pause } else { pause.min(TICK) });
     }
 

@@ -75,7 +75,7 @@ impl Supervisor<'_> {
             };
             let about = (&work.task, Some(agent));
             let job = Job::new(self.ctx, Runner::Session, commands, Path::new(&workspace.path), about)?;
-            self.verifying.insert(agent.clone(), steps::start(job));
+            self.verifying.insert(agent.clone(), steps::start(job, self.bell.rope().ok()));
             return Ok(true);
         };
         let Some(verdict) = running.verdict() else { return Ok(false) };

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::Supervisor;
 use super::notice::Notice;
-use super::{Supervisor, TICK};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
@@ -142,7 +142,7 @@ impl Supervisor<'_> {
         while self.programs_run() && started.elapsed() < patience {
             // A keeper that was just starting can be asked by now.
             self.stop_programs();
-            std::thread::sleep(TICK);
+            self.wait_at_most(patience.saturating_sub(started.elapsed()));
         }
     }
 
@@ -159,12 +159,14 @@ impl Supervisor<'_> {
         let started = Instant::now();
         loop {
             self.ctx.store.refresh()?;
-            self.look_after_agents()?;
+            let busy = self.look_after_agents()?;
             self.name_running();
             if self.running_agents().is_empty() || started.elapsed() > patience {
                 return Ok(());
             }
-            std::thread::sleep(TICK);
+            if !busy {
+                self.wait_at_most(patience.saturating_sub(started.elapsed()));
+            }
         }
     }
 }

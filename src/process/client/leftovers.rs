@@ -1,4 +1,7 @@
 //! Ending the processes of a keeper that died without recording an end.
+//!
+//! These are no children of this process, so nothing tells their end: it looks every few milliseconds. Mostly that is three times;
+//! where the kernel holds a process, at most for half a minute. That is rare.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

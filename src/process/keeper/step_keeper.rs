@@ -13,16 +13,19 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitStatus};
+use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::owner;
 use super::run::Reaper;
 use crate::error::{Code, Error, Result};
 use crate::process::client::launch;
 use crate::process::client::step::{KEEP, Order, Report, StepEnd};
+use crate::process::os::bell::{Bell, Rope};
 use crate::process::os::command::command;
 use crate::process::os::family;
 
-const TICK: Duration = Duration::from_millis(10);
+/// The shortest wait at the end of the time limit.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
 /// How long descendants may run after SIGTERM when the command itself has ended.
 const GRACE: Duration = Duration::from_millis(200);
 /// How long to wait for the end of the output when all descendants have ended: another process may hold the pipe.
@@ -41,10 +44,12 @@ pub fn run() -> Result<()> {
     rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
     launch::close_on_exec();
     let terminate = owner::watch_signals()?;
+    let mut bell = Bell::new()?;
+    [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
     owner::adopt_orphans();
     let order = read_order()?;
-    let gone = watch_starter()?;
-    let report = carry_out(&order, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));
+    let gone = watch_starter(bell.rope()?)?;
+    let report = carry_out(&order, &mut bell, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));
     let line = serde_json::to_vec(&report).map_err(|e| failed("report how the step ended").because(e))?;
     // The reader may have ended.
     let _ = std::io::stdout().write_all(&line);
@@ -65,18 +70,19 @@ fn read_order() -> Result<Order> {
     serde_json::from_slice(&line).map_err(|e| failed("understand what is to be run").because(e))
 }
 
-fn watch_starter() -> Result<Arc<AtomicBool>> {
+fn watch_starter(rope: Rope) -> Result<Arc<AtomicBool>> {
     let gone = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&gone);
     let wait = move || {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         told.store(true, Ordering::Relaxed);
+        rope.ring();
     };
     Builder::new().spawn(wait).map_err(|e| Error::cannot_start("a thread that waits for the starter", e))?;
     Ok(gone)
 }
 
-fn carry_out(order: &Order, shall_end: &dyn Fn() -> bool) -> Report {
+fn carry_out(order: &Order, bell: &mut Bell, shall_end: &dyn Fn() -> bool) -> Report {
     let cannot = |why: String| Report { end: StepEnd::CannotStart { why }, output: String::new() };
     let (reader, writer) = match std::io::pipe() {
         Ok(pipe) => pipe,
@@ -106,16 +112,20 @@ fn carry_out(order: &Order, shall_end: &dyn Fn() -> bool) -> Report {
     let tail = Tail::of(File::from(std::os::fd::OwnedFd::from(reader)));
     let pid = i32::try_from(started.id()).unwrap_or(0);
     let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
-    let (early, grace) = wait_for_end(&mut reaper, Duration::from_millis(order.limit_millis), shall_end);
+    let (early, grace) = wait_for_end(&mut reaper, bell, Duration::from_millis(order.limit_millis), shall_end);
     family::end_all(Some(pid), grace, &mut || reaper.collect());
     reaper.collect();
     let end = early.unwrap_or_else(|| how(reaper.status));
     Report { end, output: tail.take() }
 }
 
-fn wait_for_end(reaper: &mut Reaper, limit: Duration, shall_end: &dyn Fn() -> bool) -> (Option<StepEnd>, Duration) {
+fn wait_for_end(
+    reaper: &mut Reaper,
+    bell: &mut Bell,
+    limit: Duration,
+    shall_end: &dyn Fn() -> bool,
+) -> (Option<StepEnd>, Duration) {
     let begun = Instant::now();
-    let mut pause = Duration::from_millis(1);
     loop {
         reaper.collect();
         if reaper.status.is_some() {
@@ -127,8 +137,8 @@ fn wait_for_end(reaper: &mut Reaper, limit: Duration, shall_end: &dyn Fn() -> bo
         if begun.elapsed() > limit {
             return (Some(StepEnd::OverTime), Duration::ZERO);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(TICK);
+        // The end of a process rings, and a signal, and the end of the starter.
+        bell.wait(limit.saturating_sub(begun.elapsed()).max(FIRST_LOOK));
     }
 }
 
