@@ -104,10 +104,15 @@ pub fn fresh_id() -> String {
 /// Identifies the current boot of the machine: two different values mean that it was started again in between. Empty where
 /// the system does not provide one. `AXIOM_TEST_BOOT` (debug builds) overrides it.
 pub fn boot_id() -> String {
-    if let Some(text) = test_var("AXIOM_TEST_BOOT") {
-        return text.to_string_lossy().into_owned();
-    }
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+    // No process lives longer than its boot.
+    static ID: OnceLock<String> = OnceLock::new();
+    let read = || {
+        if let Some(text) = test_var("AXIOM_TEST_BOOT") {
+            return text.to_string_lossy().into_owned();
+        }
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+    };
+    ID.get_or_init(read).clone()
 }
 
 fn getrandom(bytes: &mut [u8; 8]) -> bool {

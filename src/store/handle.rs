@@ -3,6 +3,7 @@
 //! Every change takes the state lock, reads the events that other processes appended, validates the new ones by `apply`,
 //! appends, syncs, and records the cases.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,7 +48,27 @@ pub struct Store {
     poisoned: bool,
     /// Set where the state in memory is not that of the log: see [`Store::look_as`].
     only_shown: bool,
+    /// The log when it was last read to its end.
+    seen: Option<Seen>,
     warnings: Vec<Error>,
+}
+
+/// A log that was read to its end. While it is the same file, of the same length, it holds nothing new: an append makes it
+/// longer, and whatever replaces it is another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    file: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+}
+
+impl Seen {
+    /// The log now; `None` where there is none.
+    fn now(layout: &Layout) -> Option<Self> {
+        let meta = std::fs::metadata(layout.events()).ok()?;
+        let (file, modified) = ((meta.dev(), meta.ino()), (meta.mtime(), meta.mtime_nsec()));
+        Some(Self { file, length: meta.len(), modified })
+    }
 }
 
 /// The author of appended events, and their transaction.
@@ -97,7 +118,8 @@ impl Store {
         let cases = cases::Standing::loaded(changed.unwrap_or(state.seq));
         let position = Position::default();
         let (poisoned, only_shown) = (false, false);
-        let mut store = Self { layout, state, position, snapshot_seq, cases, older, poisoned, only_shown, warnings };
+        let seen = None;
+        let mut store = Self { layout, state, position, snapshot_seq, cases, older, poisoned, only_shown, seen, warnings };
         store.read_on(hint)?;
         if store.state.seq == 0
             && let Some(trace) = trace_of_events(&store.layout)?
@@ -136,8 +158,15 @@ impl Store {
     /// # Errors
     /// As [`Store::load`].
     pub fn refresh(&mut self) -> Result<bool> {
+        // Looked at first: what is appended while it is read makes it longer.
+        let now = Seen::now(&self.layout);
+        if now.is_some() && now == self.seen {
+            return Ok(false);
+        }
         let before = self.state.seq;
-        self.catch_up()?;
+        let torn = self.catch_up()?;
+        // An incomplete end may be replaced by as many bytes.
+        self.seen = now.filter(|_| torn == 0);
         Ok(self.state.seq != before)
     }
 

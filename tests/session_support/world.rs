@@ -155,6 +155,20 @@ impl World {
         live
     }
 
+    /// Waits until a task is merged.
+    #[track_caller]
+    pub fn wait_until_merged(&self, task: &str) {
+        super::wait_until(&format!("{task} is merged"), || self.find_task(task)["merged"]["commit"].is_string());
+    }
+
+    /// Asks a session to quit, and expects that all is well afterwards.
+    #[track_caller]
+    pub fn quits_well(&self, live: Live) {
+        self.env.ok(&["quit"]);
+        live.wait().code(0);
+        self.all_is_well();
+    }
+
     /// Creates a file next to the repository, for which scripts wait.
     pub fn signal_file(&self, name: &str) {
         std::fs::write(self.beside(name), "").unwrap();

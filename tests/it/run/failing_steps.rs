@@ -82,7 +82,8 @@ fn with_a_full_disk_many_ready_tasks_are_not_all_tried_again_and_again() {
         [ $(axiom status | grep -c 'waits while its workspace is made') = 1 ] || { axiom status; exit 4; }
         [ $(tries) -lt 40 ] || { tries; exit 5; }
         rm "$DISK/filler"
-        await 'axiom status | grep "40 merged"'
+        # More would not fit: their workspaces go to the trash.
+        await 'axiom status | grep -E "[5-9] merged"'
         axiom quit > /dev/null || exit 6
         wait $run || { cat "$OUT/err"; exit 7; }
         "#,
@@ -256,14 +257,12 @@ fn a_workspace_that_cannot_be_made_for_a_moment_needs_no_human() {
     let said = world.env.ok(&["status"]);
     assert!(said.contains("Tried again by itself:") && said.contains("t  is tried again while its workspace is made"), "{said}");
     std::fs::remove_file(obstacle).unwrap();
-    wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
+    world.wait_until_merged("t");
     assert!(delays(&world).is_empty(), "{:?}", delays(&world));
     let audit = world.env.ok(&["task", "audit", "t"]);
     assert!(audit.contains("t is tried again while its workspace is made (failed 2 of 8 times)"), "{audit}");
     assert!(!audit.contains("gate"), "{audit}");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -280,9 +279,7 @@ fn what_a_human_approved_is_tried_again_without_asking_again() {
     std::fs::remove_file(obstacle).unwrap();
     world.wait_for_gate("merge-t");
     assert_eq!(world.env.ok(&["task", "audit", "t"]).matches("gate claim-t: start t").count(), 1);
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -296,17 +293,15 @@ fn a_workspace_that_can_never_be_made_waits_at_a_gate_with_the_cause_and_others_
     world.task("t", "echo 1 > t.txt", &[]);
     wait_until("it is tried again", || !delays(&world).is_empty());
     world.signal_file("go");
-    wait_until("the other is merged", || world.find_task("other")["merged"]["commit"].is_string());
+    world.wait_until_merged("other");
     let gate = world.wait_for_gate("claim-t");
     assert_eq!((gate["held"].as_str(), world.status_of("t").as_str()), (Some("failed"), "pending"), "{gate}");
     assert!(gate["details"]["notes"][0].as_str().unwrap().contains("could not be written"), "{gate}");
     assert!(delays(&world).is_empty());
     std::fs::remove_file(&broken).unwrap();
     world.env.ok(&["gate", "approve", "claim-t"]);
-    wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.wait_until_merged("t");
+    world.quits_well(live);
 }
 
 /// The lock of a git that runs: not counted, however long it takes.
@@ -323,10 +318,8 @@ fn a_lock_of_gits_is_waited_for_and_not_counted() {
     assert_eq!((world.status_of("t").as_str(), world.gates().len()), ("pending", 0));
     std::fs::remove_file(&lock).unwrap();
     drop(held);
-    wait_until("t is merged", || world.find_task("t")["merged"]["commit"].is_string());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.wait_until_merged("t");
+    world.quits_well(live);
 }
 
 /// Somebody looks at the files of a keeper, and nobody else can.
