@@ -67,14 +67,12 @@ impl Supervisor<'_> {
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };
         let failed_at = trouble.told.as_ref().filter(|told| told.step == step).map_or_else(env::now, |told| told.failed_at);
         let delay = Delay { step, code: error.code().as_str().to_owned(), why: reason_of(error), tried, failed_at };
-        let is_new = !trouble.told.as_ref().is_some_and(|told| told.is_same_wait(&delay));
-        trouble.told = Some(delay.clone());
-        let is_known = shared.is_some() && self.is_known_of_another(task, &delay);
-        if is_new && !is_known {
-            self.warn(format!("{task} {}", delay.in_words()));
-        }
-        if is_known {
+        if shared.is_some() && self.is_known_of_another(task, &delay) {
             return Ok(());
+        }
+        let before = self.troubles.get_mut(task).and_then(|trouble| trouble.told.replace(delay.clone()));
+        if !before.is_some_and(|told| told.is_same_wait(&delay)) {
+            self.warn(format!("{task} {}", delay.in_words()));
         }
         let recorded = self.step_if(|state| {
             let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
@@ -90,11 +88,12 @@ impl Supervisor<'_> {
 
     /// Whether another task is known to wait for the same: it stands for all.
     fn is_known_of_another(&self, task: &CaseId, delay: &Delay) -> bool {
-        let told = self.troubles.iter().filter(|(other, _)| *other != task).filter_map(|(other, trouble)| {
-            let told = trouble.told.as_ref()?;
-            delay::is_still_tried(self.ctx.state(), other, told.step).then_some(told)
-        });
-        told.into_iter().any(|told| (told.step, &told.code) == (delay.step, &delay.code))
+        let mut others = self.troubles.iter().filter(|(other, _)| *other != task);
+        others.any(|(other, trouble)| {
+            let told = trouble.told.as_ref();
+            told.is_some_and(|told| (told.step, &told.code) == (delay.step, &delay.code))
+                && delay::is_still_tried(self.ctx.state(), other, delay.step)
+        })
     }
 
     /// A step for the task went well: what failed before counts no more.

@@ -153,7 +153,12 @@ fn with_a_full_disk_all_claims_stand_still_together() {
         }
         assert_eq!(tried, [&tasks[..], &tasks[..]].concat());
         assert_eq!(supervisor.ctx.state().record.delays.keys().collect::<Vec<_>>(), [&tasks[0]]);
+        // The one that stood for all does not wait any more: the next stands for the others.
         supervisor.passed(&tasks[0]).unwrap();
+        supervisor.claim_failed(&tasks[1], full()).unwrap();
+        supervisor.claim_failed(&tasks[2], full()).unwrap();
+        assert_eq!(supervisor.ctx.state().record.delays.keys().collect::<Vec<_>>(), [&tasks[1]]);
+        supervisor.passed(&tasks[1]).unwrap();
         supervisor.no_standstill(Shared::Claims);
         assert!(supervisor.ctx.state().record.delays.is_empty() && !supervisor.stands_still(Shared::Claims));
         // What is one task's own stops no other.
