@@ -82,15 +82,10 @@ fn every_code_is_emitted_somewhere() {
 #[test]
 fn the_list_of_configuration_keys_is_current() {
     let defaults = serde_json::to_value(Config::default()).unwrap();
-    let mut text = String::from(
-        "# Configuration\n\nLayers, later wins: these defaults; the user's file `~/.config/git-axiom/config.toml` (or below \
-         `XDG_CONFIG_HOME`);\n`git config axiom.SECTION.KEY`, also `git -c`; options of a command. `git axiom config show` \
-         names where each value is\nfrom, `git axiom config check` says whether all can be used. A repository's own \
-         `.axiom/config.toml` is not applied: what\ncomes with a clone would have to be approved first.\n\n\
-         ```toml\n# ~/.config/git-axiom/config.toml\n[agents]\ncount = 3\ntimeLimit = \"2h\"\n\n[agents.mine]\n\
-         command = [\"my-agent\", \"--prompt\", \"{prompt}\"]\nexitCompletes = true\n```\n\n\
-         | key | default | takes |\n| --- | --- | --- |\n",
-    );
+    const TABLE: &str = "| key | default | takes |\n| --- | --- | --- |\n";
+    // What stands above the table is written by hand.
+    let page = std::fs::read_to_string(path_of("docs/CONFIGURATION.md")).unwrap();
+    let mut text = page.split(TABLE).next().unwrap().to_owned() + TABLE;
     for key in keys::KEYS {
         let value = &defaults[key.section][key.name];
         let value = if value.is_null() { "not set".to_owned() } else { format!("`{value}`") };
