@@ -57,6 +57,12 @@ pub fn temp_dir() -> PathBuf {
     std::env::temp_dir()
 }
 
+/// The folder for temporary files that every program of this machine finds, whatever its `TMPDIR` is. `AXIOM_TEST_SHARED`
+/// (debug builds) overrides it.
+pub fn shared_temp_dir() -> PathBuf {
+    test_var("AXIOM_TEST_SHARED").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+}
+
 /// The user's home directory, from `HOME`.
 pub fn home_dir() -> Option<PathBuf> {
     var("HOME").map(PathBuf::from)

@@ -97,6 +97,7 @@ codes! {
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
     NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is not fully resolved by hand yet; nothing was changed.";
     NotTheOwner "NOT_THE_OWNER" Refused "Root would make files in the repository of another user, who could not read them.";
+    NotPrivate "NOT_PRIVATE" Refused "A folder or file that must belong to this user alone does not.";
     BranchNotOurs "BRANCH_NOT_OURS" Failed "A branch has the name of a task's branch, and git axiom did not make it.";
     BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out, being rebased or being bisected in a worktree that is not part of the operation.";
     PermissionsLost "PERMISSIONS_LOST" Conflict "The permissions, ACL or attributes of a file cannot be kept if a restore replaces it; nothing was changed.";
@@ -107,7 +108,7 @@ codes! {
     NoSupervisor "NO_SUPERVISOR" Failed "No supervisor runs in this repository.";
     GitLocked "GIT_LOCKED" Busy "A git lock file is held by another process, or was left behind.";
     OperationOpen "OPERATION_OPEN" Damaged "An operation was interrupted and has to be finished or reversed first.";
-    ProgramNotFound "PROGRAM_NOT_FOUND" Failed "The agent program cannot be started.";
+    ProgramNotFound "PROGRAM_NOT_FOUND" Failed "A program cannot be started. ('lock' then ends with 127 or 126, as a shell does.)";
     AgentFailed "AGENT_FAILED" Failed "An agent program did not complete its task.";
     KeeperFailed "KEEPER_FAILED" Failed "A keeper could not be started or does not answer.";
     WorkspaceInTheWay "WORKSPACE_IN_THE_WAY" Failed "The folder of a workspace exists already, and git axiom did not make it.";

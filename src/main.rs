@@ -3,6 +3,5 @@
 use git_axiom::{commands, env};
 
 fn main() -> std::process::ExitCode {
-    let exit = commands::line::run(env::arguments());
-    std::process::ExitCode::from(exit as u8)
+    std::process::ExitCode::from(commands::line::run(env::arguments()).status())
 }

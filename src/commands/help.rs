@@ -21,7 +21,7 @@ git axiom: the safety net and control room for coding agents in a git repository
   go back   undo, redo, restore, rollback
   repair    recover
   set up    config, completions SHELL, man, help
-  agents    signal
+  agents    signal; lock NAME -- COMMAND
 
   git axiom help           all verbs
   git axiom help VERB      one of them, with its options; VERB -h does the same

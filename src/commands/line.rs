@@ -4,16 +4,16 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use super::dispatch;
 use super::grammar::arguments::Cli;
 use super::grammar::{complete, spoken};
+use super::{Ended, dispatch};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use crate::error::Exit;
 use crate::own_process::{end_signals, limits};
 
 /// Runs one command line and returns its exit status. Errors have been reported by then.
-pub fn run(arguments: Vec<OsString>) -> Exit {
+pub fn run(arguments: Vec<OsString>) -> Ended {
     if crate::env::var("NO_COLOR").is_some() {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
@@ -21,7 +21,7 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     if let Some(candidates) = complete::answer(&arguments) {
         // If the shell has closed the pipe, the candidates are not needed.
         let _ = Screen::new(false, None).write(&candidates);
-        return Exit::Done;
+        return Ended::Ours(Exit::Done);
     }
     // Parsing errors are to be reported as JSON too, so this is checked before parsing.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
@@ -33,20 +33,20 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     });
     let (cli, verb) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return report::usage(&error, json, spoken::verb_meant(&arguments)),
+        Err(error) => return Ended::Ours(report::usage(&error, json, spoken::verb_meant(&arguments))),
     };
     report::start_tracing();
     limits::say_what_is_too_large();
     let mut screen = Screen::new(cli.global.json, verb);
     match limits::check_memory().and_then(|()| dispatch(cli, &mut screen)) {
-        Ok(exit) => match end_signals::signal_that_waited() {
+        Ok(ended) => match end_signals::signal_that_waited() {
             Some(signal) => {
                 screen.complain(&format!("{signal} was received; the operation was finished first"));
-                Exit::Interrupted
+                Ended::Ours(Exit::Interrupted)
             }
-            None => exit,
+            None => ended,
         },
-        Err(error) => report::error(&mut screen, &error.not_hinting_at(&called)),
+        Err(error) => Ended::Ours(report::error(&mut screen, &error.not_hinting_at(&called))),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod init;
 pub mod input;
 pub mod keeper;
 pub mod line;
+pub mod lock;
 pub mod log;
 pub mod man;
 pub mod merge;
@@ -44,19 +45,40 @@ use crate::ops::context::Repository;
 use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::context::placement::{self, Purpose};
 
+/// What a command line ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// An exit status of git axiom's own.
+    Ours(Exit),
+    /// The exit status of a program that was run for the user.
+    Program(u8),
+}
+
+impl Ended {
+    /// The exit status of this process.
+    pub fn status(self) -> u8 {
+        match self {
+            Self::Ours(exit) => exit as u8,
+            Self::Program(status) => status,
+        }
+    }
+}
+
 /// Runs a verb.
 ///
 /// # Errors
 /// Those of the verb.
-pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
+pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
     let Cli { global, verb } = cli;
     let Some(verb) = verb else {
-        return help::overview(screen);
+        return help::overview(screen).map(Ended::Ours);
     };
     if let Some(name) = below_keeper::refused(&verb) {
         called_by_human(name, &working_dir(&global)?)?;
     }
-    match verb {
+    let exit = match verb {
+        // It ends as the command does that it runs.
+        Verb::Lock(args) => return lock::run(args.0, &global, screen),
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),
@@ -86,7 +108,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Demo(args) => demo::run(&args, screen),
         Verb::Man(args) => man::run(&args, &global, screen),
         Verb::Help(args) => help::run(&args, &global, screen),
-    }
+    };
+    exit.map(Ended::Ours)
 }
 
 /// The folder in which the verb was called, after `-C`.

@@ -4,13 +4,18 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+
+/// How often a lock is tried again that somebody looks at, and the pause between: a look takes microseconds.
+const TRIES: u32 = 100;
+const LOOK: Duration = Duration::from_micros(100);
 
 /// A held lock (`flock`). It is freed when its descriptor and all inherited copies of it are closed, by exit or crash.
 #[derive(Debug)]
@@ -43,7 +48,7 @@ impl FileLock {
             .map_err(|e| Error::io("open the lock", path, e))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(LockAttempt::Taken(Self { file })),
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(LockAttempt::Held),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(LockAttempt::Held),
             Err(e) => Err(Error::io("lock", path, e)),
         }
     }
@@ -60,7 +65,7 @@ impl FileLock {
         };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(LockAttempt::Taken(Self { file })),
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(LockAttempt::Held),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(LockAttempt::Held),
             Err(e) => Err(Error::io("lock", path, e)),
         }
     }
@@ -95,9 +100,69 @@ impl FileLock {
         }
     }
 
+    /// Tries to lock an open file without waiting. `path` is for messages. A process that only looks ([`is_held`]) at the
+    /// same moment is no obstacle.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn try_on(file: File, path: &Path) -> Result<LockAttempt> {
+        for _ in 0..TRIES {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(LockAttempt::Taken(Self { file })),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+                Err(e) => return Err(Error::io("lock", path, e)),
+            }
+            if is_held(&file, path)? {
+                return Ok(LockAttempt::Held);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(LockAttempt::Held)
+    }
+
+    /// Locks an open file, and waits for it as long as it takes. `path` is for messages.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn wait_on(file: File, path: &Path) -> Result<Self> {
+        loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Self { file }),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(Error::io("lock", path, e)),
+            }
+        }
+    }
+
+    /// Replaces what is in the locked file. Not synced: after a crash the lock is free, and its content without meaning. A
+    /// reader may see the new content before the end of a longer old one.
+    ///
+    /// # Errors
+    /// `IO_FAILED` or `DISK_FULL` with the path; then the file is empty, if that is possible.
+    pub fn describe(&self, content: &[u8], path: &Path) -> Result<()> {
+        let written = self.file.write_all_at(content, 0).and_then(|()| self.file.set_len(content.len() as u64));
+        written.map_err(|e| {
+            let _ = self.file.set_len(0);
+            Error::io("write", path, e)
+        })
+    }
+
     /// The descriptor, for children that have to hold the lock too (git children and the operation lock).
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+}
+
+/// Whether another process holds the lock of an open file now. `path` is for messages. Whoever tries to take the lock at this
+/// very moment may find it held, unless by [`FileLock::try_on`].
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn is_held(file: &File, path: &Path) -> Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => flock(file, FlockOperation::Unlock).map(|()| false).map_err(|e| Error::io("unlock", path, e)),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(true),
+        Err(e) => Err(Error::io("access the lock", path, e)),
     }
 }
 
@@ -111,11 +176,7 @@ pub fn is_locked(path: &Path) -> Result<bool> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(Error::io("open the lock", path, e)),
     };
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Ok(false),
-        Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(true),
-        Err(e) => Err(Error::io("access the lock", path, e)),
-    }
+    is_held(&file, path)
 }
 
 #[cfg(test)]
@@ -133,5 +194,42 @@ mod tests {
         assert!(matches!(FileLock::try_take(&path).unwrap(), LockAttempt::Held));
         drop(first);
         assert!(matches!(FileLock::try_take(&path).unwrap(), LockAttempt::Taken(_)));
+    }
+
+    #[test]
+    fn who_only_looks_is_in_nobodys_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("l");
+        std::fs::write(&path, "").unwrap();
+        let opened = || OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let file = File::open(&path).unwrap();
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        let _ = is_held(&file, &path).unwrap();
+                    }
+                });
+            }
+            for round in 0..500 {
+                let taken = FileLock::try_on(opened(), &path).unwrap();
+                let LockAttempt::Taken(lock) = taken else { panic!("a look was in the way, round {round}") };
+                assert!(is_held(&opened(), &path).unwrap());
+                assert!(matches!(FileLock::try_on(opened(), &path).unwrap(), LockAttempt::Held));
+                drop(lock);
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn a_shorter_description_leaves_nothing_of_a_longer_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("l");
+        let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!("held") };
+        lock.describe(b"a long one", &path).unwrap();
+        lock.describe(b"short", &path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"short");
     }
 }

@@ -19,6 +19,7 @@ mod moves;
 mod own_folder;
 mod owner;
 mod parts;
+mod private;
 mod read_below;
 mod scratch;
 mod size;
@@ -36,7 +37,7 @@ pub use durable::{
     write_scratch, write_users_file,
 };
 pub use git_files::{append_keeping, look_like, replace_keeping, with_inode_of_its_own};
-pub use lock::{FileLock, LockAttempt, is_locked};
+pub use lock::{FileLock, LockAttempt, is_held, is_locked};
 pub use look::{
     Small, begins_with, list, metadata, open_optional, read_end, read_small, read_start, same_bytes, says_nothing_is_there,
 };
@@ -45,6 +46,7 @@ pub use moves::{hard_link, move_whole, rename_no_replace};
 pub use own_folder::OwnFolder;
 pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_group};
 pub use parts::{half_moved_name, is_half_moved, turn_back};
+pub use private::PrivateFolder;
 pub use read_below::{Found, Limits, What, read_below};
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};
 pub use size::size_below;

@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod context;
 pub mod history;
 pub mod keeper;
+pub mod lock;
 pub mod merge;
 pub mod operation;
 pub mod recover;

@@ -142,7 +142,7 @@ fn take(signal: i32) {
 }
 
 /// Whether a signal was set to be ignored when this process started; `false` where the system does not show it.
-fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);

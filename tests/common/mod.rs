@@ -108,6 +108,7 @@ impl TestEnv {
         }
         command.envs(FIXED.iter().copied());
         command.env("HOME", self.root.join("home")).env("TMPDIR", self.root.join("tmp"));
+        command.env("AXIOM_TEST_SHARED", self.root.join("tmp"));
         // Git must not find a repository above the temporary folder.
         command.env("GIT_CEILING_DIRECTORIES", &self.root);
         command

@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("files", &["error", "env"]),
     ("config", &["error", "env", "files", "domain"]),
     ("store", &["error", "env", "files", "domain"]),
-    ("process", &["error", "env", "files", "domain"]),
+    ("process", &["error", "env", "own_process", "files", "domain"]),
     ("hook", &["error", "env", "files", "domain", "process"]),
     ("git", &["error", "env", "files", "domain", "process"]),
     ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git", "hook"]),

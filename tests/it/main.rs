@@ -50,6 +50,7 @@ mod durability;
 mod hooks;
 mod json;
 mod line_ends;
+mod lock;
 mod many_files;
 mod nothing_raw;
 mod odd_branch;

@@ -95,6 +95,8 @@ run' begins the next session.")]
     Signal(Later<commands::signal::SignalVerb>),
     /// Approve the configuration and hooks that a project brings with it
     Trust(Later<commands::trust::Trust>),
+    /// Run a command, one or so many at a time on this machine
+    Lock(Later<commands::lock::Lock>),
     /// Show and check the configuration
     #[command(subcommand)]
     Config(Later<commands::config::Config>),
@@ -121,6 +123,7 @@ impl Verb {
             Self::Events(_) => "events",
             Self::Trust(_) => "trust",
             Self::Config(_) => "config",
+            Self::Lock(_) => "lock",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
             Self::Help(_) => "help",

@@ -15,7 +15,7 @@ use crate::domain::work::case::Kind;
 use crate::env;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::ops::history;
+use crate::ops::{history, lock};
 
 /// How long a user who presses Tab has to wait at most.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -39,6 +39,8 @@ pub enum Of {
     Checkpoints,
     /// Transactions that can be undone.
     Transactions,
+    /// Locks that were taken once.
+    Locks,
     /// Verbs of git axiom.
     Verbs,
     /// One of these words.
@@ -52,6 +54,7 @@ type Offer = (String, String);
 pub fn all(of: Of) -> Vec<CompletionCandidate> {
     let offers = match of {
         Of::Verbs => verbs(),
+        Of::Locks => at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect())),
         Of::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
         Of::Cases | Of::Tasks | Of::Agents | Of::AgentsAndTasks | Of::Gates | Of::Checkpoints | Of::Transactions => {
             at_once(move || of_repository(of))
@@ -90,7 +93,7 @@ fn of_repository(of: Of) -> Option<Vec<Offer>> {
             state.record.checkpoints.all().ok()?.into_iter().map(|one| (one.name.to_string(), String::new())).collect()
         }
         Of::Transactions => return transactions(&ctx),
-        Of::Verbs | Of::Words(_) => Vec::new(),
+        Of::Locks | Of::Verbs | Of::Words(_) => Vec::new(),
     };
     offers.sort_by(|(one, _), (other, _)| natural::compare(one, other));
     Some(offers)

@@ -52,6 +52,7 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("rollback task", "task", Of::Tasks),
     ("restore", "name", Of::Checkpoints),
     ("undo", "transaction", Of::Transactions),
+    ("lock", "name", Of::Locks),
     ("help", "verb", Of::Verbs),
     ("man", "verb", Of::Verbs),
 ];

@@ -47,6 +47,9 @@ The user's configuration; see \fBgit\-axiom\-config\fR(1).
 .TP
 $GIT_COMMON_DIR/axiom/
 State and logs. Checkpoints and long texts are git objects, below refs/axiom/ and refs/tags/axiom/.
+.TP
+/tmp/git\-axiom\-UID/locks/
+The locks of \fBgit axiom lock\fR, for this user alone. Empty files of free locks may be deleted.
 "#;
 
 /// One page.

@@ -192,6 +192,7 @@ impl RequestId {
     }
 }
 
+id!(LockName "name of a lock" "The name of a lock of `git axiom lock`.");
 id!(Token "iteration token" "The secret of one iteration: a signal counts only with it.");
 
 #[cfg(test)]

@@ -184,6 +184,7 @@ impl Class {
             | Code::Protected
             | Code::TooManyTasks
             | Code::NotForAgents
+            | Code::NotPrivate
             | Code::NothingToUndo
             | Code::NotUndoable
             | Code::NoTaskCommits

@@ -16,6 +16,7 @@ pub mod gate;
 pub mod gate_line;
 pub mod graph;
 pub mod groups;
+pub mod lock;
 pub mod outcome;
 pub mod project;
 pub mod prompt;

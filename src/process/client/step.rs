@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::process::os::command::command;
+use crate::process::os::command::{command, path_with_us};
 use crate::process::os::wire;
 
 /// How many bytes at the end of a step's output are kept.
@@ -161,7 +161,7 @@ fn start(step: &Step) -> std::io::Result<Child> {
     let own = env::own_image().map_err(std::io::Error::other)?;
     let mut keeper = command(own);
     keeper.arg0("git-axiom").args(["keeper", "--step"]).arg(&step.of).current_dir(Path::new("/"));
-    keeper.env_remove("AXIOM_SPOOL").envs(step.env.iter().map(|(name, value)| (name, value)));
+    keeper.env_remove("AXIOM_SPOOL").envs(path_with_us()).envs(step.env.iter().map(|(name, value)| (name, value)));
     keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     keeper.spawn()
 }

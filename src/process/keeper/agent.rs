@@ -11,7 +11,7 @@ use super::spec::KeeperSpec;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::os::command::command;
+use crate::process::os::command::{command, path_with_us};
 
 /// The largest prompt, in bytes.
 const MAX_PROMPT: u64 = 64 * 1024 * 1024;
@@ -59,17 +59,6 @@ fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &P
     command.env("PWD", &spec.workspace).env_remove("OLDPWD");
     command.env("TMPDIR", temp).env("TMP", temp).env("TEMP", temp);
     command.env("GIT_CEILING_DIRECTORIES", ceilings(&spec.workspace, env::var("GIT_CEILING_DIRECTORIES")));
-}
-
-/// `PATH` with the folder of this program added at the end, so that `git axiom signal` works even if it is not installed.
-fn path_with_us() -> Option<(String, OsString)> {
-    let own = env::own_program().ok()?;
-    let mut path = env::var("PATH").unwrap_or_default();
-    if !path.is_empty() {
-        path.push(":");
-    }
-    path.push(own.parent()?);
-    Some(("PATH".to_owned(), path))
 }
 
 /// `GIT_CEILING_DIRECTORIES`, so that git does not search above the workspace, whether it is reached by its real path or by

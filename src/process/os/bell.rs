@@ -41,6 +41,8 @@ pub enum What {
     Goes,
     /// An entry comes, or a file is written to.
     Changes,
+    /// Every process has closed a file that it could write to: a lock on it is free.
+    Closes,
 }
 
 /// Rings from another thread.
@@ -124,20 +126,22 @@ impl Bell {
         all
     }
 
-    /// Waits until something rings, at most this long, and never longer than [`LONGEST`].
-    pub fn wait(&mut self, most: Duration) {
+    /// Waits until something rings, at most this long, and never longer than [`LONGEST`]. Returns whether something rang, as
+    /// far as that is known.
+    pub fn wait(&mut self, most: Duration) -> bool {
         let most = most.min(LONGEST);
         let timeout =
             Timespec { tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(most.subsec_nanos()) };
         let mut polled = vec![PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN)];
         polled.extend(self.watches.iter().map(|watches| PollFd::from_borrowed_fd(watches.as_fd(), PollFlags::IN)));
-        if poll(&mut polled, Some(&timeout)).is_err() {
+        let Ok(rang) = poll(&mut polled, Some(&timeout)) else {
             // A signal came, and rings too; or nothing can be waited for.
-            return;
-        }
+            return false;
+        };
         let mut bytes = [0; 256];
         while matches!((&self.heard).read(&mut bytes), Ok(1..)) {}
         self.watches.iter().for_each(sys::empty);
+        rang > 0
     }
 }
 
@@ -164,6 +168,7 @@ mod sys {
             What::Comes => WatchFlags::CREATE | WatchFlags::MOVED_TO,
             What::Goes => WatchFlags::DELETE | WatchFlags::MOVED_FROM,
             What::Changes => WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MODIFY,
+            What::Closes => WatchFlags::CLOSE_WRITE,
         };
         let itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
         inotify::add_watch(watches, path, changes | itself).ok()

@@ -5,7 +5,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 use crate::env;
@@ -56,7 +56,20 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// A command for `program` with the caller's whole environment, including git's repository-local variables.
 ///
-/// Only for the call that discovers the caller's repository, and for starting git axiom itself on behalf of the caller.
+/// Only for the call that discovers the caller's repository, for starting git axiom itself on behalf of the caller, and for a
+/// program that the caller runs through git axiom (`lock`).
 pub fn command_with_callers_repository(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
+}
+
+/// `PATH` with the folder of this program added at the end, so that `git axiom signal` and `lock` work even if it is not
+/// installed.
+pub(in crate::process) fn path_with_us() -> Option<(&'static str, OsString)> {
+    let own = env::own_program().ok()?;
+    let mut path = env::var("PATH").unwrap_or_default();
+    if !path.is_empty() {
+        path.push(":");
+    }
+    path.push(own.parent()?);
+    Some(("PATH", path))
 }

@@ -9,6 +9,7 @@ pub mod by_environment;
 pub mod command;
 pub mod detached;
 pub(super) mod family;
+pub mod foreground;
 pub(super) mod hold;
 pub(super) mod sys;
 pub(super) mod wire;

@@ -70,6 +70,7 @@ fn every_verb_answers_as_the_page_says() {
         &["trust"],
         &["trust", "--list"],
         &["trust", "--revoke"],
+        &["lock", "--list"],
         &["completions", "bash"],
         &["man", "task", "add"],
         &["help", "task", "add"],
