@@ -67,6 +67,7 @@ mod rollback_prompts;
 mod rollback_resolve;
 mod rollback_task;
 mod run;
+mod sample_hooks;
 mod trash;
 mod trust;
 mod wedged;
