@@ -26,7 +26,7 @@ fn oid(number: u64) -> Oid {
 /// A task with a body of 4 KB, which is stored as a blob.
 pub fn case(number: u64) -> Case {
     Case {
-        id: CaseId::new(format!("task-{number:04}")).unwrap(),
+        id: CaseId::new(format!("task-{number:06}")).unwrap(),
         kind: Kind::Task,
         title: format!("Make the part number {number} of it work as it should"),
         body: Some(Text::Stored { blob: oid(number), size: 4096 }),
@@ -39,6 +39,37 @@ pub fn case(number: u64) -> Case {
         reason: None,
         created_at: "2026-01-13T10:00:00.123Z".parse().unwrap(),
     }
+}
+
+/// A task whose body is a script in the event itself.
+pub fn script(number: u64, body: &str) -> Case {
+    Case { body: Some(Text::Inline(body.into())), verify: vec![], ..case(number) }
+}
+
+/// A log of so many events of tasks of 4 KB, with a snapshot as old as it gets: whoever appends writes one after 500 events.
+pub fn long_log(layout: Layout, events: u64, cases: Vec<Case>) {
+    let mut writer = Writer::new(layout);
+    writer.push(Event::CasesAdded { cases });
+    let mut snapshots = 0;
+    for number in 0.. {
+        if writer.state.seq >= events {
+            break;
+        }
+        if snapshots == 0 && writer.state.seq + 500 >= events {
+            writer.snapshot();
+            snapshots += 1;
+        }
+        iteration(&mut writer, number);
+    }
+    writer.finish();
+}
+
+/// Only cases, with a snapshot of them.
+pub fn only_cases(layout: Layout, cases: Vec<Case>) {
+    let mut writer = Writer::new(layout);
+    writer.push(Event::CasesAdded { cases });
+    writer.snapshot();
+    writer.finish();
 }
 
 /// Writes events in order, into segments as the store would.

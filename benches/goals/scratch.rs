@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use git_axiom::store::layout::Layout;
+
 /// The program that is measured.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_git-axiom");
 
@@ -47,6 +49,56 @@ impl Scratch {
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
+    }
+
+    /// A copy of a scratch folder in which our program was never used: a copy of a repository that it knows is another case.
+    pub fn copy_of(other: &Self) -> Self {
+        let scratch = Self::new();
+        let copied = Command::new("cp").arg("-a").arg(other.path("repo")).arg(scratch.path("repo")).status().unwrap();
+        assert!(copied.success());
+        scratch.settle();
+        scratch
+    }
+
+    /// Waits until files and index have times of different seconds, then lets git read the files again: what was written in the
+    /// same second as the index is read again by everybody, which is not what is measured.
+    pub fn settle(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        self.sh("git update-index -q --refresh; git status > /dev/null");
+    }
+
+    /// A script in the repository.
+    pub fn sh(&self, script: &str) {
+        self.run(&mut self.command("sh", &["-eu", "-c", script]));
+    }
+
+    /// A git command in the repository.
+    pub fn git(&self, arguments: &[&str]) {
+        self.run(&mut self.command("git", arguments));
+    }
+
+    /// Our program in the repository.
+    pub fn axiom(&self, arguments: &[&str]) {
+        self.run(&mut self.command(PROGRAM, arguments));
+    }
+
+    /// What a command prints.
+    pub fn output(&self, command: &mut Command) -> String {
+        let output = command.stdout(Stdio::piped()).output().unwrap();
+        assert!(output.status.success(), "{command:?}: {}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A stream for `git fast-import`.
+    pub fn import(&self, stream: &str) {
+        let mut child = self.command("git", &["fast-import", "--quiet", "--force"]).stdin(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), stream.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
+    /// The layout of our state in the repository.
+    pub fn layout(&self) -> Layout {
+        Layout::new(&self.path("repo/.git"))
     }
 
     /// Starts the command, waits for it, and takes no failure.

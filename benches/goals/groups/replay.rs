@@ -3,17 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use git_axiom::domain::base::names::Oid;
 use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 use git_axiom::store::{line, segments};
 use serde::Deserialize;
 
-use super::history::{self, Writer};
-use super::measure::{Row, in_turns, median};
-use super::scratch::Scratch;
+use crate::bench::Bench;
+use crate::history::{self, Writer};
+use crate::measure::in_turns;
+use crate::repositories;
+use crate::row::{Goal, grouped};
+use crate::scratch::Scratch;
 
 const EVENTS: u64 = 1_000_000;
+const CHECKPOINTS: usize = 20_000;
 const ROUNDS: usize = 5;
 
 /// What somebody would write who reads such a log with serde alone.
@@ -66,7 +71,12 @@ struct PlainReport {
     cost_usd: Option<f64>,
 }
 
-pub fn rows() -> Vec<Row> {
+pub fn rows(bench: &mut Bench) {
+    events(bench);
+    checkpoints(bench);
+}
+
+fn events(bench: &mut Bench) {
     let scratch = Scratch::new();
     let layout = Layout::new(&scratch.path("repo"));
     let mut writer = Writer::new(layout.clone());
@@ -82,18 +92,33 @@ pub fn rows() -> Vec<Row> {
     std::fs::write(&plain, internally_tagged(&layout)).unwrap();
     let (seq, megabytes) = (writer.state.seq, writer.bytes / 1_000_000);
     drop(writer);
-    let (ours, theirs) = in_turns(ROUNDS, &mut || assert_eq!(Store::load(layout.clone()).unwrap().state().seq, seq), &mut || {
+    let times = in_turns(ROUNDS, &mut || assert_eq!(Store::load(layout.clone()).unwrap().state().seq, seq), &mut || {
         let text = std::fs::read_to_string(&plain).unwrap();
         let events: u64 = text.lines().map(|line| serde_json::from_str::<Plain>(line).unwrap()).map(|_| 1).sum();
         assert_eq!(events, seq);
     });
-    vec![Row {
-        what: format!("replay {seq} events ({megabytes} MB)"),
-        beside: "serde_json, internally tagged".into(),
-        ours: median(&ours),
-        theirs: median(&theirs),
-        goal: 0.55,
-    }]
+    let what = format!("replay of {} events ({megabytes} MB)", grouped(seq as usize));
+    bench.beside(&what, "serde_json, internally tagged", Goal::AtMost(0.55), times);
+}
+
+/// Nothing but checkpoints: each is looked up by name.
+fn checkpoints(bench: &mut Bench) {
+    let scratch = Scratch::new();
+    let log = |count: usize| {
+        let layout = Layout::new(&scratch.path(&format!("with-{count}")));
+        let mut writer = Writer::new(layout.clone());
+        for number in 0..count {
+            let id = |kind: u64| Oid::new(format!("{:040x}", number as u64 * 2 + kind)).unwrap();
+            let checkpoint = repositories::checkpoint(&format!("c{number:05}"), number, id(0), id(1));
+            writer.push(Event::CheckpointCreated { checkpoint });
+        }
+        writer.finish();
+        layout
+    };
+    let (few, many) = (log(CHECKPOINTS / 4), log(CHECKPOINTS));
+    let load = |layout: &Layout| drop(Store::load(layout.clone()).unwrap());
+    let (small, large) = in_turns(ROUNDS, &mut || load(&few), &mut || load(&many));
+    bench.growth("replay of checkpoints", "checkpoints", Goal::AtMost(1.1), (CHECKPOINTS / 4, small), (CHECKPOINTS, large));
 }
 
 /// The same lines with `{"type":"audited",…}` instead of `{"audited":{…}}`.

@@ -6,16 +6,17 @@ use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 
-use super::history;
-use super::measure::{Row, in_turns, median, percentile};
-use super::scratch::Scratch;
+use crate::bench::Bench;
+use crate::history;
+use crate::measure::in_turns;
+use crate::row::{Goal, Samples};
+use crate::scratch::Scratch;
 
 const ROUNDS: usize = 1000;
 
-pub fn rows() -> Vec<Row> {
+pub fn rows(bench: &mut Bench) {
     let scratch = Scratch::new();
-    let layout = Layout::new(&scratch.path("repo"));
-    let mut store = Store::load(layout).unwrap();
+    let mut store = Store::load(Layout::new(&scratch.path("repo"))).unwrap();
     let author = history::author();
     // A state of some size, and a snapshot behind it, as in the middle of a session.
     let cases = (0..1000).map(history::case).collect();
@@ -28,12 +29,8 @@ pub fn rows() -> Vec<Row> {
         bare.write_all(&bytes).unwrap();
         bare.sync_data().unwrap();
     });
-    let row = |what: &str, pick: fn(&[std::time::Duration]) -> std::time::Duration| Row {
-        what: format!("append one event, {what}"),
-        beside: format!("write + fdatasync of 170 bytes, {what}"),
-        ours: pick(&ours),
-        theirs: pick(&theirs),
-        goal: 3.0,
-    };
-    vec![row("median", median), row("p99", |times| percentile(times, 99))]
+    let slowest = |samples: &Samples| Samples::of(vec![samples.percentile(99)]);
+    let slow = (slowest(&ours), slowest(&theirs));
+    bench.beside("append one event", "write + fdatasync of 170 bytes", Goal::AtMost(3.0), (ours, theirs));
+    bench.beside("the slowest of a hundred (p99)", "the same", Goal::AtMost(3.0), slow);
 }

@@ -1,0 +1,65 @@
+//! The groups of rows, each with a table of its own in `docs/PERFORMANCE.md`.
+
+mod append;
+mod beside;
+mod capture;
+mod checkpoint;
+mod claims;
+mod idle;
+mod list;
+mod log;
+mod million;
+mod replay;
+mod rollback;
+mod search;
+mod startup;
+mod tasks;
+mod untracked;
+mod work;
+
+use super::bench::Bench;
+
+/// Whether a group runs without being asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    Usual,
+    /// It takes more than a minute, or much memory or disk.
+    Large,
+}
+
+/// A group of rows.
+pub struct Group {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub size: Size,
+    pub rows: fn(&mut Bench),
+}
+
+const fn usual(name: &'static str, about: &'static str, rows: fn(&mut Bench)) -> Group {
+    Group { name, about, size: Size::Usual, rows }
+}
+
+const fn large(name: &'static str, about: &'static str, rows: fn(&mut Bench)) -> Group {
+    Group { name, about, size: Size::Large, rows }
+}
+
+/// All of them, in the order of the document.
+pub const GROUPS: &[Group] = &[
+    usual("startup", "the program starts", startup::rows),
+    usual("checkpoint", "a checkpoint of a clean repository", checkpoint::rows),
+    usual("beside", "a checkpoint beside other checkpoints and refs", beside::rows),
+    usual("capture", "a checkpoint of 50,000 files", capture::usual),
+    large("capture-large", "a checkpoint of 200,000 files, and of 16 worktrees", capture::large),
+    large("untracked", "100,000 untracked files, and one large one", untracked::rows),
+    usual("list", "lists of checkpoints, and what removes them", list::rows),
+    usual("rollback", "rollbacks of 50,000 files", rollback::rows),
+    usual("search", "a task's commits are searched", search::rows),
+    usual("append", "one event", append::rows),
+    usual("replay", "a million events, and many checkpoints, are replayed", replay::rows),
+    usual("log", "verbs that read a long log", log::rows),
+    large("million", "verbs that read a million events", million::rows),
+    usual("tasks", "many tasks are listed", tasks::rows),
+    usual("claims", "many tasks are claimed", claims::rows),
+    usual("work", "agents work", work::rows),
+    large("idle", "agents sleep", idle::rows),
+];
