@@ -43,6 +43,9 @@ pub fn file(number: usize) -> String {
 pub fn checkpoints(count: usize) -> Scratch {
     let scratch = Scratch::with_repository();
     scratch.sh(NO_RETENTION);
+    if count == 0 {
+        return scratch;
+    }
     let mut stream = String::new();
     for number in 0..count {
         let name = format!("c{number:05}");

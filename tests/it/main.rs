@@ -13,6 +13,8 @@
 mod common;
 #[path = "../support/conversions.rs"]
 mod conversion_rules;
+#[path = "../../benches/goals/document.rs"]
+mod document;
 #[path = "../session_support/mod.rs"]
 mod session_support;
 #[path = "../support/skipped.rs"]
@@ -58,6 +60,7 @@ mod ops_meanwhile;
 mod ops_merge;
 mod ops_rollback;
 mod ops_undo;
+mod performance;
 mod prompts;
 mod restore_special;
 mod rollback_disasters;

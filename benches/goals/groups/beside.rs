@@ -24,6 +24,7 @@ pub fn rows(bench: &mut Bench) {
         let packed = Scratch::copy_of(&loose);
         packed.sh("git pack-refs --all");
         packed.settle();
+        loose.settle();
         for (many, refs) in [(&loose, "loose"), (&packed, "packed")] {
             let times = in_turns(ROUNDS, &mut || create(many), &mut || create(&none));
             let what = format!("checkpoint of a clean repository beside {} others, refs {refs}", grouped(count));

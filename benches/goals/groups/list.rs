@@ -1,4 +1,4 @@
-//! Lists of 10,000 checkpoints, the newest 20 of them, and what removes or packs them; refs loose and packed.
+//! Lists of 10,000 checkpoints, the newest 20 of them, and what packs or removes them; refs loose and packed.
 
 use crate::bench::Bench;
 use crate::measure::{in_turns, time};
@@ -26,6 +26,15 @@ pub fn rows(bench: &mut Bench) {
         let times = in_turns(15, &mut || newest(), &mut || scratch.sh(SUBJECTS));
         bench.beside(&format!("list of the newest 20, refs {refs}"), "the same", Goal::AtMost(0.15), times);
     }
+    compact(bench, &loose);
+    growth(bench, &loose);
+}
+
+/// What removes all but ten of them.
+pub fn cleanup(bench: &mut Bench) {
+    let loose = repositories::checkpoints(10_000);
+    let packed = Scratch::copy_of(&loose);
+    packed.sh("git pack-refs --all");
     for (pristine, refs) in [(&packed, "packed"), (&loose, "loose")] {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..2 {
@@ -38,13 +47,15 @@ pub fn rows(bench: &mut Bench) {
         let times = (Samples::times(&ours), Samples::times(&theirs));
         bench.beside(&what, "update-ref --stdin + notes remove", Goal::AtMost(0.1), times);
     }
-    let scratch = Scratch::copy_of(&loose);
+}
+
+fn compact(bench: &mut Bench, pristine: &Scratch) {
+    let scratch = Scratch::copy_of(pristine);
     let took = time(&mut || scratch.axiom(&["checkpoint", "compact"]));
     bench.alone("compact of 10,000 checkpoints, refs loose", Unit::Seconds, Goal::None, Samples::times(&[took]));
     let count = "find .git/refs/axiom .git/refs/tags/axiom -type f 2> /dev/null | wc -l";
     let left: f64 = scratch.output(&mut scratch.command("sh", &["-c", count])).trim().parse().unwrap();
     bench.alone("loose refs of ours after it", Unit::Count, Goal::AtMost(100.0), Samples::of(vec![left]));
-    growth(bench, &loose);
 }
 
 fn growth(bench: &mut Bench, pristine: &Scratch) {

@@ -51,7 +51,8 @@ pub const GROUPS: &[Group] = &[
     usual("capture", "a checkpoint of 50,000 files", capture::usual),
     large("capture-large", "a checkpoint of 200,000 files, and of 16 worktrees", capture::large),
     large("untracked", "100,000 untracked files, and one large one", untracked::rows),
-    usual("list", "lists of checkpoints, and what removes them", list::rows),
+    usual("list", "lists of checkpoints", list::rows),
+    large("cleanup", "many checkpoints are deleted", list::cleanup),
     usual("rollback", "rollbacks of 50,000 files", rollback::rows),
     usual("search", "a task's commits are searched", search::rows),
     usual("append", "one event", append::rows),
@@ -60,6 +61,7 @@ pub const GROUPS: &[Group] = &[
     large("million", "verbs that read a million events", million::rows),
     usual("tasks", "many tasks are listed", tasks::rows),
     usual("claims", "many tasks are claimed", claims::rows),
-    usual("work", "agents work", work::rows),
+    usual("work", "what a task takes", work::rows),
+    large("trivial", "200 trivial tasks", work::trivial),
     large("idle", "agents sleep", idle::rows),
 ];

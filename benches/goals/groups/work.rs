@@ -20,7 +20,6 @@ const TASKS: usize = 200;
 pub fn rows(bench: &mut Bench) {
     starts(bench);
     git_processes(bench);
-    trivial(bench);
 }
 
 /// A repository of so many files and tasks, configured as by default.
@@ -80,7 +79,8 @@ fn git_processes(bench: &mut Bench) {
     bench.alone("git processes of ours for a task", Unit::Count, Goal::AtMost(3.0), Samples::of(vec![each]));
 }
 
-fn trivial(bench: &mut Bench) {
+/// Many small tasks, by us and by a shell loop.
+pub fn trivial(bench: &mut Bench) {
     let ours = |tasks: usize| {
         let scratch = repository(100, tasks, "echo x > new-$AXIOM_TASK_ID");
         time(&mut || run(&scratch, "4"))
