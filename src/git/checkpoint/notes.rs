@@ -21,15 +21,26 @@ use crate::git::repo::handles::NoteStore;
 /// How many notes a folder may contain before it is split.
 const FOLDER: usize = 256;
 
+/// How many commits the history of the notes may have before it is begun anew: notes that were removed stay in it, and nothing
+/// of ours reads it. Long enough that whoever shares the notes has to force a push rarely; in debug builds short enough that
+/// tests see it.
+const LONGEST_HISTORY: usize = if cfg!(debug_assertions) { 40 } else { 1000 };
+
+/// What our commits of the notes say of the length of their history, so that none is walked for each note.
+const LENGTH: &str = "Notes-History: ";
+
 /// Changes within one folder: the rest of an object's hex digits, and its new note.
 type Edits<'a> = Vec<(&'a str, Option<&'a Oid>)>;
 
 /// The notes at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
     commit: Option<Oid>,
     tree: Option<Oid>,
-    has_history: bool,
+    /// The first parent of the commit.
+    parent: Option<Oid>,
+    /// The message of the commit.
+    message: String,
     /// Whether the ref exists, but its commit cannot be read.
     unreadable: bool,
 }
@@ -54,16 +65,14 @@ impl NoteStore<'_> {
     /// `GIT_FAILED` where the ref cannot be read.
     pub fn load(&self) -> Result<Notes> {
         let Some(commit) = self.repo.refs().read_ref(&RefName::new(NOTES))? else {
-            return Ok(Notes { commit: None, tree: None, has_history: false, unreadable: false });
+            return Ok(Notes::default());
         };
         match self.repo.objects().read_commit(&commit) {
             Ok(data) => {
-                let (tree, has_history) = (Some(data.tree), !data.parents.is_empty());
-                Ok(Notes { commit: Some(commit), tree, has_history, unreadable: false })
+                let (tree, parent) = (Some(data.tree), data.parents.into_iter().next());
+                Ok(Notes { commit: Some(commit), tree, parent, message: data.message, unreadable: false })
             }
-            Err(error) if is_damage(&error) => {
-                Ok(Notes { commit: Some(commit), tree: None, has_history: false, unreadable: true })
-            }
+            Err(error) if is_damage(&error) => Ok(Notes { commit: Some(commit), unreadable: true, ..Notes::default() }),
             Err(error) => Err(error),
         }
     }
@@ -139,17 +148,46 @@ impl NoteStore<'_> {
             return Ok(Vec::new());
         }
         let mut parents: Vec<Oid> = notes.commit.iter().cloned().collect();
+        let mut length = self.history_length(notes)? + 1;
         if begun_anew {
             // The old commit must not stay reachable: `git gc` fails if objects of a reachable commit are missing.
             for old in parents.drain(..) {
                 tracing::warn!(%old, "the notes in {NOTES} are damaged, and are begun anew");
             }
+        } else if length > LONGEST_HISTORY {
+            parents.clear();
         }
+        length = if parents.is_empty() { 1 } else { length };
         let who = self.repo.objects().signature()?;
-        let message = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
-        let new = self.repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message })?;
+        let what = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
+        let message = format!("{what}\n\n{LENGTH}{length}");
+        let new = self.repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
         let expected = Expected::from_old(notes.commit.clone());
         Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
+    }
+
+    /// How many commits the history of the notes has, at most [`LONGEST_HISTORY`]. Commits of others, and of older versions, do not
+    /// say it and are counted, as far as the newest that does.
+    fn history_length(&self, notes: &Notes) -> Result<usize> {
+        if notes.commit.is_none() {
+            return Ok(0);
+        }
+        let said = |message: &str| message.lines().find_map(|line| line.strip_prefix(LENGTH)?.parse::<usize>().ok());
+        let (mut message, mut parent) = (notes.message.clone(), notes.parent.clone());
+        let mut counted = 0;
+        while counted < LONGEST_HISTORY {
+            if let Some(length) = said(&message) {
+                return Ok(length.saturating_add(counted).min(LONGEST_HISTORY));
+            }
+            counted += 1;
+            let Some(next) = parent else { break };
+            match self.repo.objects().read_commit(&next) {
+                Ok(data) => (message, parent) = (data.message, data.parents.into_iter().next()),
+                Err(error) if is_damage(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(counted)
     }
 
     /// The ref edit that keeps the notes and drops their history; `None` where there is no history.
@@ -157,7 +195,7 @@ impl NoteStore<'_> {
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`.
     pub fn cut_notes(&self, notes: &Notes) -> Result<Option<RefEdit>> {
-        let (Some(commit), Some(tree), true) = (&notes.commit, &notes.tree, notes.has_history) else { return Ok(None) };
+        let (Some(commit), Some(tree), Some(_)) = (&notes.commit, &notes.tree, &notes.parent) else { return Ok(None) };
         let who = self.repo.objects().signature()?;
         let new = NewCommit { tree, parents: Vec::new(), who: &who, message: "git axiom: notes, compacted" };
         let new = Some(self.repo.objects().write_commit(&new)?);
@@ -290,6 +328,32 @@ mod tests {
             assert_eq!(count(), 0);
             scratch.git(&["fsck", "--strict"]);
         }
+    }
+
+    #[test]
+    fn the_history_of_the_notes_is_begun_anew_before_it_is_long_and_the_notes_stay() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        // Of git, and of an older version: nothing says how long it is.
+        scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
+        let first = Oid::new(scratch.git(&["rev-parse", "refs/notes/axiom"])).unwrap();
+        let mut newest = first.clone();
+        let (tree, who) = (repo.objects().tree_of(&newest).unwrap(), repo.objects().signature().unwrap());
+        for _ in 0..LONGEST_HISTORY - 3 {
+            let commit = NewCommit { tree: &tree, parents: vec![newest], who: &who, message: "git axiom: notes" };
+            newest = repo.objects().write_commit(&commit).unwrap();
+        }
+        let edit = RefEdit { name: RefName::new(NOTES), expected: Expected::Value(first), new: Some(newest) };
+        repo.refs().update_refs(&[edit], "test").unwrap();
+        let note = repo.objects().write_blob(b"ours\n").unwrap();
+        let mut lengths = Vec::new();
+        for number in 0..4 {
+            let object = repo.objects().write_blob(format!("object {number}").as_bytes()).unwrap();
+            repo.notes().set_notes(&BTreeMap::from([(object, Some(note.clone()))])).unwrap();
+            lengths.push(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]).parse::<usize>().unwrap());
+        }
+        assert_eq!(lengths, [LONGEST_HISTORY - 1, LONGEST_HISTORY, 1, 2]);
+        assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 5);
     }
 
     #[test]
