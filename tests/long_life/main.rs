@@ -1,0 +1,18 @@
+//! A long life: rounds of everything, after which nothing has grown that nobody asked for.
+//!
+//! `AXIOM_LIFE=2000 cargo test --test long_life` lives that many rounds; a plain test run a few.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::disallowed_methods)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod counts;
+mod rounds;
+mod session;
+#[path = "../session_support/mod.rs"]
+mod session_support;
+
+/// How many rounds are lived: those asked for, at least `few`.
+fn rounds_of(few: usize) -> usize {
+    let asked = std::env::var("AXIOM_LIFE").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    few.max(asked)
+}
