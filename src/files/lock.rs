@@ -212,14 +212,15 @@ mod tests {
                     }
                 });
             }
-            for round in 0..500 {
-                let taken = FileLock::try_on(opened(), &path).unwrap();
-                let LockAttempt::Taken(lock) = taken else { panic!("a look was in the way, round {round}") };
-                assert!(is_held(&opened(), &path).unwrap());
-                assert!(matches!(FileLock::try_on(opened(), &path).unwrap(), LockAttempt::Held));
-                drop(lock);
-            }
+            let taken_and_seen = |_: &i32| match FileLock::try_on(opened(), &path).unwrap() {
+                LockAttempt::Taken(_lock) => {
+                    is_held(&opened(), &path).unwrap() && matches!(FileLock::try_on(opened(), &path).unwrap(), LockAttempt::Held)
+                }
+                LockAttempt::Held => false,
+            };
+            let rounds = (0..500).take_while(taken_and_seen).count();
             done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(rounds, 500, "a look was in the way");
         });
     }
 

@@ -292,4 +292,18 @@ mod tests {
         bell.wait(Duration::from_millis(30));
         assert!(begun.elapsed() >= Duration::from_millis(30));
     }
+
+    #[test]
+    fn a_file_rings_when_the_last_of_those_who_could_write_to_it_closes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("lock");
+        let mut bell = Bell::new().unwrap();
+        let folder = || vec![(dir.path().to_owned(), What::Closes)];
+        let file = std::fs::File::create(&lock).unwrap();
+        assert!(!bell.watch_only(folder()) && bell.watch_only(folder()));
+        let copy = file.try_clone().unwrap();
+        assert!(!rings(&mut bell, || drop(std::fs::File::open(&lock).unwrap())), "who only looks wakes nobody");
+        assert!(!rings(&mut bell, || drop(file)), "another process still has it");
+        assert!(rings(&mut bell, || drop(copy)));
+    }
 }
