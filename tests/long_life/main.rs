@@ -1,7 +1,14 @@
 //! A long life: rounds of everything, after which nothing has grown that nobody asked for.
 //!
 //! `AXIOM_LIFE=2000 cargo test --test long_life` lives that many rounds; a plain test run a few.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
