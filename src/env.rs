@@ -63,9 +63,9 @@ pub fn shared_temp_dir() -> PathBuf {
     test_var("AXIOM_TEST_SHARED").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
-/// The user's home directory, from `HOME`.
+/// The user's home directory, from `HOME`; a relative one is none.
 pub fn home_dir() -> Option<PathBuf> {
-    var("HOME").map(PathBuf::from)
+    var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 /// The time now, UTC, rounded to milliseconds. `AXIOM_TEST_NOW` (debug builds) sets the first reading; each later reading is

@@ -83,7 +83,7 @@ codes! {
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
     Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is printed instead of an error.";
     Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
-    NotTrusted "NOT_TRUSTED" Refused "A command that must pass is not approved.";
+    NotTrusted "NOT_TRUSTED" Refused "What a project brings with it is not approved, or cannot be.";
     SigningFailed "SIGNING_FAILED" Failed "A commit that has to be signed could not be; nothing was changed.";
     TooManyTasks "TOO_MANY_TASKS" Refused "An agent has added as many tasks as agents may.";
     VerifyFailed "VERIFY_FAILED" Failed "A command that must pass before a merge failed; nothing was changed.";
@@ -108,7 +108,7 @@ codes! {
     NoSupervisor "NO_SUPERVISOR" Failed "No supervisor runs in this repository.";
     GitLocked "GIT_LOCKED" Busy "A git lock file is held by another process, or was left behind.";
     OperationOpen "OPERATION_OPEN" Damaged "An operation was interrupted and has to be finished or reversed first.";
-    ProgramNotFound "PROGRAM_NOT_FOUND" Failed "A program cannot be started. ('lock' then ends with 127 or 126, as a shell does.)";
+    ProgramNotFound "PROGRAM_NOT_FOUND" Failed "A program cannot be started; 'lock' then ends with 127 or 126, as a shell does.";
     AgentFailed "AGENT_FAILED" Failed "An agent program did not complete its task.";
     KeeperFailed "KEEPER_FAILED" Failed "A keeper could not be started or does not answer.";
     WorkspaceInTheWay "WORKSPACE_IN_THE_WAY" Failed "The folder of a workspace exists already, and git axiom did not make it.";

@@ -8,7 +8,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::config::keys::KEYS;
-use crate::config::{Loaded, Setting};
+use crate::config::{Loaded, Setting, Usable};
 use crate::error::{Exit, Result};
 use crate::ops::context::{configure, placement};
 
@@ -54,13 +54,17 @@ struct View<'a> {
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let repo = repository(global)?;
     placement::recall_main(&repo)?;
-    let (loaded, trust) = configure::load_trusted(&repo, Vec::new())?;
+    let (Usable { loaded, problems }, trust) = configure::load_trusted(&repo, Vec::new())?;
     if let Some(note) = configure::note_on(&trust) {
         screen.note(&note);
     }
     match args {
-        Config::Show(args) => show(args, &loaded, screen)?,
+        Config::Show(args) => {
+            problems.iter().for_each(|error| screen.note(&format!("note: left out: {error}")));
+            show(args, &loaded, screen)?;
+        }
         Config::Check {} => {
+            problems.into_iter().next().map_or(Ok(()), Err)?;
             loaded.all_do_something()?;
             let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);
             let count = layered.count();

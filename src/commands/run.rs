@@ -17,7 +17,6 @@ use crate::domain::work::adapter;
 use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::configure;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
@@ -68,6 +67,19 @@ struct RunAnswer {
     reasons: Vec<String>,
 }
 
+/// Checks that no limit of the project on agents, such as a sandbox, has lapsed with its approval.
+fn still_protected(ctx: &Context) -> Result<()> {
+    let protects = |key: &&String| ["agents.", "verify."].iter().any(|section| key.starts_with(section));
+    match ctx.found.lapsed_keys.iter().find(protects) {
+        None => Ok(()),
+        Some(key) => {
+            Err(Error::new(Code::NotTrusted, format!("you approved the project's '{key}', and its files have changed since"))
+                .hint("git axiom trust    shows what has changed, and asks")
+                .hint("git axiom trust --revoke    goes on without the project's configuration"))
+        }
+    }
+}
+
 /// Runs a session to its end.
 ///
 /// # Errors
@@ -75,7 +87,8 @@ struct RunAnswer {
 pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     ctx.for_humans_only("run")?;
-    configure::load_trusted(&ctx.repo, Vec::new())?.0.all_do_something()?;
+    ctx.found.does_nothing.take().map_or(Ok(()), Err)?;
+    still_protected(&ctx)?;
     let options = options(&ctx, args, global)?;
     if args.detach {
         return detach::run(&mut ctx, screen);

@@ -65,7 +65,6 @@ struct SettingView<'a> {
 #[serde(rename_all = "camelCase")]
 struct FileView<'a> {
     path: String,
-    executable: bool,
     bytes: usize,
     /// How it differs from what was approved before.
     change: Option<Change>,
@@ -97,8 +96,10 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return list(screen);
     }
     let ctx = open(global, screen)?;
+    if !args.show {
+        ctx.for_humans_only("trust")?;
+    }
     if args.revoke {
-        ctx.for_humans_only("trust --revoke")?;
         let was = trust::revoke(&ctx.repo)?;
         screen.answer(&serde_json::json!({ "revoked": was }), || match was {
             true => "Nothing of this project's files is applied or run any more.\n".to_owned(),
@@ -106,14 +107,14 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
         })?;
         return Ok(Exit::Done);
     }
-    let (now, before) = match trust::trust(&ctx.repo)? {
+    let (now, before) = match trust::trust(&ctx.repo) {
         Standing::Nothing => {
             let no_effects = Ok(Vec::new());
             let answer = answer("nothing", None, None, &no_effects);
             screen.answer(&answer, || "There are no project's files: no .axiom, and no hooks of this clone.\n".to_owned())?;
             return Ok(Exit::Done);
         }
-        Standing::Unusable(error) => return Err(error),
+        Standing::Unusable { why, .. } => return Err(why),
         Standing::Approved(now) => {
             let effects = effects(&ctx.repo, &now)?;
             let shown = if args.show { in_words(&now, None, &effects) } else { String::new() };
@@ -140,7 +141,6 @@ fn approve(
     yes: bool,
     screen: &mut Screen,
 ) -> Result<Exit> {
-    ctx.for_humans_only("trust")?;
     screen.note_text(in_words(now, before, &effects).trim_end());
     // What cannot be applied is not approved: every verb that needs the configuration would fail.
     let effects = Ok(effects?);
@@ -181,14 +181,12 @@ fn views<'a>(now: &'a ProjectFiles, before: &ProjectFiles) -> Vec<FileView<'a>> 
     let change = |place: &Place| changes.iter().find(|(changed, _)| *changed == place).map(|(_, change)| *change);
     let here = now.iter().map(|(place, file)| FileView {
         path: place.to_string(),
-        executable: file.executable,
         bytes: file.content.bytes().len(),
         change: change(place),
         file: Some(file),
     });
     let gone = changes.iter().filter(|(_, change)| *change == Change::Deleted).map(|(place, change)| FileView {
         path: place.to_string(),
-        executable: false,
         bytes: 0,
         change: Some(*change),
         file: None,
@@ -206,7 +204,12 @@ fn in_words(now: &ProjectFiles, before: Option<&ProjectFiles>, effects: &std::re
             let value = |value: &Value| {
                 if value.is_null() { "not set".to_owned() } else { visible::line(&value.to_string()).into_owned() }
             };
-            let row = |one: &Effect| vec![format!("  {}", one.key), value(&one.value), format!("(now {})", value(&one.without))];
+            let now = |one: &Effect| match (one.counts, one.value == one.without) {
+                (true, true) => "(as now)".to_owned(),
+                (true, false) => format!("(now {})", value(&one.without)),
+                (false, _) => format!("(git config sets {})", value(&one.without)),
+            };
+            let row = |one: &Effect| vec![format!("  {}", one.key), value(&one.value), now(one)];
             text.push_str(&table(&effects.iter().map(row).collect::<Vec<_>>()));
             text.push('\n');
         }

@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Code, Error, Result};
 
+/// More keys than any configuration has: others cannot make every verb slow.
+const MOST_KEYS: usize = 1000;
+
 /// A value and its line.
 #[derive(Debug)]
 pub struct Place {
@@ -25,8 +28,11 @@ pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, Place)>> {
         let line = e.span().map_or(0, |span| line_of(text, span.start));
         Error::new(Code::ConfigInvalid, format!("{}:{line}: this is not valid TOML", path.display())).why(e.message().to_owned())
     })?;
+    let ends: Vec<usize> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
     let mut found = Vec::new();
-    collect(text, "", table.get_ref(), &mut found);
+    if !collect(&ends, "", table.get_ref(), &mut found) {
+        return Err(Error::new(Code::ConfigInvalid, format!("'{}' has more than {MOST_KEYS} keys", path.display())));
+    }
     found.sort_by_key(|(_, place)| place.line);
     Ok(found)
 }
@@ -35,16 +41,17 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
 }
 
-fn collect(text: &str, prefix: &str, table: &DeTable<'_>, found: &mut Vec<(String, Place)>) {
-    for (key, value) in table.iter() {
+/// Returns `false` where there are too many. `ends` are the offsets of the ends of lines.
+fn collect(ends: &[usize], prefix: &str, table: &DeTable<'_>, found: &mut Vec<(String, Place)>) -> bool {
+    table.iter().all(|(key, value)| {
         let name = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
         if let DeValue::Table(inner) = value.get_ref() {
-            collect(text, &name, inner, found);
-        } else {
-            let place = Place { value: convert(value.get_ref()), line: line_of(text, key.span().start) };
-            found.push((name, place));
+            return collect(ends, &name, inner, found);
         }
-    }
+        let line = 1 + ends.partition_point(|end| *end < key.span().start);
+        found.push((name, Place { value: convert(value.get_ref()), line }));
+        found.len() <= MOST_KEYS
+    })
 }
 
 /// A TOML value as JSON. Types that no key accepts become strings or null.

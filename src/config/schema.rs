@@ -35,18 +35,6 @@ section! {
     }
 }
 
-impl Config {
-    /// Lets nothing expire. For a configuration that cannot be read whole: it may say that more is kept.
-    pub fn keep_everything(&mut self) {
-        const LONG: u32 = 36_500;
-        let checkpoints = &mut self.checkpoints;
-        checkpoints.max_count = 1_000_000;
-        checkpoints.max_age_days = LONG;
-        checkpoints.keep_deleted_days = LONG;
-        checkpoints.protect_named = true;
-    }
-}
-
 section! {
     /// When checkpoints are made, and how long they are kept.
     Checkpoints {

@@ -209,6 +209,8 @@ mod tests {
                     let file = File::open(&path).unwrap();
                     while !done.load(std::sync::atomic::Ordering::Relaxed) {
                         let _ = is_held(&file, &path).unwrap();
+                        // A look takes no time; one after the other would be held all the time.
+                        std::thread::sleep(Duration::from_micros(200));
                     }
                 });
             }

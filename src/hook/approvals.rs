@@ -99,15 +99,18 @@ impl Approvals {
         Ok(read(&self.file(of))?.filter(|approval| approval.of == *of))
     }
 
-    /// All of them, ordered by path of the repository.
+    /// All of them that count, ordered by path of the repository.
     ///
     /// # Errors
-    /// As [`Approvals::get`].
+    /// `IO_FAILED`.
     pub fn all(&self) -> Result<Vec<Approval>> {
         let mut all = Vec::new();
         for entry in files::list(&self.folder)? {
             if entry.file_name().as_encoded_bytes().ends_with(b".json") {
-                all.extend(read(&entry.path())?);
+                match read(&entry.path()) {
+                    Ok(approval) => all.extend(approval),
+                    Err(error) => tracing::warn!(%error, "an approval does not count"),
+                }
             }
         }
         all.sort_by(|one, other| (&one.of.repository, one.at).cmp(&(&other.of.repository, other.at)));
@@ -142,7 +145,7 @@ impl Approvals {
 fn read(path: &Path) -> Result<Option<Approval>> {
     let Some(meta) = files::metadata(path)? else { return Ok(None) };
     if !meta.is_file() {
-        return Err(not_ours(path));
+        return Err(not_ours(path, "is no regular file", "look at it, and remove it"));
     }
     path.parent().map_or(Ok(()), only_ours)?;
     only_ours(path)?;
@@ -160,16 +163,20 @@ fn read(path: &Path) -> Result<Option<Approval>> {
 /// Refuses what another user owns or may write.
 fn only_ours(path: &Path) -> Result<()> {
     let Some(meta) = files::metadata(path)? else { return Ok(()) };
-    let is_ours = meta.uid() == rustix::process::geteuid().as_raw() && meta.permissions().mode() & 0o022 == 0;
-    if is_ours && !meta.is_symlink() { Ok(()) } else { Err(not_ours(path)) }
+    if meta.is_symlink() {
+        return Err(not_ours(path, "is a link", "look at it, and remove it"));
+    }
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(not_ours(path, "belongs to another user", "look at it; make it yours, or remove it"));
+    }
+    match meta.permissions().mode() & 0o022 {
+        0 => Ok(()),
+        _ => Err(not_ours(path, "can be written by others", "look at it; then take that permission away: chmod go-w")),
+    }
 }
 
-fn not_ours(path: &Path) -> Error {
-    Error::new(
-        Code::NotTrusted,
-        format!("'{}' is a link, or others can write to it: approvals there do not count", path.display()),
-    )
-    .hint(format!("look at it; then: chmod go-w '{}'", path.display()))
+fn not_ours(path: &Path, why: &str, way_out: &str) -> Error {
+    Error::new(Code::NotTrusted, format!("'{}' {why}: approvals there do not count", path.display())).hint(way_out)
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
 //! How two sets of project files differ, for a human who approves the new one. Pure.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use similar::TextDiff;
 
 use super::project_files::{Place, ProjectFile, ProjectFiles};
+
+/// How long to look for the shortest difference; then a longer one is shown.
+const LONGEST: Duration = Duration::from_millis(500);
 
 /// How a file differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,9 +52,14 @@ pub fn changes<'f>(before: &'f ProjectFiles, now: &'f ProjectFiles) -> Vec<(&'f 
 
 /// The lines that differ, as a unified diff without file names; `None` where one of the two is no text.
 pub fn lines(before: &ProjectFile, now: &ProjectFile) -> Option<String> {
-    let text = |file: &'_ ProjectFile| std::str::from_utf8(file.content.bytes()).map(str::to_owned).ok();
+    let text = |file: &ProjectFile| std::str::from_utf8(file.content.bytes()).map(str::to_owned).ok();
     let (before, now) = (text(before)?, text(now)?);
-    Some(TextDiff::from_lines(&before, &now).unified_diff().context_radius(3).to_string())
+    // Only a line feed ends a line, as where it is shown: what comes after a carriage return cannot hide in a line.
+    let lines = |text: &'_ str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<String>>();
+    let (before, now) = (lines(&before), lines(&now));
+    let (before, now): (Vec<&str>, Vec<&str>) = (before.iter().map(|l| &**l).collect(), now.iter().map(|l| &**l).collect());
+    let difference = TextDiff::configure().timeout(LONGEST).newline_terminated(true).diff_slices(&before, &now);
+    Some(difference.unified_diff().context_radius(3).to_string())
 }
 
 impl PartialOrd for Change {
@@ -88,5 +98,8 @@ mod tests {
         let place = Place { origin: Origin::Shared, path: "text".to_owned() };
         let shown = lines(before.get(&place).unwrap(), now.get(&place).unwrap()).unwrap();
         assert!(shown.contains("-b\n+c\n") && shown.contains(" a\n"), "{shown}");
+        let one = |text: &str| ProjectFile { executable: false, content: text.as_bytes().to_vec().into() };
+        let shown = lines(&one(": \r; one\n"), &one(": \r; evil\r; one\n")).unwrap();
+        assert!(shown.contains("-: \r; one\n+: \r; evil\r; one\n"), "{shown:?}");
     }
 }

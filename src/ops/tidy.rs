@@ -58,6 +58,9 @@ pub struct Tidied {
 /// # Errors
 /// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
 pub fn tidy(ctx: &Context) -> Result<Tidied> {
+    if ctx.found.nothing_expires {
+        return Ok(Tidied { gone: 0, most: 0, until: None, left: Vec::new() });
+    }
     let age = configured_age(ctx);
     tidy_some(ctx, age, Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() })
 }
@@ -66,7 +69,7 @@ pub fn tidy(ctx: &Context) -> Result<Tidied> {
 /// once. An agent's verb does not: its environment may say how long things are kept. The caller has loaded the
 /// configuration. A failure never fails the verb.
 pub(in crate::ops) fn when_due(ctx: &Context) {
-    if matches!(ctx.by(), By::Agent(_)) {
+    if matches!(ctx.by(), By::Agent(_)) || ctx.found.nothing_expires {
         return;
     }
     let mark = ctx.layout().last_tidied();

@@ -1,41 +1,53 @@
-//! What a human sees before approving the project's files: what they would change, and their contents.
+//! What a human sees before approving the project's files: what they set, and their contents.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::config::{Loaded, Source};
+use crate::config::{Loaded, Setting, Source, Usable};
 use crate::error::{Error, Result};
 use crate::hook::project_files::ProjectFiles;
 use crate::ops::context::Repository;
 use crate::ops::context::configure;
 
-/// What a key of the project's configuration would change.
+/// A key of the project's configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// `section.name`.
     pub key: String,
-    /// The value with the project's file.
+    /// The value in the project's file.
     pub value: Value,
-    /// The value without it.
+    /// The value without the project's file.
     pub without: Value,
+    /// Whether the project's value counts; where it does not, a later layer wins for now.
+    pub counts: bool,
 }
 
-/// What the configuration among these files changes, in the order of the keys; the error where it cannot be applied.
+/// What the configuration among these files sets, in its order; the error where it cannot be applied. What else is wrong with the
+/// configuration is not asked.
 ///
 /// # Errors
-/// `CONFIG_INVALID` where the configuration cannot be used even without the project's file; `IO_FAILED`, `GIT_FAILED`.
+/// `GIT_FAILED`.
 pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::Result<Vec<Effect>, Error>> {
     let Some(project) = files.config() else { return Ok(Ok(Vec::new())) };
-    let without = configure::load(repo, None, Vec::new())?;
-    Ok(configure::load(repo, Some(project), Vec::new()).map(|with| between(&without, with)))
+    let Usable { loaded: without, problems: known } = configure::load_usable(repo, None, Vec::new())?;
+    let Usable { loaded: mut with, problems } = configure::load_usable(repo, Some(project), Vec::new())?;
+    let is_new = |error: &Error| !known.iter().any(|known| known.to_string() == error.to_string());
+    if let Some(error) = problems.into_iter().find(is_new) {
+        return Ok(Err(error));
+    }
+    with.later.retain(|key| !without.later.contains(key));
+    Ok(with.all_do_something().map(|()| of_keys(configure::project_entries(repo, project), &without, &with)))
 }
 
-fn between(without: &Loaded, with: Loaded) -> Vec<Effect> {
-    let before = |key: &str| {
-        let known = without.settings.iter().find(|(name, _)| name == key);
-        known.map_or(Value::Null, |(_, setting)| setting.value.clone())
+fn of_keys(set: Vec<(String, Value)>, without: &Loaded, with: &Loaded) -> Vec<Effect> {
+    let by_key = |loaded: &Loaded| loaded.settings.iter().cloned().collect::<BTreeMap<String, Setting>>();
+    let (without, with) = (by_key(without), by_key(with));
+    let effect = |(key, value): (String, Value)| Effect {
+        without: without.get(&key).map_or(Value::Null, |setting| setting.value.clone()),
+        counts: with.get(&key).is_some_and(|setting| matches!(setting.source, Source::File(..))),
+        key,
+        value,
     };
-    let of_file = |source: &Source| matches!(source, Source::File(..));
-    let effect = |(key, value): (String, Value)| Effect { without: before(&key), value, key };
-    let set = with.settings.into_iter().filter(|(_, setting)| of_file(&setting.source));
-    set.map(|(key, setting)| (key, setting.value)).map(effect).filter(|one| one.value != one.without).collect()
+    set.into_iter().map(effect).collect()
 }

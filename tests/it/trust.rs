@@ -271,13 +271,128 @@ fn a_state_folder_of_others_or_one_that_cannot_be_written_approves_nothing() {
     env.ok(&["trust", "--yes"]);
     let folder = env.root().join("home/.local/state/git-axiom/trust");
     set_mode(&folder, 0o722);
-    assert!(env.axiom(&["config", "show"]).fails_with(Code::NotTrusted).stderr.contains("chmod go-w"));
+    assert!(env.axiom(&["trust"]).fails_with(Code::NotTrusted).stderr.contains("chmod go-w"));
+    assert_eq!(value(&env, "agents.count"), 2);
     set_mode(&folder, 0o700);
     assert_eq!(standing(&env), "approved");
     std::fs::remove_dir_all(&folder).unwrap();
     std::fs::write(&folder, "in the way").unwrap();
     env.axiom(&["trust", "--yes"]).fails_with(Code::IoFailed);
     assert_eq!(standing(&env), "waiting");
+}
+
+/// What was approved may have said that more is kept.
+#[test]
+fn nothing_expires_while_what_was_approved_does_not_count() {
+    let env = project();
+    env.write(CONFIG, "[checkpoints]\nmaxCount = 500\n");
+    env.ok(&["trust", "--yes"]);
+    env.git(&["config", "axiom.checkpoints.maxAgeDays", "1000"]);
+    let changes: [fn(&TestEnv); 4] = [
+        |env| env.write(CONFIG, "[checkpoints]\nmaxCount = 500 # x\n"),
+        |env| env.write(CONFIG, "[checkpoints\n"),
+        |env| symlink("elsewhere", env.repo().join(".axiom/link")).unwrap(),
+        |env| std::fs::remove_dir_all(env.repo().join(".axiom")).unwrap(),
+    ];
+    for number in 0..52 {
+        env.write("README", format!("{number}\n"));
+        env.ok(&["checkpoint", "create", "--only", "README"]);
+    }
+    let count = || env.json(&["checkpoint", "list"])["checkpoints"].as_array().unwrap().len();
+    for (number, change) in changes.into_iter().enumerate() {
+        change(&env);
+        env.write("README", format!("changed {number}\n"));
+        env.ok(&["checkpoint", "create", "--only", "README"]);
+        assert_eq!(count(), 53 + number);
+        env.axiom(&["checkpoint", "cleanup", "--yes"]).fails_with(Code::ConfigInvalid);
+    }
+    env.ok(&["trust", "--revoke"]);
+    env.write("README", "the end\n");
+    env.ok(&["checkpoint", "create", "--only", "README"]);
+    assert!(count() <= 51, "with the defaults");
+}
+
+/// A verification that was approved does not go because its file did.
+#[test]
+fn a_verification_that_was_approved_is_not_skipped_while_it_does_not_count() {
+    let changes: [fn(&TestEnv); 5] = [
+        |env| env.write(CONFIG, "[merge]\nverify = ['false'] # x\n"),
+        |env| env.write(CONFIG, "[merge]\nverify = ['false']\n[agents\n"),
+        |env| {
+            std::fs::remove_file(env.repo().join(CONFIG)).unwrap();
+            symlink("../README", env.repo().join(CONFIG)).unwrap();
+        },
+        |env| env.write(CONFIG, ""),
+        |env| std::fs::remove_dir_all(env.repo().join(".axiom")).unwrap(),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let env = project();
+        env.write(".git/info/exclude", ".axiom\n.worktrees\n");
+        env.ok(&["task", "add", "t", "--id", "t", "--body", "echo x > x; git axiom signal complete"]);
+        env.axiom(&["gate", "list"]).success();
+        env.write(CONFIG, "[merge]\nverify = ['false']\n");
+        env.ok(&["trust", "--yes"]);
+        let mut run = env.axiom_command(&env.repo(), ["run", "--mode", "autopilot", "--until-idle"]);
+        run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status().unwrap();
+        env.axiom(&["merge", "t"]).fails_with(Code::VerifyFailed);
+        change(&env);
+        env.axiom(&["merge", "t"]).fails_with(Code::NotTrusted);
+        assert!(!env.repo().join("x").exists(), "{number}");
+        // This clone's own commands count, whatever the project says.
+        env.git(&["config", "axiom.merge.verify", "true"]);
+        env.ok(&["merge", "t"]);
+    }
+}
+
+/// The project's limits on agents are not dropped silently.
+#[test]
+fn a_session_does_not_begin_while_an_approved_limit_on_agents_does_not_count() {
+    let env = project();
+    env.write(CONFIG, "[verify]\nwrapper = ['env']\n");
+    env.ok(&["trust", "--yes"]);
+    env.ok(&["task", "add", "t", "--id", "t", "--body", "echo x > x"]);
+    env.write(CONFIG, "[verify]\nwrapper = ['env', 'A=b']\n");
+    let refused = env.axiom(&["run", "--until-idle"]).fails_with(Code::NotTrusted);
+    assert!(refused.stderr.contains("'verify.wrapper'") && refused.stderr.contains("trust --revoke"), "{refused}");
+    env.ok(&["trust", "--revoke"]);
+    env.axiom(&["mode", "autopilot"]).success();
+    env.ok(&["run", "--until-idle"]);
+}
+
+#[test]
+fn what_others_write_makes_no_verb_slow_or_fail() {
+    let env = project();
+    let many: String = (0..70_000).map(|number| format!("[a{number}]\nx=1\n")).collect();
+    env.write(CONFIG, &many);
+    let made = env.axiom(&["checkpoint", "create", "c"]).success();
+    assert!(made.stderr.contains("before you approve"), "{made}");
+    let refused = env.axiom(&["trust", "--yes"]).fails_with(Code::ConfigInvalid);
+    assert!(refused.stderr.contains("has more than 1000 keys"), "{refused}");
+    env.write(CONFIG, "[hooks]\ntimeout = 5\n");
+    let refused = env.axiom(&["trust", "--yes"]).fails_with(Code::ConfigInvalid);
+    assert!(refused.stderr.contains("'hooks.timeout' does nothing yet"), "no session could begin: {refused}");
+    // What is wrong elsewhere is not the project's fault.
+    env.git(&["config", "axiom.agents.count", "many"]);
+    env.write(CONFIG, "[agents]\nmaxIterations = 5\n");
+    env.ok(&["trust", "--yes"]);
+    assert_eq!(value(&env, "agents.maxIterations"), 5);
+}
+
+#[test]
+fn approvals_are_nowhere_but_in_the_users_folder() {
+    let env = project();
+    for home in [None, Some("."), Some("")] {
+        let mut command = env.axiom_command(&env.repo(), ["trust", "--yes"]);
+        match home {
+            None => command.env_remove("HOME"),
+            Some(home) => command.env("HOME", home),
+        };
+        env.run(command, None).fails_with(Code::NotTrusted);
+        let mut command = env.axiom_command(&env.repo(), ["config", "show"]);
+        command.env_remove("HOME");
+        env.run(command, None).success();
+    }
+    assert!(!env.repo().join(".local").exists());
 }
 
 #[test]

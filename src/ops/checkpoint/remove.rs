@@ -79,6 +79,13 @@ pub fn cleanup_plan(
     named: bool,
 ) -> Result<Vec<CheckpointName>> {
     let (state, rules, now) = (ctx.state(), rules(ctx), env::now());
+    if ctx.found.nothing_expires && older_than.is_none() && keep.is_none() {
+        return Err(Error::new(
+            Code::ConfigInvalid,
+            "a part of the configuration does not count now, so how many are kept is unknown",
+        )
+        .hint("see the note above; or say what to delete with --older-than or --keep"));
+    }
     match (older_than, keep) {
         (None, None) => retention::expired(state, &rules, now),
         (age, keep) => {
@@ -153,7 +160,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
 pub(super) fn retain(ctx: &mut Context, made: Trigger) {
     // A checkpoint made for safety before another operation deletes nothing: the user may want back just what it would
     // delete.
-    if retention::is_safety(made) {
+    if retention::is_safety(made) || ctx.found.nothing_expires {
         return;
     }
     let expired = retention::expired(ctx.state(), &rules(ctx), env::now());

@@ -1,6 +1,8 @@
 //! Loading the layers of the configuration: the user's file, the project's file, git's configuration, the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::handle::Context;
 use super::trust::{self, Trust};
@@ -9,7 +11,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
-use crate::hook::project_files::{CONFIG, SHARED};
+use crate::hook::project_files::{CONFIG, ProjectFiles, SHARED};
 
 /// The largest configuration file that is read.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -37,7 +39,7 @@ pub fn load(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String
 ///
 /// # Errors
 /// `GIT_FAILED`.
-fn load_usable(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String, String)>) -> Result<Usable> {
+pub fn load_usable(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String, String)>) -> Result<Usable> {
     let mut layers = Layers { git: from_git(repo)?, command_line, ..Layers::default() };
     let mut unreadable = Vec::new();
     let users = user_file().map(|path| match files::read_optional(&path, MAX_FILE) {
@@ -99,14 +101,15 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
     Ok(entries)
 }
 
-/// Loads the configuration with the project's, where that is approved. Also returns what counts of the project's files.
+/// Loads what can be used of the configuration, with the project's where that is approved. Also returns what counts of the
+/// project's files.
 ///
 /// # Errors
-/// As [`load`] and [`trust::trust`].
-pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<(Loaded, Trust)> {
-    let trust = trust::trust(repo)?;
+/// As [`load_usable`].
+pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<(Usable, Trust)> {
+    let trust = trust::trust(repo);
     let project = if let Trust::Approved(files) = &trust { files.config() } else { None };
-    Ok((load(repo, project, command_line)?, trust))
+    Ok((load_usable(repo, project, command_line)?, trust))
 }
 
 impl Context {
@@ -114,57 +117,73 @@ impl Context {
     /// applied.
     ///
     /// # Errors
-    /// As [`load_trusted`].
+    /// `CONFIG_INVALID`, with the file or setting; `GIT_FAILED`.
     pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
-        let (loaded, trust) = load_trusted(&self.repo, command_line)?;
-        self.found.unapproved_verify = unapproved_verify(&self.repo, &trust, &loaded)?;
-        self.config = loaded.config;
+        let (Usable { loaded, problems }, trust) = load_trusted(&self.repo, command_line)?;
+        problems.into_iter().next().map_or(Ok(()), Err)?;
+        self.take_config(loaded, &trust, false);
         Ok(note_on(&trust).into_iter().collect())
     }
 
     /// As [`Context::load_config`], for verbs that have to work whatever the configuration says: what cannot be used is left out
-    /// and named in the notes. Nothing expires then, since what is left out may say that more is kept.
+    /// and named in the notes.
     ///
     /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
+    /// `GIT_FAILED`.
     pub fn load_usable_config(&mut self) -> Result<Vec<String>> {
-        let (trust, mut notes) = match trust::trust(&self.repo) {
-            Ok(trust) => (trust, Vec::new()),
-            Err(error) if error.code() == Code::NotTrusted => (Trust::Nothing, vec![format!("note: {error}")]),
-            Err(error) => return Err(error),
-        };
-        let project = if let Trust::Approved(files) = &trust { files.config() } else { None };
-        let Usable { loaded, problems } = load_usable(&self.repo, project, Vec::new())?;
-        self.found.unapproved_verify = unapproved_verify(&self.repo, &trust, &loaded)?;
+        let (Usable { loaded, problems }, trust) = load_trusted(&self.repo, Vec::new())?;
+        self.take_config(loaded, &trust, !problems.is_empty());
+        let left_out = |error: &Error| format!("note: left out of the configuration, so nothing expires: {error}");
+        Ok(problems.iter().map(left_out).chain(note_on(&trust)).collect())
+    }
+
+    /// `is_part`: something was left out of the configuration. What is left out, or not approved any more, may say that more is
+    /// kept: so nothing expires.
+    fn take_config(&mut self, loaded: Loaded, trust: &Trust, is_part: bool) {
+        self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
+        self.found.nothing_expires = is_part || trust.has_lapsed();
+        self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
+        self.found.does_nothing = loaded.all_do_something().err();
         self.config = loaded.config;
-        if !problems.is_empty() {
-            self.config.keep_everything();
-        }
-        notes.extend(problems.iter().map(|error| format!("note: left out of the configuration, so nothing expires: {error}")));
-        notes.extend(note_on(&trust));
-        Ok(notes)
     }
 }
 
-/// The path of the project's configuration, where it sets `merge.verify`, nobody approved it, and neither git's configuration
-/// nor the command line sets it. Commands that nobody approved are not run; but a verification that the project demands is
-/// not skipped silently either.
-fn unapproved_verify(repo: &Repository, trust: &Trust, loaded: &Loaded) -> Result<Option<PathBuf>> {
-    let config = match trust {
-        Trust::Nothing | Trust::Approved(_) => None,
-        Trust::Waiting { now, .. } => now.config().map(<[u8]>::to_vec),
-        Trust::Unusable(_) => files::read_small(&project_file(repo)?, MAX_FILE)?.content(),
-    };
+/// The keys and values of a project's configuration, in its order; none where it cannot be parsed.
+pub fn project_entries(repo: &Repository, bytes: &[u8]) -> Vec<(String, Value)> {
+    let read = project_file(repo).and_then(|path| as_text(path, bytes));
+    let entries = read.and_then(|(path, text)| config::file_entries(&path, &text)).unwrap_or_default();
+    entries.into_iter().map(|(name, place)| (name, place.value)).collect()
+}
+
+fn keys_of(repo: &Repository, files: &ProjectFiles) -> Vec<String> {
+    let entries = files.config().map(|bytes| project_entries(repo, bytes)).unwrap_or_default();
+    entries.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The path of the project's configuration, where it sets `merge.verify` or may do so, nobody approved it as it is, and neither
+/// git's configuration nor the command line sets it. Commands that nobody approved are not run; but a verification that the
+/// project demands, or demanded when it was approved, is not skipped silently either.
+fn unapproved_verify(repo: &Repository, trust: &Trust, loaded: &Loaded) -> Option<PathBuf> {
     let is_ours = loaded.settings.iter().any(|(name, setting)| {
         name == "merge.verify" && matches!(setting.source, config::Source::Git(_) | config::Source::CommandLine)
     });
-    let Some(bytes) = config.filter(|_| !is_ours) else { return Ok(None) };
-    let path = project_file(repo)?;
-    let text = String::from_utf8_lossy(&bytes);
-    // A file that is not TOML could not be applied even if it were approved.
-    let entries = config::file_entries(&path, &text).unwrap_or_default();
-    let wants = entries.iter().any(|(name, place)| name == "merge.verify" && place.value != serde_json::json!([]));
-    Ok(wants.then_some(path))
+    let now_wants = match trust {
+        Trust::Nothing | Trust::Approved(_) => false,
+        Trust::Waiting { now, .. } => now.config().is_some_and(may_want_verify),
+        // Nobody knows what it says.
+        Trust::Unusable { .. } => true,
+    };
+    let wanted = trust.lapsed().is_some_and(|files| files.config().is_some_and(may_want_verify));
+    let path = || project_file(repo).unwrap_or_else(|_| Path::new(SHARED).join(CONFIG));
+    (!is_ours && (now_wants || wanted)).then(path)
+}
+
+/// Whether a configuration sets `merge.verify`, or cannot be read.
+fn may_want_verify(bytes: &[u8]) -> bool {
+    let read = as_text(PathBuf::new(), bytes).and_then(|(path, text)| config::file_entries(&path, &text));
+    read.map_or(true, |entries| {
+        entries.iter().any(|(name, place)| name == "merge.verify" && place.value != serde_json::json!([]))
+    })
 }
 
 /// A note where the project's files are not applied.
@@ -177,6 +196,6 @@ pub fn note_on(trust: &Trust) -> Option<String> {
         Trust::Waiting { before: Some(_), .. } => {
             Some("note: the project's files have changed, so nothing of them is applied or run: git axiom trust".into())
         }
-        Trust::Unusable(error) => Some(format!("note: nothing of the project's files is applied or run: {error}")),
+        Trust::Unusable { why, .. } => Some(format!("note: nothing of the project's files is applied or run: {why}")),
     }
 }

@@ -52,6 +52,12 @@ pub struct Found {
     pub proof: Proof,
     /// The repository's own configuration file, where it sets `merge.verify` and nobody has approved it.
     pub unapproved_verify: Option<PathBuf>,
+    /// Whether a part of the configuration does not count, which may say that more is kept: then nothing expires.
+    pub nothing_expires: bool,
+    /// The keys of the project's configuration that counted when it was approved, and do not count now.
+    pub lapsed_keys: Vec<String>,
+    /// The first key that is set and does nothing yet.
+    pub does_nothing: Option<Error>,
     /// What was repaired of workspaces before the first git command; the next repair reports it.
     pub mended: Vec<String>,
 }

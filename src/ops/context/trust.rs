@@ -26,8 +26,31 @@ pub enum Trust {
         /// What was approved before.
         before: Option<Approval>,
     },
-    /// They cannot be approved as they are, for this reason; nothing of them is applied or run.
-    Unusable(Error),
+    /// They, or what was approved, cannot be read, for this reason; nothing of them is applied or run.
+    Unusable {
+        /// The reason.
+        why: Error,
+        /// What was approved before, if that is known.
+        before: Option<Approval>,
+    },
+}
+
+impl Trust {
+    /// Whether something that was approved, or may have been, counts no more.
+    pub fn has_lapsed(&self) -> bool {
+        match self {
+            Self::Nothing | Self::Approved(_) | Self::Waiting { before: None, .. } => false,
+            Self::Waiting { before: Some(_), .. } | Self::Unusable { .. } => true,
+        }
+    }
+
+    /// What was approved and counts no more.
+    pub fn lapsed(&self) -> Option<ProjectFiles> {
+        match self {
+            Self::Nothing | Self::Approved(_) => None,
+            Self::Waiting { before, .. } | Self::Unusable { before, .. } => before.as_ref().map(Approval::files),
+        }
+    }
 }
 
 /// Which repository an approval has to be for.
@@ -36,23 +59,30 @@ fn for_this(repo: &Repository) -> Result<Option<For>> {
     Ok(Some(For { repository: repo.common_dir().to_string_lossy().into_owned(), id: identity.id }))
 }
 
-/// Reads the project's files from the main worktree, and what was approved for this repository. Writes nothing.
-///
-/// # Errors
-/// As [`Approvals::get`]; `IO_FAILED`, `GIT_FAILED`.
-pub fn trust(repo: &Repository) -> Result<Trust> {
+/// Reads the project's files from the main worktree, and what was approved for this repository. Writes nothing. What cannot be
+/// read is [`Trust::Unusable`] and no error: verbs that save and bring back have to work nevertheless. Files that were approved
+/// and are gone wait for approval too, since a verification may go with them.
+pub fn trust(repo: &Repository) -> Trust {
+    let before = match approved(repo) {
+        Ok(before) => before,
+        Err(why) => return Trust::Unusable { why, before: None },
+    };
     let now = match read(repo) {
-        Ok(now) if now.is_empty() => return Ok(Trust::Nothing),
         Ok(now) => now,
-        Err(error) if matches!(error.code(), Code::NotTrusted | Code::TooLarge) => return Ok(Trust::Unusable(error)),
-        Err(error) => return Err(error),
+        Err(why) => return Trust::Unusable { why, before },
     };
-    let before = match for_this(repo)? {
-        Some(of) => Approvals::of_user()?.get(&of)?,
-        None => None,
-    };
-    let is_approved = before.as_ref().is_some_and(|before| before.files() == now);
-    Ok(if is_approved { Trust::Approved(now) } else { Trust::Waiting { now, before } })
+    let then = before.as_ref().map(Approval::files).unwrap_or_default();
+    match then == now {
+        true if now.is_empty() => Trust::Nothing,
+        true => Trust::Approved(now),
+        false => Trust::Waiting { now, before },
+    }
+}
+
+fn approved(repo: &Repository) -> Result<Option<Approval>> {
+    // Without a place for approvals, nothing was approved.
+    let (Some(of), Ok(approvals)) = (for_this(repo)?, Approvals::of_user()) else { return Ok(None) };
+    approvals.get(&of)
 }
 
 /// The files of the main worktree and of this clone; empty where the main worktree is not there.

@@ -252,6 +252,9 @@ pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
 
 /// Deletes expired captures and the expired trash. A failure is reported, and recovery goes on.
 fn empty_trash(ctx: &Context, report: &mut Repaired) {
+    if ctx.found.nothing_expires {
+        return;
+    }
     match live::release(ctx) {
         Ok(0) => {}
         Ok(gone) => {
