@@ -277,12 +277,15 @@ fn configuration_that_cannot_be_used() {
     --- exit 0
     ");
     env.git(&["config", "axiom.agents.count", "many"]);
-    insta::assert_snapshot!(env.axiom(&["config", "show"]), @r#"
+    insta::assert_snapshot!(env.axiom(&["config", "check"]), @r#"
     --- stderr
+    note: nothing of the project's files is applied or run before you approve them: git axiom trust
     error[CONFIG_INVALID]: git config, $ROOT/repo/.git/config: the value "many" of 'agents.count' cannot be used
     hint: it takes a whole number from 1 to 100
     --- exit 1
     "#);
+    let shown = env.axiom(&["config", "show", "agents.count"]).success();
+    assert!(shown.stdout.contains("config.toml:2") && shown.stderr.contains("note: left out: git config"), "{shown}");
     env.ok(&["status"]);
 }
 

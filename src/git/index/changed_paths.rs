@@ -114,6 +114,12 @@ fn unreadable_file(error: Error, stderr: &str) -> Error {
     let signs =
         ["Permission denied", "unable to index file", "Unable to process path", "unsupported file type", "failed to insert"];
     if error.code() == Code::GitFailed && signs.iter().any(|sign| stderr.contains(sign)) {
+        // git was told of the file because it was there.
+        if stderr.contains("No such file or directory") {
+            return Error::new(Code::ChangedMeanwhile, "a file of the worktree went away while it was read")
+                .why(stderr.trim().replace('\n', "; "))
+                .hint("run the command again");
+        }
         return Error::new(Code::FileUnreadable, "a file of the worktree cannot be read")
             .why(stderr.trim().replace('\n', "; "))
             .hint("make it readable, or add it to .gitignore");
@@ -124,6 +130,15 @@ fn unreadable_file(error: Error, stderr: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_went_away_is_not_one_that_cannot_be_read() {
+        let code = |stderr: &str| unreadable_file(Error::new(Code::GitFailed, "git failed"), stderr).code();
+        let went = "error: open(\"a.txt\"): No such file or directory; fatal: Unable to process path a.txt";
+        assert_eq!(code(went), Code::ChangedMeanwhile);
+        assert_eq!(code("error: open(\"a.txt\"): Permission denied"), Code::FileUnreadable);
+        assert_eq!(code("fatal: something else"), Code::GitFailed);
+    }
 
     #[test]
     fn paths_that_git_refuses_are_told_from_its_words_or_nothing_is() {

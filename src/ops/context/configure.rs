@@ -117,8 +117,9 @@ impl Context {
     /// applied.
     ///
     /// # Errors
-    /// `CONFIG_INVALID`, with the file or setting; `GIT_FAILED`.
+    /// `CONFIG_INVALID`, with the file or setting; `BARE_REPOSITORY`, `GIT_FAILED`.
     pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
+        self.repo.worktrees().main_worktree()?;
         let (Usable { loaded, problems }, trust) = load_trusted(&self.repo, command_line)?;
         problems.into_iter().next().map_or(Ok(()), Err)?;
         self.take_config(loaded, &trust, false);
@@ -129,8 +130,9 @@ impl Context {
     /// and named in the notes.
     ///
     /// # Errors
-    /// `GIT_FAILED`.
+    /// `BARE_REPOSITORY`, `GIT_FAILED`.
     pub fn load_usable_config(&mut self) -> Result<Vec<String>> {
+        self.repo.worktrees().main_worktree()?;
         let (Usable { loaded, problems }, trust) = load_trusted(&self.repo, Vec::new())?;
         self.take_config(loaded, &trust, !problems.is_empty());
         let left_out = |error: &Error| format!("note: left out of the configuration, so nothing expires: {error}");
