@@ -124,15 +124,6 @@ struct Found {
     adapter: Option<String>,
 }
 
-/// Applies the layers one after the other.
-///
-/// # Errors
-/// `CONFIG_INVALID` with the place, and with the nearest key where one is unknown.
-pub fn load(layers: &Layers) -> Result<Loaded> {
-    let Usable { loaded, problems } = load_usable(layers)?;
-    problems.into_iter().next().map_or(Ok(loaded), Err)
-}
-
 /// What of the layers can be used.
 #[derive(Debug)]
 pub struct Usable {
@@ -142,7 +133,18 @@ pub struct Usable {
     pub problems: Vec<Error>,
 }
 
-/// As [`load`], for verbs that have to work whatever the configuration says: what cannot be used is left out.
+impl Usable {
+    /// The configuration, where all of it can be used.
+    ///
+    /// # Errors
+    /// The first of the problems.
+    pub fn whole(self) -> Result<Loaded> {
+        self.problems.into_iter().next().map_or(Ok(self.loaded), Err)
+    }
+}
+
+/// Applies the layers one after the other. What cannot be used is left out and named: a value by its place, an unknown key with the
+/// nearest one.
 ///
 /// # Errors
 /// `INTERNAL`.
@@ -289,6 +291,10 @@ fn check(config: &Config) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn load(layers: &Layers) -> Result<Loaded> {
+        load_usable(layers)?.whole()
+    }
 
     fn with_file(text: &str) -> Result<Loaded> {
         load(&Layers { user_file: Some(("/c.toml".into(), text.into())), ..Layers::default() })

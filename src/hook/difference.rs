@@ -11,7 +11,7 @@ use super::project_files::{Place, ProjectFile, ProjectFiles};
 const LONGEST: Duration = Duration::from_millis(500);
 
 /// How a file differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
     /// It is new.
@@ -52,26 +52,16 @@ pub fn changes<'f>(before: &'f ProjectFiles, now: &'f ProjectFiles) -> Vec<(&'f 
 
 /// The lines that differ, as a unified diff without file names; `None` where one of the two is no text.
 pub fn lines(before: &ProjectFile, now: &ProjectFile) -> Option<String> {
-    let text = |file: &ProjectFile| std::str::from_utf8(file.content.bytes()).map(str::to_owned).ok();
-    let (before, now) = (text(before)?, text(now)?);
-    // Only a line feed ends a line, as where it is shown: what comes after a carriage return cannot hide in a line.
-    let lines = |text: &'_ str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<String>>();
-    let (before, now) = (lines(&before), lines(&now));
-    let (before, now): (Vec<&str>, Vec<&str>) = (before.iter().map(|l| &**l).collect(), now.iter().map(|l| &**l).collect());
+    let (before, now) = (lines_of(before)?, lines_of(now)?);
     let difference = TextDiff::configure().timeout(LONGEST).newline_terminated(true).diff_slices(&before, &now);
     Some(difference.unified_diff().context_radius(3).to_string())
 }
 
-impl PartialOrd for Change {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Change {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (*self as u8).cmp(&(*other as u8))
-    }
+/// The lines of a text; `None` where it is none. Only a line feed ends a line, as where it is shown: what comes after a carriage
+/// return cannot hide in a line.
+fn lines_of(file: &ProjectFile) -> Option<Vec<&str>> {
+    let text = std::str::from_utf8(file.content.bytes()).ok()?;
+    Some(text.split_inclusive('\n').collect())
 }
 
 #[cfg(test)]

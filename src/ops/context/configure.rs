@@ -25,17 +25,8 @@ pub fn user_file() -> Option<PathBuf> {
     Some(folder.join("git-axiom").join("config.toml"))
 }
 
-/// Loads the configuration for a repository; `command_line` are keys (`section.name`) with their values. `project` is the
-/// project's configuration, if it is to be applied.
-///
-/// # Errors
-/// `CONFIG_INVALID`, with the file or setting; `IO_FAILED`, `GIT_FAILED`.
-pub fn load(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String, String)>) -> Result<Loaded> {
-    let Usable { loaded, problems } = load_usable(repo, project, command_line)?;
-    problems.into_iter().next().map_or(Ok(loaded), Err)
-}
-
-/// As [`load`], for verbs that have to work whatever the configuration says: what cannot be used is left out, and returned.
+/// Loads what can be used of the configuration for a repository; what cannot is left out, and returned. `command_line` are keys
+/// (`section.name`) with their values. `project` is the project's configuration, if it is to be applied.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -120,9 +111,8 @@ impl Context {
     /// `CONFIG_INVALID`, with the file or setting; `BARE_REPOSITORY`, `GIT_FAILED`.
     pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
         self.repo.worktrees().main_worktree()?;
-        let (Usable { loaded, problems }, trust) = load_trusted(&self.repo, command_line)?;
-        problems.into_iter().next().map_or(Ok(()), Err)?;
-        self.take_config(loaded, &trust, false);
+        let (usable, trust) = load_trusted(&self.repo, command_line)?;
+        self.take_config(usable.whole()?, &trust, false);
         Ok(note_on(&trust).into_iter().collect())
     }
 
