@@ -23,6 +23,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Recover(_)
         | Verb::Signal(_)
         | Verb::Trust(_)
+        | Verb::Hooks(_)
         | Verb::Lock(_)
         | Verb::Config(_)
         | Verb::Completions(_)

@@ -1,12 +1,9 @@
 //! `git axiom merge`.
 
-use std::io::IsTerminal;
-use std::time::Duration;
-
 use clap::Args;
-use indicatif::ProgressBar;
 use serde::Serialize;
 
+use super::foreground::{Foreground, tell_hooks};
 use super::rollback::words as fate;
 use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
@@ -19,9 +16,8 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::MergeOutcome;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
-use crate::ops::merge::verified::{Watch, merge_verified};
+use crate::ops::merge::verified::merge_verified;
 use crate::ops::rollback::{FileLine, WorkspaceLine};
-use crate::own_process::end_signals::{self, CanEnd};
 
 /// How many files are shown.
 const SHOWN: usize = 20;
@@ -74,11 +70,17 @@ struct Foretold<'a> {
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
     ctx.for_humans_only("merge")?;
-    let task = &args.task;
     if args.dry_run {
         return foresee(args, &ctx, screen);
     }
-    let outcome = merge_verified(&mut ctx, task, args.allow_axiom, &mut Foreground::default())?;
+    let ended = merge(args, &mut ctx, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
+}
+
+fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let task = &args.task;
+    let outcome = merge_verified(ctx, task, args.allow_axiom, &mut Foreground::default())?;
     let undo = || Some(format!("git axiom undo {}", ctx.txn()));
     let (merged, was_merged_before, undo) = match outcome {
         MergeOutcome::Merged(merged) => (merged, false, undo()),
@@ -185,34 +187,4 @@ fn not_verified(task: &CaseId, failed: Option<&Verification>) -> Error {
     let error = Error::new(Code::VerifyFailed, format!("'{task}' was not merged: {why}"));
     let error = if lines.is_empty() { error } else { error.why(format!("its last lines:\n{lines}")) };
     error.hint(format!("fix it on the branch axiom/{task}, then: git axiom merge {task}"))
-}
-
-/// Shows which commands verify the merge, and lets Ctrl+C end them.
-#[derive(Default)]
-struct Foreground {
-    line: Option<ProgressBar>,
-    can_end: Option<CanEnd>,
-}
-
-impl Watch for Foreground {
-    fn verifying(&mut self, commands: &[String]) {
-        self.can_end = Some(end_signals::can_end());
-        let text = format!("verifying the merge: {}", commands.join(" && "));
-        if std::io::stderr().is_terminal() {
-            let line = ProgressBar::new_spinner().with_message(visible::line(&text).into_owned());
-            line.enable_steady_tick(Duration::from_millis(120));
-            self.line = Some(line);
-        } else {
-            Screen::new(false, None).complain(&text);
-        }
-    }
-
-    fn ended(&mut self) {
-        self.line.take().inspect(ProgressBar::finish_and_clear);
-        self.can_end = None;
-    }
-
-    fn shall_end(&self) -> bool {
-        end_signals::signal_that_waited().is_some()
-    }
 }

@@ -8,9 +8,11 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod events;
+pub mod foreground;
 pub mod gate;
 pub mod grammar;
 pub mod help;
+pub mod hooks;
 pub mod init;
 pub mod input;
 pub mod keeper;
@@ -103,6 +105,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Signal(verb) => signal::run(verb.0, screen),
         Verb::Keeper(args) => keeper::run(&args),
         Verb::Trust(args) => trust::run(&args, &global, screen),
+        Verb::Hooks(verb) => hooks::run(verb.0, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),
         Verb::Completions(args) => completions::run(&args, &global, screen),
         Verb::Demo(args) => demo::run(&args, screen),

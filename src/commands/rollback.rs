@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use self::words::people;
+use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
@@ -152,20 +153,26 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     };
     let mut ctx = open_with_usable_config(purpose(dry_run), global, screen)?;
     ctx.for_humans_only("rollback")?;
+    let ended = roll_back(args, &mut ctx, global, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
+}
+
+fn roll_back(args: &Rollback, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match &args.to {
-        Some(To::Task(args)) => task::run(args, &mut ctx, screen),
-        Some(To::Checkpoint(to)) => to_named(to, &mut ctx, global, screen),
+        Some(To::Task(args)) => task::run(args, ctx, screen),
+        Some(To::Checkpoint(to)) => to_named(to, ctx, global, screen),
         Some(To::Session(how)) => {
             let session = ctx.state().record.session.as_ref();
             let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(&mut ctx, screen, how.wish(name.as_str(), Part::Whole), how)
+            checkpoint(ctx, screen, how.wish(name.as_str(), Part::Whole), how)
         }
-        None if !args.abort && !args.go_on => menu::run(&mut ctx, screen),
-        None if args.abort => ended(screen, rollback::abort(&mut ctx)?, "reversed"),
-        None => ended(screen, rollback::go_on(&mut ctx)?, "done"),
+        None if !args.abort && !args.go_on => menu::run(ctx, screen),
+        None if args.abort => ended(screen, rollback::abort(ctx)?, "reversed"),
+        None => ended(screen, rollback::go_on(ctx)?, "done"),
     }
 }
 
@@ -190,7 +197,9 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
 pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(args.how.consent.dry_run), global, screen)?;
     ctx.for_humans_only("restore")?;
-    to_named(args, &mut ctx, global, screen)
+    let ended = to_named(args, &mut ctx, global, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
 }
 
 /// An empty list of paths (`-- $FILES` in a script) must not mean everything.

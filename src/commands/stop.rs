@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
+use super::foreground::tell_hooks;
 use super::{configured_program, open_with_usable_config};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
@@ -75,6 +76,7 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
         [] => "No agent was running.\n".to_owned(),
         many => many.iter().map(in_words).collect(),
     })?;
+    tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
 

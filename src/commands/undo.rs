@@ -5,6 +5,7 @@ mod told;
 use clap::Args;
 
 use self::told::UndoToldAnswer;
+use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::words;
@@ -67,17 +68,23 @@ pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(consent.dry_run), global, screen)?;
     ctx.for_humans_only(verb)?;
+    let ended = undo_with(&mut ctx, asked, consent, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
+}
+
+fn undo_with(ctx: &mut Context, asked: &Asked, consent: &Consent, screen: &mut Screen) -> Result<Exit> {
     ctx.no_open_operation()?;
-    let chosen = op::choose(&ctx, asked).map_err(|error| with_possible(&ctx, asked, error))?;
+    let chosen = op::choose(ctx, asked).map_err(|error| with_possible(ctx, asked, error))?;
     let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
     let explain = |ctx: &Context, error| with_possible(ctx, asked, explain(ctx, &chosen.transaction, error));
     if others && consent.yes && !consent.dry_run {
         // The command that the error suggests has to work, so this is checked first.
-        op::check(&ctx, &chosen).map_err(|error| explain(&ctx, error))?;
+        op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;
         return Err(not_yours(&chosen.transaction));
     }
     if consent.dry_run || !consent.yes {
-        let preview = op::check(&ctx, &chosen).map_err(|error| explain(&ctx, error))?;
+        let preview = op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;
         let (answer, main) = (UndoToldAnswer::before(&chosen, &preview), ctx.repo.worktrees().main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
         if consent.dry_run {
@@ -89,7 +96,7 @@ fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &m
     screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, consent.yes).map_err(|error| {
         if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }
     })?;
-    let done = op::undo(&mut ctx, &chosen).map_err(|error| explain(&ctx, error))?;
+    let done = op::undo(ctx, &chosen).map_err(|error| explain(ctx, error))?;
     let answer = UndoToldAnswer::after(&chosen, &done);
     screen.answer(&answer, || answer.outcome(&chosen))?;
     Ok(Exit::Done)

@@ -72,6 +72,8 @@ pub const KEYS: &[Key] = &[
     key("merge", "verify", Kind::List),
     key("verify", "wrapper", Kind::List),
     key("verify", "timeLimit", Kind::Seconds),
+    key("hooks", "timeout", Kind::Seconds),
+    key("hooks", "wrapper", Kind::List),
 ];
 
 /// Keys of later versions that have no effect yet: `run` and `config check` refuse them. Other verbs ignore them, since a
@@ -86,7 +88,6 @@ pub const LATER: &[(&str, &str)] = &[
     ("system", "diskCriticalThreshold"),
     ("system", "diskEmergencyThreshold"),
     ("system", "autoCleanupEnabled"),
-    ("hooks", "timeout"),
 ];
 
 /// The keys of an agent program's table, `agents.<name>`.

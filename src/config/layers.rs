@@ -368,8 +368,10 @@ mod tests {
 
     #[test]
     fn what_does_nothing_yet_is_noted_wherever_it_stands() {
-        let file = with_file("[hooks]\ntimeout = 'whatever'\n").unwrap();
-        assert!(file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'hooks.timeout' does nothing yet"));
+        let file = with_file("[system]\nautoCleanupEnabled = 'whatever'\n").unwrap();
+        assert!(
+            file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'system.autoCleanupEnabled' does nothing yet")
+        );
         let git = from_git(&[("axiom.recovery.autoresetorphaned", "x"), ("axiom.agents.count", "3")]).unwrap();
         assert!(git.all_do_something().unwrap_err().to_string().contains("'recovery.autoResetOrphaned'"));
         assert_eq!((git.config.agents.count, git.settings.len()), (3, KEYS.len()), "no other verb minds");

@@ -32,6 +32,18 @@ section! {
         merge: Merge = Merge::default(),
         /// Verify steps, of tasks and of merges.
         verify: Verify = Verify::default(),
+        /// Hooks.
+        hooks: Hooks = Hooks::default(),
+    }
+}
+
+section! {
+    /// Hooks.
+    Hooks {
+        /// The longest that a hook may take, in seconds.
+        timeout: u64 = 60,
+        /// A program, with arguments, through which hooks are run.
+        wrapper: Vec<String> = Vec::new(),
     }
 }
 

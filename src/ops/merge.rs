@@ -13,6 +13,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::Trigger;
+use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
@@ -116,7 +117,12 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<Merg
 
 fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     ctx.store.refresh()?;
-    let (of, case, target) = match plan::plan(ctx, task, approved)? {
+    let planned = plan::plan(ctx, task, approved)?;
+    if let Planned::Ends(MergeOutcome::Conflict { files, target: _ }) = &planned {
+        let files = files.iter().map(ToString::to_string).collect();
+        ctx.hooks.note(Facts { branch: Some(branch_of(ctx, task)), ..Facts::conflict(task.clone(), files, env::now()) });
+    }
+    let (of, case, target) = match planned {
         Planned::Merge { of, case, target } => (of, case, target),
         Planned::Ends(outcome) => return Ok(outcome),
         Planned::HasAll { case, merged } => {

@@ -10,6 +10,7 @@ pub mod cases;
 pub mod checkpoint;
 pub mod context;
 pub mod history;
+pub mod hooks;
 pub mod keeper;
 pub mod lock;
 pub mod merge;

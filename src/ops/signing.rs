@@ -63,6 +63,7 @@ fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
         env: Vec::new(),
         child_env,
         without: if alone { ASKS_BY.map(OsString::from).to_vec() } else { Vec::new() },
+        stdin: String::new(),
         limit,
     };
     let done = step::run(&step, &AtomicBool::new(false))?;

@@ -1,5 +1,5 @@
-//! Running commands that must pass, one after the other, each below a keeper of its own that is a child of the waiting
-//! process: the `verify` steps of a task, and those of a merge.
+//! Running commands and hooks, one after the other, each below a keeper of its own that is a child of the waiting process: the
+//! `verify` steps of a task, those of a merge, and the hooks of an event.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -8,23 +8,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::{AgentId, CaseId, Token};
-use crate::domain::work::verification::{StepResult, last_lines};
+use crate::domain::work::verification::{Checker, StepResult, last_lines};
 use crate::env;
 use crate::error::{Error, Result};
+use crate::hook::approved_tree::ApprovedTree;
+use crate::hook::project_files::Place;
+use crate::hook::selection;
 use crate::ops::context::handle::Context;
 use crate::process::client::leftovers;
-use crate::process::client::step::{self, Step};
+use crate::process::client::step::{self, Step, StepEnd};
 use crate::process::os::bell::Rope;
 
 /// How many bytes of a failing step's output go into the next prompt.
 const KEEP: usize = 8 * 1024;
 
-/// An environment variable of every process of a session's verification: with it, a supervisor finds the processes that a
-/// killed one left behind.
+/// An environment variable of every process of a session's verification or hook: with it, a supervisor finds the processes that
+/// a killed one left behind.
 const VARIABLE: &str = "AXIOM_VERIFY";
+
+/// An environment variable of every process of these steps.
+const RUN: &str = "AXIOM_STEPS";
 
 /// The environment entry of processes of verifications in this repository.
 pub fn marker(common_dir: &Path) -> Vec<u8> {
@@ -40,32 +46,81 @@ pub enum Runner {
     Verb,
 }
 
-/// The commands to run.
+/// What follows when a step fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// The steps after it are not run: all have to pass.
+    Stop,
+    /// The steps after it are run too: each only reports.
+    GoOn,
+}
+
+/// One step.
+#[derive(Debug)]
+pub struct Work {
+    /// The command or hook, as it is shown.
+    pub name: String,
+    /// Which of the two it is.
+    pub by: Checker,
+    /// What is run.
+    pub program: Program,
+    /// The working directory.
+    pub folder: PathBuf,
+    /// Variables for the program only.
+    pub env: Vec<(&'static str, OsString)>,
+    /// Variables that the program does not get.
+    pub without: Vec<&'static str>,
+    /// What it finds on its standard input.
+    pub stdin: String,
+    /// The longest it may take.
+    pub limit: Duration,
+}
+
+/// What is run, with the arguments before it.
+#[derive(Debug)]
+pub struct Program {
+    /// The program and arguments through which it is run; mostly empty.
+    pub wrapper: Vec<String>,
+    /// What it is.
+    pub is: What,
+}
+
+/// What is run.
+#[derive(Debug)]
+pub enum What {
+    /// A command of the shell.
+    Command(String),
+    /// An approved file.
+    Approved(Arc<ApprovedTree>, Place),
+    /// Nothing, for this reason: it fails.
+    Nothing(String),
+}
+
+/// The steps to run, one after the other.
 #[derive(Debug)]
 pub struct Job {
     of: PathBuf,
-    commands: Vec<String>,
-    wrapper: Vec<String>,
-    folder: PathBuf,
-    limit: Duration,
+    work: Vec<Work>,
+    after: AfterFailure,
     env: Vec<(&'static str, OsString)>,
-    /// This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
-    token: Token,
+    /// In the environment of every process of these steps, so that those of a killed keeper are found.
+    marker: Vec<u8>,
 }
 
-impl Job {
-    /// Commands to run in `folder` for a task, on behalf of an agent where there is one.
-    ///
-    /// # Errors
-    /// None in practice: the token consists of hexadecimal digits.
-    pub fn new(
-        ctx: &Context,
-        runner: Runner,
-        commands: Vec<String>,
-        folder: &Path,
-        (task, agent): (&CaseId, Option<&AgentId>),
-    ) -> Result<Self> {
-        let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+/// Commands of `verify` or `merge.verify`, to be run in `folder` for a task, on behalf of an agent where there is one.
+///
+/// # Errors
+/// None in practice: the token consists of hexadecimal digits.
+pub fn commands(
+    ctx: &Context,
+    commands: &[String],
+    folder: &Path,
+    (task, agent): (&CaseId, Option<&AgentId>),
+) -> Result<Vec<Work>> {
+    // This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
+    let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+    let config = &ctx.config.verify;
+    let env = || {
         let mut env: Vec<(&'static str, OsString)> = vec![
             ("AXIOM_TOKEN", token.as_str().into()),
             ("AXIOM_TASK_ID", task.as_str().into()),
@@ -74,26 +129,42 @@ impl Job {
         env.extend(agent.map(|agent| ("AXIOM_AGENT", OsString::from(agent.as_str()))));
         // git does not look for a repository above the folder.
         env.extend(folder.parent().map(|above| ("GIT_CEILING_DIRECTORIES", above.into())));
+        env
+    };
+    let work = |command: &String| Work {
+        name: command.clone(),
+        by: Checker::Command,
+        program: Program { wrapper: config.wrapper.clone(), is: What::Command(command.clone()) },
+        folder: folder.to_owned(),
+        env: env(),
+        without: Vec::new(),
+        stdin: String::new(),
+        limit: Duration::from_secs(config.time_limit),
+    };
+    Ok(commands.iter().map(work).collect())
+}
+
+impl Job {
+    /// Steps to be run.
+    pub fn new(ctx: &Context, runner: Runner, after: AfterFailure, work: Vec<Work>) -> Self {
+        let id = env::fresh_id();
+        let mut env = vec![(RUN, OsString::from(&id))];
         if runner == Runner::Session {
             env.push((VARIABLE, ctx.repo.common_dir().into()));
         }
-        let config = &ctx.config.verify;
-        let limit = Duration::from_secs(config.time_limit);
-        let of = ctx.repo.common_dir().to_owned();
-        Ok(Self { of, commands, wrapper: config.wrapper.clone(), folder: folder.to_owned(), limit, env, token })
+        Self { of: ctx.repo.common_dir().to_owned(), work, after, env, marker: format!("{RUN}={id}").into_bytes() }
     }
 
-    fn step(&self, command: &str) -> Step {
-        let shell = ["sh", "-c", command].map(OsString::from);
-        let command = self.wrapper.iter().map(OsString::from).chain(shell).collect();
+    fn step(&self, work: &Work, program: Vec<OsString>) -> Step {
         Step {
             of: self.of.clone(),
-            command,
-            folder: self.folder.clone(),
+            command: work.program.wrapper.iter().map(OsString::from).chain(program).collect(),
+            folder: work.folder.clone(),
             env: self.env.clone(),
-            child_env: Vec::new(),
-            without: Vec::new(),
-            limit: self.limit,
+            child_env: work.env.iter().map(|(name, value)| (OsString::from(*name), value.clone())).collect(),
+            without: work.without.iter().map(OsString::from).collect(),
+            stdin: work.stdin.clone(),
+            limit: work.limit,
         }
     }
 }
@@ -138,12 +209,23 @@ impl Drop for Running {
 /// The result of the steps.
 #[derive(Debug)]
 pub struct Verdict {
-    /// The result of each step that ran.
-    pub results: Vec<StepResult>,
-    /// The failed step, for the next prompt.
+    /// The steps that ran.
+    pub ran: Vec<Ran>,
+    /// The step that failed and ended all, for the next prompt.
     pub failure: Option<Failure>,
     /// Why a step could not be run, where that is so: it says nothing about the work.
     pub not_run: Option<Error>,
+}
+
+/// A step that ran.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its result.
+    pub result: StepResult,
+    /// How long it took.
+    pub took: Duration,
+    /// The end of its output.
+    pub output: String,
 }
 
 /// A step that failed.
@@ -159,7 +241,7 @@ impl Verdict {
     /// The result where the verification itself failed.
     fn broken() -> Self {
         let failure = Failure { summary: "verification broke down".into(), details: String::new() };
-        Self { results: Vec::new(), failure: Some(failure), not_run: None }
+        Self { ran: Vec::new(), failure: Some(failure), not_run: None }
     }
 }
 
@@ -179,36 +261,59 @@ pub fn start(job: Job, rope: Option<Rope>) -> Running {
 }
 
 fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
-    let mut results = Vec::new();
-    for command in &job.commands {
-        let result = |failure: Option<String>, lines| StepResult { command: command.clone(), failure, lines };
-        let (why, output) = match run_step(job, command, cancelled) {
-            Ok((None, _)) => {
-                results.push(result(None, Vec::new()));
-                continue;
-            }
-            Ok((Some(why), output)) => (why, output),
+    let mut ran = Vec::new();
+    for work in &job.work {
+        let begun = Instant::now();
+        let (failure, output) = match run_step(job, work, cancelled) {
+            Ok(done) => done,
+            Err(error) if job.after == AfterFailure::GoOn => (Some(error.to_string()), String::new()),
             Err(error) => {
-                let not_run = Some(error.context(format!("'{command}' could not be run")));
-                return Verdict { results, failure: None, not_run };
+                let not_run = Some(error.context(format!("'{}' could not be run", work.name)));
+                return Verdict { ran, failure: None, not_run };
             }
         };
-        results.push(result(Some(why.clone()), last_lines(&output)));
-        let mut from = output.len().saturating_sub(KEEP);
-        while !output.is_char_boundary(from) {
-            from += 1;
+        let lines = if failure.is_some() { last_lines(&output) } else { Vec::new() };
+        let result = StepResult { command: work.name.clone(), by: work.by, failure: failure.clone(), lines };
+        let failed = failure.filter(|_| job.after == AfterFailure::Stop).map(|why| failure_of(work, &why, &output));
+        ran.push(Ran { result, took: begun.elapsed(), output });
+        if failed.is_some() {
+            return Verdict { ran, failure: failed, not_run: None };
         }
-        let details = format!("`{command}` {why}:\n\n```\n{}\n```", output[from..].trim_end());
-        let failure = Failure { summary: format!("verify step '{command}' {why}"), details };
-        return Verdict { results, failure: Some(failure), not_run: None };
+        if cancelled.load(Ordering::Relaxed) {
+            break;
+        }
     }
-    Verdict { results, failure: None, not_run: None }
+    Verdict { ran, failure: None, not_run: None }
+}
+
+fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
+    let command = &work.name;
+    let mut from = output.len().saturating_sub(KEEP);
+    while !output.is_char_boundary(from) {
+        from += 1;
+    }
+    let details = format!("`{command}` {why}:\n\n```\n{}\n```", output[from..].trim_end());
+    let what = match work.by {
+        Checker::Command => "verify step",
+        Checker::Hook => "hook",
+    };
+    Failure { summary: format!("{what} '{command}' {why}"), details }
 }
 
 /// Why the step failed, if it did, and its output.
-fn run_step(job: &Job, command: &str, cancelled: &AtomicBool) -> Result<(Option<String>, String)> {
-    let done = step::run(&job.step(command), cancelled)?;
+fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<(Option<String>, String)> {
+    let (program, interpreter) = match &work.program.is {
+        What::Command(command) => (["sh", "-c", command].map(OsString::from).to_vec(), None),
+        What::Approved(tree, place) => (vec![tree.ready(place)?.into()], tree.files().get(place).and_then(selection::first_line)),
+        What::Nothing(why) => return Ok((Some(why.clone()), String::new())),
+    };
+    let done = step::run(&job.step(work, program), cancelled)?;
     // If the keeper was killed, its processes may remain: they are ended here.
-    leftovers::end_marked(format!("AXIOM_TOKEN={}", job.token).as_bytes())?;
-    Ok((done.end.failure(job.limit), done.output))
+    leftovers::end_marked(&job.marker)?;
+    let could_start = !matches!(done.end, StepEnd::CannotStart { .. });
+    let why = done.end.failure(work.limit).map(|why| match interpreter {
+        Some(line) if !could_start => format!("{why} (its first line: #!{line})"),
+        Some(_) | None => why,
+    });
+    Ok((why, done.output))
 }

@@ -149,4 +149,9 @@ impl Layout {
     pub fn tmp_dir(&self) -> PathBuf {
         self.root.join("tmp")
     }
+
+    /// The project's files as they were approved, to be run from.
+    pub fn trusted_dir(&self) -> PathBuf {
+        self.tmp_dir().join("trusted")
+    }
 }

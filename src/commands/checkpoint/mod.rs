@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::foreground::tell_hooks;
 use super::{open_with_usable_config, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::words;
@@ -25,6 +26,7 @@ use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Cove
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
+use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 
 /// Verbs on checkpoints.
@@ -138,17 +140,23 @@ pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Ex
 
 fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    let ended = create_in(args, &mut ctx, global, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
+}
+
+fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ctx.repo.require_git_version()?;
     let only = only(args, global)?;
     let allow_unreadable = args.allow_unreadable;
     let wanted = CheckpointRequest { name: args.name.clone(), allow_unreadable, only, ..CheckpointRequest::by(Trigger::Manual) };
-    let made = checkpoint::create_and_tell(&mut ctx, &wanted);
+    let made = checkpoint::create_and_tell(ctx, &wanted);
     let (record, checkpoint::Told { looked_at_all, nowhere }) = made.map_err(|error| {
         let help =
             (error.code() == Code::FileUnreadable).then_some("--allow-unreadable    makes a checkpoint without it, and says so");
         error.hints_of(help.map(str::to_owned))
     })?;
-    let document = checkpoint::read_document(&ctx, &record)?;
+    let document = checkpoint::read_document(ctx, &record)?;
     if let Some(why) = &looked_at_all {
         screen.note(&format!("--only was ignored and everything was checked: {why}"));
     }

@@ -95,6 +95,9 @@ run' begins the next session.")]
     Signal(Later<commands::signal::SignalVerb>),
     /// Approve the configuration and hooks that a project brings with it
     Trust(Later<commands::trust::Trust>),
+    /// List, try and install hooks
+    #[command(subcommand)]
+    Hooks(Later<commands::hooks::Hooks>),
     /// Run a command, one or so many at a time on this machine
     Lock(Later<commands::lock::Lock>),
     /// Show and check the configuration
@@ -122,6 +125,7 @@ impl Verb {
             Self::Log(_) => "log",
             Self::Events(_) => "events",
             Self::Trust(_) => "trust",
+            Self::Hooks(_) => "hooks",
             Self::Config(_) => "config",
             Self::Lock(_) => "lock",
             Self::Completions(_) => "completions",

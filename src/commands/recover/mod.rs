@@ -6,6 +6,7 @@ mod damaged;
 use clap::Args;
 use serde::Serialize;
 
+use super::foreground::tell_hooks;
 use super::{configured_program, open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
@@ -72,6 +73,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     }
     let answer = RecoverAnswer { recovered: args.yes, view };
     screen.answer(&answer, || in_words(&answer))?;
+    tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
 

@@ -38,6 +38,7 @@ fn touched(event: &Event) -> Touched<'_> {
         Event::RepositoryPlaced { placing } if placing.how == Arrival::Copied => Touched::Active,
         Event::RepositoryPlaced { .. }
         | Event::Audited { .. }
+        | Event::HookRan { .. }
         | Event::MergeVerified { .. }
         | Event::SessionStarted { .. }
         | Event::SessionChanged { .. }

@@ -95,7 +95,7 @@ impl State {
                 self.take_branches_for_ours();
             }
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
-            Event::LogRepaired { .. } => {}
+            Event::HookRan { .. } | Event::LogRepaired { .. } => {}
         }
         Ok(())
     }

@@ -95,6 +95,7 @@ impl Audit {
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Audited { id, .. } | Event::MergeVerified { id, .. } | Event::Delayed { id, .. } => *id == self.id,
+            Event::HookRan { run } => run.task.as_ref() == Some(&self.id),
             Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
                 *task == self.id
             }
@@ -179,10 +180,11 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::TaskClaimed { agent, task, complete: true } => (4, format!("{agent} claimed {task}, which is complete")),
         Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
+        Event::HookRan { run } => (3, run.summary()),
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
         Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
         Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
-        Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
+        Event::VerificationFailed { agent: _, why } => (4, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
         }

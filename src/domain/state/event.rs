@@ -16,6 +16,7 @@ use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestI
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::hook::run::HookRun;
 use crate::domain::operation::journaled::{AsideChange, Operation};
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
@@ -84,6 +85,11 @@ pub enum Event {
         id: CaseId,
         /// The line.
         text: String,
+    },
+    /// A hook was run.
+    HookRan {
+        /// How it went.
+        run: Box<HookRun>,
     },
     /// A session began.
     SessionStarted {
@@ -331,6 +337,7 @@ impl Event {
             Self::CasesAdded { .. } => "casesAdded",
             Self::CasesChanged { .. } => "casesChanged",
             Self::Audited { .. } => "audited",
+            Self::HookRan { .. } => "hookRan",
             Self::SessionStarted { .. } => "sessionStarted",
             Self::SessionChanged { .. } => "sessionChanged",
             Self::ModeChanged { .. } => "modeChanged",

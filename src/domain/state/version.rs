@@ -4,73 +4,101 @@
 use super::event::Event;
 use super::whole::{Restorable, State};
 use crate::domain::operation::journaled::Operation;
-use crate::domain::work::gate::{Gate, Held};
+use crate::domain::state::changes::RestorableChanges;
+use crate::domain::work::gate::{Cause, Gate, Held};
+use crate::domain::work::verification::Verification;
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 2;
+pub const LOG_VERSION: u32 = 3;
 
 /// The version that every program can read.
-const FIRST_VERSION: u32 = 1;
+const FIRST: u32 = 1;
+/// The version with delays, answers that wait, and operations that say what they change.
+const SECOND: u32 = 2;
+/// The version with hooks.
+const THIRD: u32 = 3;
 
-const fn newest_where(is_newer: bool) -> u32 {
-    if is_newer { LOG_VERSION } else { FIRST_VERSION }
+const fn since(version: u32, is_needed: bool) -> u32 {
+    if is_needed { version } else { FIRST }
+}
+
+fn newest(of: impl IntoIterator<Item = u32>) -> u32 {
+    of.into_iter().max().unwrap_or(FIRST)
 }
 
 impl Event {
     /// The oldest version of the log whose readers understand the event.
     pub fn version(&self) -> u32 {
-        newest_where(if let Self::Delayed { .. } = self {
-            true
+        if let Self::Delayed { .. } = self {
+            SECOND
+        } else if let Self::HookRan { .. } = self {
+            THIRD
+        } else if let Self::MergeVerified { verification, .. } = self {
+            of_verification(verification)
         } else if let Self::GateOpened { gate } = self {
             of_gate(gate)
         } else if let Self::WorkReleased { gate, .. } = self {
-            gate.as_deref().is_some_and(of_gate)
+            newest(gate.as_deref().map(of_gate))
         } else if let Self::OperationBegan { operation } = self {
             of_operation(operation)
         } else if let Self::OperationEnded { changes, restored, .. } = self {
-            changes.is_some() || restored.as_deref().is_some_and(needs_newest)
+            let restored = restored.as_deref().map(of_restorable);
+            newest(restored.into_iter().chain(changes.as_deref().map(of_changes)))
         } else if let Self::StateAdopted { state, .. } = self {
             of_state(state)
         } else {
-            false
-        })
+            FIRST
+        }
     }
 }
 
 impl State {
     /// The oldest version of the log whose readers understand the state.
     pub fn version(&self) -> u32 {
-        newest_where(of_state(self))
+        of_state(self)
     }
 }
 
-fn of_state(state: &State) -> bool {
+fn of_state(state: &State) -> u32 {
     let record = &state.record;
-    needs_newest(&state.restorable)
-        || !record.delays.is_empty()
-        || record.cases.values().any(|case| case.answer.is_some())
-        || record.open.as_ref().is_some_and(|open| of_operation(&open.operation))
+    let is_second = !record.delays.is_empty() || record.cases.values().any(|case| case.answer.is_some());
+    let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
+    let open = record.open.as_ref().map(|open| of_operation(&open.operation));
+    let own = [since(SECOND, is_second), of_restorable(&state.restorable)];
+    newest(own.into_iter().chain(verified).chain(open))
 }
 
-fn of_operation(operation: &Operation) -> bool {
+fn of_operation(operation: &Operation) -> u32 {
     // The first version does not find files in the trash by the names that they have now.
     let moves_files = !(operation.worktrees.is_empty() && operation.advances.is_empty() && operation.workspaces.is_empty());
-    moves_files
-        || operation.changes.is_some()
-        || operation.restored.as_deref().is_some_and(needs_newest)
-        || operation.gates.iter().any(|change| of_gate(&change.gate))
+    let gates = operation.gates.iter().map(|change| of_gate(&change.gate));
+    let restored = operation.restored.as_deref().map(of_restorable);
+    let changes = operation.changes.as_deref().map(of_changes);
+    newest(gates.chain(restored).chain(changes).chain([since(SECOND, moves_files)]))
 }
 
-/// Whether the first version does not understand this state.
-fn needs_newest(restorable: &Restorable) -> bool {
-    restorable.gates.values().any(of_gate)
+fn of_restorable(restorable: &Restorable) -> u32 {
+    newest(restorable.gates.values().map(of_gate))
 }
 
-fn of_gate(gate: &Gate) -> bool {
-    gate.held.is_some_and(|held| match held {
-        Held::Stopped | Held::Killed | Held::Redirected | Held::RolledBack | Held::Broken => false,
-        Held::Failed => true,
-    })
+fn of_changes(changes: &RestorableChanges) -> u32 {
+    newest(changes.gates.values().flatten().map(of_gate)).max(SECOND)
+}
+
+fn of_verification(verification: &Verification) -> u32 {
+    since(THIRD, !verification.demands.hooks.is_empty())
+}
+
+fn of_gate(gate: &Gate) -> u32 {
+    let held = gate.held.map_or(FIRST, |held| match held {
+        Held::Stopped | Held::Killed | Held::Redirected | Held::RolledBack | Held::Broken => FIRST,
+        Held::Failed => SECOND,
+    });
+    let cause = gate.cause.map_or(FIRST, |cause| match cause {
+        Cause::VerifyFailed => FIRST,
+        Cause::HookVeto => THIRD,
+    });
+    held.max(cause)
 }
 
 #[cfg(test)]
@@ -132,7 +160,7 @@ mod tests {
     fn a_word_that_version_1_did_not_know_is_in_no_line_of_version_1() {
         for held in Held::ALL {
             let word = serde_json::to_value(held).unwrap();
-            let version = if FIRST_KNEW.contains(&word.as_str().unwrap()) { FIRST_VERSION } else { LOG_VERSION };
+            let version = if FIRST_KNEW.contains(&word.as_str().unwrap()) { FIRST } else { SECOND };
             let gate = Gate::holding(&CaseId::new("t").unwrap(), held, jiff::Timestamp::UNIX_EPOCH).unwrap();
             let versions = versions_with(&gate);
             assert!(versions.iter().all(|found| *found == version), "{held:?}: {versions:?}");
@@ -146,10 +174,10 @@ mod tests {
         use crate::domain::operation::journaled::BranchAdvance;
         let mut operation = Operation::new(OperationKind::Merge { task: CaseId::new("t").unwrap() }, "x");
         let began = |operation: &Operation| Event::OperationBegan { operation: Box::new(operation.clone()) }.version();
-        assert_eq!(began(&operation), FIRST_VERSION);
+        assert_eq!(began(&operation), FIRST);
         let commit = Change::new(Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
         operation.advances.push(BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit });
-        assert_eq!(began(&operation), LOG_VERSION);
+        assert_eq!(began(&operation), SECOND);
     }
 
     #[test]
@@ -157,11 +185,11 @@ mod tests {
         use crate::domain::work::delay::Delay;
         use crate::domain::work::failures::Step;
         let mut state = State::default();
-        assert_eq!((state.version(), adopted(state.clone()).version()), (FIRST_VERSION, FIRST_VERSION));
+        assert_eq!((state.version(), adopted(state.clone()).version()), (FIRST, FIRST));
         let (code, why, failed_at) = ("DISK_FULL".to_owned(), String::new(), jiff::Timestamp::UNIX_EPOCH);
         let delay = Delay { step: Step::Claim, code, why, tried: 0, failed_at };
         state.record.delays.insert(CaseId::new("t").unwrap(), delay);
-        assert_eq!((state.version(), adopted(state.clone()).version()), (LOG_VERSION, LOG_VERSION));
+        assert_eq!((state.version(), adopted(state.clone()).version()), (SECOND, SECOND));
     }
 
     #[test]
@@ -170,6 +198,6 @@ mod tests {
         let answer = Some(crate::domain::work::answer::Answer { question: "which?".to_owned(), text: "that".to_owned() });
         let record = crate::domain::state::whole::CaseRecord { answer, ..Default::default() };
         state.record.cases.insert(CaseId::new("t").unwrap(), record);
-        assert_eq!((state.version(), adopted(state.clone()).version()), (LOG_VERSION, LOG_VERSION));
+        assert_eq!((state.version(), adopted(state.clone()).version()), (SECOND, SECOND));
     }
 }

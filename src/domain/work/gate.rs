@@ -133,6 +133,8 @@ impl Afterwards {
 pub enum Cause {
     /// The result of a merge did not pass its verification.
     VerifyFailed,
+    /// A hook of the project keeps the task from being started or merged.
+    HookVeto,
 }
 
 /// A decision that waits for a human.

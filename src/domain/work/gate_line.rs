@@ -65,8 +65,9 @@ impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
         let Gate { id, kind, task_id, reason, details, cause, opened_at, decision, held } = gate;
         let details = match kind {
-            GateKind::Merge => GateDetails { files: details.clone(), ..GateDetails::default() },
-            GateKind::Claim
+            GateKind::Merge if cause.is_none() => GateDetails { files: details.clone(), ..GateDetails::default() },
+            GateKind::Merge
+            | GateKind::Claim
             | GateKind::Question
             | GateKind::HumanReview
             | GateKind::Recovery

@@ -20,12 +20,34 @@ pub struct MergeOf {
     pub tree: Oid,
 }
 
-/// The result of one command.
+/// What is asked whether a merge may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Checker {
+    /// A command of `verify` or `merge.verify`.
+    #[default]
+    Command,
+    /// A hook that decides.
+    Hook,
+}
+
+impl Checker {
+    /// Whether it is the one that older logs imply.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The result of one command or hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult {
-    /// The command.
+    /// The command, or the hook's file.
     pub command: String,
+    /// Which of the two it is.
+    #[serde(default, skip_serializing_if = "Checker::is_default")]
+    pub by: Checker,
     /// Why it did not pass; `None` if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -34,39 +56,78 @@ pub struct StepResult {
     pub lines: Vec<String>,
 }
 
+/// A hook that is asked before a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskedHook {
+    /// Its file.
+    pub hook: String,
+    /// The digest of all approved files, of which it is one: whatever it reads beside itself may decide too.
+    pub digest: String,
+}
+
+/// What has to pass before a merge: hooks first, then commands, each in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Demands {
+    /// The `pre-merge` hooks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<AskedHook>,
+    /// The commands of `merge.verify`.
+    pub commands: Vec<String>,
+}
+
+impl Demands {
+    /// Whether nothing has to pass.
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty() && self.commands.is_empty()
+    }
+
+    /// All of them, as they are shown.
+    pub fn names(&self) -> impl Iterator<Item = (Checker, &String)> {
+        let hooks = self.hooks.iter().map(|asked| (Checker::Hook, &asked.hook));
+        hooks.chain(self.commands.iter().map(|command| (Checker::Command, command)))
+    }
+}
+
 /// The verification of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// The merge.
     pub of: MergeOf,
-    /// The commands that have to pass, in order.
-    pub commands: Vec<String>,
-    /// The results of those that were run: up to the first that failed.
+    /// What has to pass.
+    #[serde(flatten)]
+    pub demands: Demands,
+    /// The results of what was run: up to the first that failed.
     pub results: Vec<StepResult>,
 }
 
 impl Verification {
-    /// The result of the command that failed.
+    /// The result of the command or hook that failed.
     pub fn failed(&self) -> Option<&StepResult> {
         self.results.iter().find(|result| result.failure.is_some())
     }
 
-    /// Whether every command was run and passed.
+    /// Whether everything was run and passed.
     pub fn passed(&self) -> bool {
-        let ran = self.results.iter().map(|result| &result.command);
-        self.failed().is_none() && ran.eq(&self.commands)
+        let ran = self.results.iter().map(|result| (result.by, &result.command));
+        self.failed().is_none() && ran.eq(self.demands.names())
     }
 
-    /// Whether it is valid for exactly this merge and these commands.
-    pub fn is_about(&self, of: &MergeOf, commands: &[String]) -> bool {
-        self.of == *of && self.commands == commands
+    /// Whether it is valid for exactly this merge and these demands.
+    pub fn is_about(&self, of: &MergeOf, demands: &Demands) -> bool {
+        self.of == *of && self.demands == *demands
     }
 
     /// What failed, in one line.
     pub fn summary(&self) -> Option<String> {
         let failed = self.failed()?;
-        Some(format!("merge.verify '{}' {}", failed.command, failed.failure.as_deref().unwrap_or_default()))
+        let what = match failed.by {
+            Checker::Command => "merge.verify",
+            Checker::Hook => "hook pre-merge",
+        };
+        Some(format!("{what} '{}' {}", failed.command, failed.failure.as_deref().unwrap_or_default()))
     }
 }
 
@@ -87,25 +148,35 @@ mod tests {
     }
 
     fn passes(command: &str) -> StepResult {
-        StepResult { command: command.into(), failure: None, lines: Vec::new() }
+        StepResult { command: command.into(), by: Checker::Command, failure: None, lines: Vec::new() }
+    }
+
+    fn commands(all: &[&str]) -> Demands {
+        Demands { hooks: Vec::new(), commands: all.iter().map(|command| (*command).to_owned()).collect() }
     }
 
     #[test]
     fn it_holds_for_one_merge_and_its_commands_alone() {
-        let commands = vec!["a".to_owned(), "b".to_owned()];
-        let one = Verification { of: of('1', '2', '3'), commands: commands.clone(), results: vec![passes("a"), passes("b")] };
-        assert!(one.passed() && one.is_about(&of('1', '2', '3'), &commands));
+        let demands = commands(&["a", "b"]);
+        let one = Verification { of: of('1', '2', '3'), demands: demands.clone(), results: vec![passes("a"), passes("b")] };
+        assert!(one.passed() && one.is_about(&of('1', '2', '3'), &demands));
         for other in [of('9', '2', '3'), of('1', '9', '3'), of('1', '2', '9')] {
-            assert!(!one.is_about(&other, &commands));
+            assert!(!one.is_about(&other, &demands));
         }
-        assert!(!one.is_about(&of('1', '2', '3'), &commands[..1]));
-        assert!(!one.is_about(&of('1', '2', '3'), &["b".to_owned(), "a".to_owned()]));
+        let hook = |digest: &str| AskedHook { hook: "h".to_owned(), digest: digest.to_owned() };
+        let with_hook = |digest| Demands { hooks: vec![hook(digest)], ..demands.clone() };
+        for other in [commands(&["a"]), commands(&["b", "a"]), with_hook("1")] {
+            assert!(!one.is_about(&of('1', '2', '3'), &other));
+        }
+        let hooked = Verification { demands: with_hook("1"), ..one.clone() };
+        assert!(!hooked.is_about(&of('1', '2', '3'), &with_hook("2")) && !hooked.passed(), "other content, and not asked");
+        let as_command = Verification { results: vec![passes("h"), passes("a"), passes("b")], ..hooked };
+        assert!(!as_command.passed(), "a command of the hook's name is not the hook");
     }
 
     #[test]
     fn a_command_that_failed_or_was_not_run_passes_nothing() {
-        let commands = vec!["a".to_owned(), "b".to_owned()];
-        let with = |results: Vec<StepResult>| Verification { of: of('1', '2', '3'), commands: commands.clone(), results };
+        let with = |results| Verification { of: of('1', '2', '3'), demands: commands(&["a", "b"]), results };
         assert!(!with(vec![passes("a")]).passed());
         assert!(!with(Vec::new()).passed());
         assert!(!with(vec![passes("b"), passes("a")]).passed());

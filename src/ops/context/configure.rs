@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
 use crate::hook::project_files::{CONFIG, ProjectFiles, SHARED};
+use crate::ops::hooks::standing::Hooks;
 
 /// The largest configuration file that is read.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -137,6 +138,15 @@ impl Context {
         self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
         self.found.does_nothing = loaded.all_do_something().err();
         self.config = loaded.config;
+        self.hooks = Hooks::of(trust, &self.layout().trusted_dir());
+    }
+
+    /// Reads again which hooks are approved, where a human had to do that first: an approval may have come meanwhile.
+    pub fn read_hooks_again(&mut self) {
+        if self.hooks.wait_for_approval() {
+            let now = Hooks::of(&trust::trust(&self.repo), &self.layout().trusted_dir());
+            self.hooks.read_again(now);
+        }
     }
 }
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 use super::placement::{self, Purpose};
 use crate::config::Config;
 use crate::domain::base::ids::{AgentId, TxnId};
+use crate::domain::hook::due::due;
 use crate::domain::state::event::{By, Envelope, Event};
 use crate::domain::state::whole::{OpenOperation, State};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Proof, Repository};
+use crate::ops::hooks::standing::Hooks;
 use crate::ops::recover::log_recovery;
 use crate::process::client::kept;
 use crate::process::os::command::IN_OPERATION;
@@ -33,6 +35,8 @@ pub struct Context {
     pub config: Config,
     /// What was found while the repository was opened, for placement and repair.
     pub found: Found,
+    /// The hooks, and what they are to be told; none before the configuration is loaded.
+    pub hooks: Hooks,
     author: Author,
     /// Whether this context holds the operation lock: then no other process is carrying out an operation.
     holds_operation_lock: bool,
@@ -144,6 +148,7 @@ impl Context {
             store,
             config,
             found,
+            hooks: Hooks::default(),
             author,
             holds_operation_lock: false,
             patience: OPERATION_PATIENCE,
@@ -204,7 +209,7 @@ impl Context {
     /// # Errors
     /// As [`Store::append_with`].
     pub fn append(&mut self, event: Event) -> Result<Vec<Envelope>> {
-        self.store.append(&self.author, vec![event])
+        self.append_with(|_| Ok(vec![event]))
     }
 
     /// Appends the events that `decide` returns for the newest state, under the state lock; see [`Store::append_with`].
@@ -212,7 +217,18 @@ impl Context {
     /// # Errors
     /// As [`Store::append_with`].
     pub fn append_with(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
-        self.store.append_with(&self.author, decide)
+        let mut told = Vec::new();
+        let listens = self.hooks.listen();
+        let appended = self.store.append_with(&self.author, |state| {
+            let events = decide(state)?;
+            if listens {
+                let numbered = (state.seq + 1..).zip(&events);
+                told = numbered.flat_map(|(seq, event)| due(event, state, seq, env::now())).collect();
+            }
+            Ok(events)
+        })?;
+        told.into_iter().for_each(|facts| self.hooks.note(facts));
+        Ok(appended)
     }
 
     /// Appends an intent: see [`Store::append_unsynced`].

@@ -6,14 +6,17 @@ use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
+use crate::domain::hook::event::HookEvent;
 use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
 use crate::domain::work::case::{Case, Kind, Merged, Status};
-use crate::domain::work::verification::{MergeOf, Verification};
+use crate::domain::work::verification::{AskedHook, Demands, MergeOf, Verification};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::MergeResult;
+use crate::hook::selection::Hook;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
+use crate::ops::hooks::standing::AtEvent;
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::workspaces;
@@ -119,12 +122,32 @@ pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<O
             .hint("git axiom trust    shows the project's files, and asks")
             .hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
     }
-    let commands = &ctx.config.merge.verify;
+    let demands = demands(ctx)?;
     let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
-    let known = known.filter(|known| known.is_about(of, commands));
-    if commands.is_empty() || known.is_some_and(Verification::passed) {
+    let known = known.filter(|known| known.is_about(of, &demands));
+    if demands.is_empty() || known.is_some_and(Verification::passed) {
         return Ok(None);
     }
     let failed = known.filter(|known| known.failed().is_some()).cloned().map(Box::new);
     Ok(Some(MergeOutcome::Unverified { of: of.clone(), failed }))
+}
+
+/// What has to pass before a merge: the hooks, and the commands of `merge.verify`.
+///
+/// # Errors
+/// `NOT_TRUSTED` where there is a hook that nobody approved as it is.
+pub(super) fn demands(ctx: &Context) -> Result<Demands> {
+    let hooks = match ctx.hooks.at(HookEvent::PreMerge) {
+        AtEvent::Nothing => Vec::new(),
+        AtEvent::Run(hooks, tree) => {
+            let digest = tree.files().digest().as_str().to_owned();
+            let asked = |hook: &Hook| AskedHook { hook: hook.place.to_string(), digest: digest.clone() };
+            hooks.iter().map(asked).collect()
+        }
+        AtEvent::NotApproved(what) => {
+            return Err(Error::new(Code::NotTrusted, format!("{what}, so nobody can say whether this may be merged"))
+                .hint("git axiom trust    shows the project's files, and asks"));
+        }
+    };
+    Ok(Demands { hooks, commands: ctx.config.merge.verify.clone() })
 }

@@ -66,7 +66,9 @@ fn look(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
     let mut preview = of_target(ctx, task, target.clone(), of.target.clone());
     match unverified(ctx, task, &of)? {
         None => {}
-        Some(MergeOutcome::Unverified { of: _, failed: None }) => preview.verify.clone_from(&ctx.config.merge.verify),
+        Some(MergeOutcome::Unverified { of: _, failed: None }) => {
+            preview.verify = super::plan::demands(ctx)?.names().map(|(_, name)| name.clone()).collect();
+        }
         Some(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
     }
     let worktree = checked_out(ctx, &target)?.map(|worktree| worktree.path_text()).transpose()?;

@@ -1,20 +1,28 @@
-//! Merging only what was verified: running `merge.verify` on the result of the merge, in a worktree of its own and outside
-//! all locks.
+//! Merging only what was verified: asking the `pre-merge` hooks, and running `merge.verify` on the result of the merge, in a
+//! worktree of its own; both outside all locks.
 //!
 //! The result is recorded for exactly that merge; [`super::merge_task`] refuses any other.
 
-use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::scratch::{self, Scratch};
-use super::{MergeOutcome, merge_of, merge_task, result_of};
+use super::{MergeOutcome, branch_of, merge_of, merge_task, plan, result_of};
 use crate::domain::base::ids::CaseId;
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::Facts;
+use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
-use crate::domain::work::verification::{MergeOf, Verification};
+use crate::domain::work::verification::{Demands, MergeOf, StepResult, Verification};
+use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::files::FileLock;
+use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::steps::{self, Job, Runner, Running, Verdict};
+use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::work;
+use crate::ops::steps::{self, AfterFailure, Job, Runner, Running, Verdict, Work};
 use crate::process::os::bell::Rope;
 
 /// How many times a merge is verified while a branch moves meanwhile.
@@ -32,10 +40,22 @@ pub struct Check {
     /// The task.
     pub task: CaseId,
     of: MergeOf,
-    commands: Vec<String>,
+    demands: Demands,
+    /// What the hooks among them are told.
+    facts: Facts,
+    runs: Vec<HookRun>,
     running: Running,
     result: Option<Verification>,
-    scratch: Scratch,
+    place: Place,
+}
+
+/// Where a merge is verified, while this process holds the lock.
+#[derive(Debug)]
+enum Place {
+    /// In a worktree of its own.
+    Scratch(Scratch),
+    /// Nowhere: only hooks are asked.
+    Nowhere(#[allow(dead_code)] FileLock),
 }
 
 /// Starts verifying the merge of a task with the current commits of the branches. Takes the operation lock while it makes
@@ -46,21 +66,41 @@ pub struct Check {
 /// worktree.
 pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope>) -> Result<Check> {
     let lock = scratch::claim(ctx, task)?;
-    let commands = ctx.config.merge.verify.clone();
-    let (of, scratch) = ctx.with_operation_lock(|ctx| {
+    let demands = plan::demands(ctx)?;
+    let (of, place) = ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
         let of = merge_of(ctx, task)?.ok_or_else(changed)?;
-        let commit = result_of(ctx, task, &of)?;
-        scratch::set_up(ctx, task, &commit, lock).map(|scratch| (of, scratch))
+        let place = if demands.commands.is_empty() {
+            Place::Nowhere(lock)
+        } else {
+            let commit = result_of(ctx, task, &of)?;
+            Place::Scratch(scratch::set_up(ctx, task, &commit, lock)?)
+        };
+        Ok((of, place))
     })?;
-    let job = job(ctx, runner, task, commands.clone(), &scratch.path)?;
-    Ok(Check { task: task.clone(), of, commands, running: steps::start(job, rope), result: None, scratch })
+    let facts = Facts {
+        branch: Some(branch_of(ctx, task)),
+        target: Some(target_branch(ctx)?),
+        merge_tree: Some(of.tree.clone()),
+        ..of_task(ctx.state(), task, HookEvent::PreMerge, env::now())
+    };
+    let steps = steps_of(ctx, task, &demands, &facts, &place)?;
+    let running = steps::start(Job::new(ctx, runner, AfterFailure::Stop, steps), rope);
+    Ok(Check { task: task.clone(), of, demands, facts, runs: Vec::new(), running, result: None, place })
 }
 
-fn job(ctx: &Context, runner: Runner, task: &CaseId, commands: Vec<String>, folder: &Path) -> Result<Job> {
-    let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
-    Job::new(ctx, runner, commands, folder, (task, agent))
+/// The hooks, in the task's workspace, and the commands, on the result of the merge.
+fn steps_of(ctx: &Context, task: &CaseId, demands: &Demands, facts: &Facts, place: &Place) -> Result<Vec<Work>> {
+    let mut steps = match ctx.hooks.at(HookEvent::PreMerge) {
+        AtEvent::Run(hooks, tree) => work::of(ctx, (&hooks, &tree), facts)?,
+        AtEvent::Nothing | AtEvent::NotApproved(_) => Vec::new(),
+    };
+    if let Place::Scratch(scratch) = place {
+        let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+        steps.extend(steps::commands(ctx, &demands.commands, &scratch.path, (task, agent))?);
+    }
+    Ok(steps)
 }
 
 impl Check {
@@ -71,17 +111,15 @@ impl Check {
 
     /// Keeps the result in memory until it is recorded.
     pub fn ended_with(&mut self, verdict: Verdict) {
-        let mut results = verdict.results;
+        self.runs = work::records(&self.facts, &verdict.ran);
+        let mut results: Vec<StepResult> = verdict.ran.into_iter().map(|ran| ran.result).collect();
         if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
             // It is not known which step failed: none counts as passed.
-            let command = self.commands.first().cloned().unwrap_or_default();
-            results = vec![crate::domain::work::verification::StepResult {
-                command,
-                failure: Some(failure.summary.clone()),
-                lines: Vec::new(),
-            }];
+            let first = self.demands.names().next().map(|(by, name)| (by, name.clone()));
+            let (by, command) = first.unwrap_or_default();
+            results = vec![StepResult { command, by, failure: Some(failure.summary.clone()), lines: Vec::new() }];
         }
-        self.result = Some(Verification { of: self.of.clone(), commands: self.commands.clone(), results });
+        self.result = Some(Verification { of: self.of.clone(), demands: self.demands.clone(), results });
     }
 
     /// The result, once it is known.
@@ -95,7 +133,10 @@ impl Check {
     /// Those of the log.
     pub fn record(&self, ctx: &mut Context) -> Result<()> {
         let Some(verification) = self.result.clone().map(Box::new) else { return Ok(()) };
-        ctx.append(Event::MergeVerified { id: self.task.clone(), verification }).map(drop)
+        let runs = self.runs.iter().map(|run| Event::HookRan { run: Box::new(run.clone()) });
+        let verified = Event::MergeVerified { id: self.task.clone(), verification };
+        let events = runs.chain([verified]).collect();
+        ctx.append_with(|_| Ok(events)).map(drop)
     }
 
     /// Records the result and removes the worktree. The returned thread deletes its files.
@@ -113,7 +154,10 @@ impl Check {
     /// Ends it and removes the worktree; a result that was not recorded is lost. The returned thread deletes the files.
     pub fn remove(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
         drop(self.running);
-        take_down(ctx, self.scratch)
+        match self.place {
+            Place::Scratch(scratch) => take_down(ctx, scratch),
+            Place::Nowhere(_) => None,
+        }
     }
 }
 
@@ -126,8 +170,8 @@ fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
 
 /// Watches a verification in the foreground.
 pub trait Watch {
-    /// Called when these commands start.
-    fn verifying(&mut self, commands: &[String]);
+    /// Called when these hooks and commands start.
+    fn verifying(&mut self, names: &[&str]);
     /// Called when they have ended.
     fn ended(&mut self);
     /// Whether the user wants to end it.
@@ -144,7 +188,8 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
         let MergeOutcome::Unverified { of, failed: _ } = outcome else { return Ok(outcome) };
         ctx.act_as(ctx.by().clone())?;
         let check = begin(ctx, task, Runner::Verb, None)?;
-        watch.verifying(&check.commands);
+        let names: Vec<&str> = check.demands.names().map(|(_, name)| name.as_str()).collect();
+        watch.verifying(&names);
         let verdict = loop {
             if watch.shall_end() {
                 watch.ended();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Supervisor;
+use super::hooks::{Answer, Claim, rejected};
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::{By, Event};
@@ -20,15 +21,12 @@ use crate::ops::workspaces;
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 const MOST_CLAIM_GATES: usize = 20;
 
-/// Whether a task was claimed, or was no longer to be claimed.
-enum Claimed {
-    Now,
-    Not,
-}
-
 impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; returns whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
+        if self.asking.is_some() {
+            return self.take_answer();
+        }
         let slots = if self.stands_still(Shared::Claims) { 0 } else { self.options.slots as usize };
         let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
@@ -96,16 +94,20 @@ impl Supervisor<'_> {
 
     /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
     fn is_held(&self, task: &CaseId) -> bool {
-        self.gate(GateKind::Claim, task).is_some_and(Gate::holds)
+        self.gate(GateKind::Claim, task).is_some_and(Gate::holds) || self.is_vetoed(task)
     }
 
     /// Blocks the task if its claim was rejected at the gate; returns whether it was.
     fn reject_claim(&mut self, task: &CaseId) -> Result<bool> {
-        let Some(Decision::Rejected { reason }) = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.clone()) else {
-            return Ok(false);
+        let (kind, reason) = match self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.clone()) {
+            Some(Decision::Rejected { reason }) => (GateKind::Claim, reason),
+            Some(Decision::Approved | Decision::Answered { .. }) | None => {
+                let Some(reason) = rejected(self.gate(GateKind::HumanReview, task)) else { return Ok(false) };
+                (GateKind::HumanReview, reason)
+            }
         };
         self.block(task, Status::Pending, &reason)?;
-        self.close_gate(GateKind::Claim, task, "rejected")?;
+        self.close_gate(kind, task, "rejected")?;
         Ok(true)
     }
 
@@ -117,37 +119,58 @@ impl Supervisor<'_> {
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
-    /// Makes the workspace, then claims the task, for this reason. Until then its gate stays: what a human approved is not asked
-    /// again where the claim has to be tried again.
+    /// Makes the workspace and asks the hooks, then claims the task, for this reason. Until then its gate stays: what a human
+    /// approved is not asked again where the claim has to be tried again.
     fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
-        match self.try_claim(task) {
-            Err(error) => self.claim_failed(task, error),
-            Ok(Claimed::Not) => Ok(()),
-            Ok(Claimed::Now) => {
-                self.no_standstill(Shared::Claims);
-                self.passed(task)?;
-                self.close_gate(GateKind::Claim, task, why)
+        let begun = self.prepare_claim(task, why).and_then(|claim| match self.ask_to_start(claim)? {
+            Answer::Go(claim) => self.take(&claim),
+            Answer::Wait => Ok(()),
+        });
+        begun.or_else(|error| self.claim_failed(task, error))
+    }
+
+    /// Handles the answer of the hooks that are asked about a claim; returns whether anything was done.
+    fn take_answer(&mut self) -> Result<bool> {
+        match self.look_after_asking() {
+            Ok((did, None)) => Ok(did),
+            Ok((_, Some(claim))) => {
+                // A human may have stopped the task meanwhile.
+                let may_go = !self.is_held(&claim.task);
+                let taken = if may_go { self.take(&claim) } else { Ok(()) };
+                taken.or_else(|error| self.claim_failed(&claim.task, error)).map(|()| true)
             }
+            Err((task, error)) => self.claim_failed(&task, error).map(|()| true),
         }
     }
 
-    fn try_claim(&mut self, task: &CaseId) -> Result<Claimed> {
+    fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
         let workspace = self.ensure_workspace(case, &agent)?;
         env::fault_point("claim.before-claim");
+        Ok(Claim { task: task.clone(), agent, workspace, why: why.to_owned() })
+    }
+
+    /// Claims a task, if that is still to be done.
+    fn take(&mut self, claim: &Claim) -> Result<()> {
+        let Claim { task, agent, workspace, why } = claim;
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {
             // Another process may have edited, blocked or archived the task meanwhile.
-            let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
-            still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete })
+            let still = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Pending);
+            still.then(|| Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete })
         })?;
         if !claimed {
-            return Ok(Claimed::Not);
+            return Ok(());
         }
-        self.tell(Notice::Claimed { agent, task: case.id.clone(), title: case.title.clone(), workspace: workspace.path });
-        Ok(Claimed::Now)
+        let title = self.ctx.state().case(task)?.title.clone();
+        let (agent, workspace) = (agent.clone(), workspace.path.clone());
+        self.tell(Notice::Claimed { agent, task: task.clone(), title, workspace });
+        self.no_standstill(Shared::Claims);
+        self.passed(task)?;
+        self.close_gate(GateKind::HumanReview, task, why)?;
+        self.close_gate(GateKind::Claim, task, why)
     }
 
     /// The workspace of a task, made or repaired where needed. An event announces it before it is made, so that a half-made

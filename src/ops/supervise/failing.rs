@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
@@ -51,7 +54,25 @@ impl Supervisor<'_> {
         } else {
             times.looked = times.looked.saturating_add(1);
         }
-        what_follows(step, error.code(), *times)
+        let follows = what_follows(step, error.code(), *times);
+        match follows {
+            Follows::Gate(_) | Follows::Block => self.tell_error(task, error),
+            // Told where it is new, or where the session ends.
+            Follows::Retry { .. }
+            | Follows::Wait { .. }
+            | Follows::Again
+            | Follows::GoOn
+            | Follows::Answer
+            | Follows::EndSession => {}
+        }
+        follows
+    }
+
+    /// Hooks are told of an error.
+    fn tell_error(&mut self, task: &CaseId, error: &Error) {
+        let (code, message) = (error.code().as_str(), reason_of(error));
+        let about = of_task(self.ctx.state(), task, HookEvent::OnError, env::now());
+        self.ctx.hooks.note(Facts { error_type: Some(code.to_owned()), message: Some(message), ..about });
     }
 
     /// The step is tried again after a pause. Tells why, and records it, where that is new and the task is still at that step.
@@ -73,6 +94,7 @@ impl Supervisor<'_> {
         let before = self.troubles.get_mut(task).and_then(|trouble| trouble.told.replace(delay.clone()));
         if !before.is_some_and(|told| told.is_same_wait(&delay)) {
             self.warn(format!("{task} {}", delay.in_words()));
+            self.tell_error(task, error);
         }
         let recorded = self.step_if(|state| {
             let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));

@@ -9,6 +9,7 @@ use crate::env;
 use crate::error::Result;
 
 use super::Supervisor;
+use super::hooks::{is_about_start, is_settled};
 use super::notice::Notice;
 
 impl Supervisor<'_> {
@@ -84,6 +85,7 @@ impl Supervisor<'_> {
                 // A held task may wait for other tasks first; it stays held meanwhile.
                 GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
                 GateKind::Claim => !ready.contains(state, task),
+                GateKind::HumanReview if is_about_start(gate) => is_settled(case.map(|case| case.status)),
                 GateKind::Merge | GateKind::HumanReview => {
                     !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
                 }

@@ -6,8 +6,8 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::By;
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::{Shared, Step};
-use crate::domain::work::gate::{Cause, Decision, GateKind};
-use crate::domain::work::verification::Verification;
+use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::domain::work::verification::{Checker, Verification};
 use crate::error::Result;
 use crate::ops::merge::verified::{self, TRIES, moves_each_time};
 use crate::ops::steps::Runner;
@@ -16,9 +16,10 @@ impl Supervisor<'_> {
     /// Handles a merge that has to be verified first: starts the verification; or, where this merge has failed before and no
     /// human has approved another attempt, opens a gate.
     pub(super) fn verify_merge(&mut self, task: &CaseId, failed: Option<&Verification>) -> Result<()> {
-        let decision = self.gate(GateKind::HumanReview, task).and_then(|gate| gate.decision.as_ref());
-        let again = matches!(decision, Some(Decision::Approved | Decision::Answered { .. }));
-        if let Some(failed) = failed.filter(|_| !again) {
+        let decided = |gate: &Gate| matches!(gate.decision, Some(Decision::Approved | Decision::Answered { .. }));
+        let review = self.gate(GateKind::HumanReview, task).is_some_and(decided);
+        let veto = self.gate(GateKind::Merge, task).filter(|gate| gate.cause == Some(Cause::HookVeto)).is_some_and(decided);
+        if let Some(failed) = failed.filter(|_| !review && !veto) {
             return self.review(task, failed);
         }
         if self.verified_again.get(task).is_some_and(|times| *times >= TRIES) {
@@ -90,6 +91,11 @@ impl Supervisor<'_> {
         self.verified_again.remove(task);
         let details = failed.failed().map(|step| step.lines.clone()).unwrap_or_default();
         let reason = failed.summary().unwrap_or_default();
+        if failed.failed().is_some_and(|step| step.by == Checker::Hook) {
+            self.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
+            let reason = format!("{reason}; approve to ask it again");
+            return self.open_gate_about(GateKind::Merge, task, (reason, Some(Cause::HookVeto)), details);
+        }
         self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::VerifyFailed)), details)
     }
 

@@ -13,6 +13,7 @@ pub mod detach;
 mod failing;
 mod finish;
 mod gates;
+mod hooks;
 pub mod interventions;
 mod iterate;
 pub mod live;
@@ -38,6 +39,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::RefName;
+use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
@@ -47,6 +49,7 @@ use crate::domain::work::outcome::Halt;
 use crate::domain::work::ready::ReadyQueue;
 use crate::domain::work::session::{Mode, SessionState};
 use crate::domain::work::signal::Signal;
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::{Context, OPERATION_PATIENCE};
@@ -144,6 +147,10 @@ struct Supervisor<'a> {
     target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
     verifying: HashMap<AgentId, steps::Running>,
+    /// Hooks that are asked whether a task may be started.
+    asking: Option<hooks::Asking>,
+    /// Hooks that are told something.
+    reporting: Option<hooks::Reporting>,
     /// The merge whose result is being verified.
     merge_check: Option<Check>,
     /// How many times in a row the merge of a task had changed when its verification ended.
@@ -205,10 +212,14 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
         supervisor.approve_held()?;
     }
     supervisor.begin_session()?;
-    let ending = supervisor.work()?;
-    supervisor.end_session(&ending)?;
+    let ended = supervisor.work().and_then(|ending| supervisor.end_session(&ending).map(|()| ending));
+    if let Err(error) = &ended {
+        let facts = Facts::error(None, error.code().as_str(), error.to_string(), env::now());
+        supervisor.ctx.hooks.note(facts);
+    }
     drop(lock);
-    Ok(ending)
+    supervisor.tell_the_rest();
+    ended
 }
 
 impl<'a> Supervisor<'a> {
@@ -229,6 +240,8 @@ impl<'a> Supervisor<'a> {
             target,
             watches: HashMap::new(),
             verifying: HashMap::new(),
+            asking: None,
+            reporting: None,
             merge_check: None,
             verified_again: HashMap::new(),
             notes: BTreeMap::new(),
@@ -295,6 +308,7 @@ impl<'a> Supervisor<'a> {
         }
         self.clear_ended_runs();
         let mut busy = self.look_after_agents()?;
+        busy |= self.look_after_reports();
         let (rests, waits, seq) = (self.rests(), self.a_task_is_held_up(), self.ctx.state().seq);
         if !rests {
             busy |= self.settle_tasks()?;
@@ -360,7 +374,8 @@ impl<'a> Supervisor<'a> {
             let stage = agent.work.as_ref().map(|work| &work.stage);
             matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
         };
-        self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count()
+        // A task that hooks are asked about has its slot already.
+        self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count() + usize::from(self.asking.is_some())
     }
 
     /// How many agents have an answer and continue before another task is claimed.

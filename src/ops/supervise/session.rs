@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::hooks::is_about_start;
 use super::notice::Notice;
 use super::{Ending, Options, Supervisor, TICK};
 use crate::domain::base::ids::{CaseId, SessionId};
@@ -154,7 +155,7 @@ impl Supervisor<'_> {
 
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
     pub(super) fn rest(&mut self, seq: u64) {
-        let waits = self.backs_off() || self.merge_check.is_some();
+        let waits = self.backs_off() || self.merge_check.is_some() || self.asking.is_some();
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
     }
 
@@ -199,6 +200,7 @@ impl Supervisor<'_> {
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // The decision on a task that cannot be claimed yet is kept until it can be.
             GateKind::Claim => is_ready(&gate.task_id),
+            GateKind::HumanReview if is_about_start(gate) => is_ready(&gate.task_id),
             GateKind::Merge
             | GateKind::Question
             | GateKind::HumanReview
@@ -206,7 +208,7 @@ impl Supervisor<'_> {
             | GateKind::Planning
             | GateKind::Budget => true,
         });
-        if working || self.merge_check.is_some() || to_act_on || !state.record.requests.is_empty() {
+        if working || self.merge_check.is_some() || self.hooks_are_busy() || to_act_on || !state.record.requests.is_empty() {
             return None;
         }
         let left = ready::reasons_for_rest(state);

@@ -15,7 +15,7 @@ use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
-use crate::ops::steps::{self, Job, Runner};
+use crate::ops::steps::{self, AfterFailure, Job, Ran, Runner};
 
 /// What a release records for the task.
 struct Counts {
@@ -74,7 +74,8 @@ impl Supervisor<'_> {
                 return Ok(true);
             };
             let about = (&work.task, Some(agent));
-            let job = Job::new(self.ctx, Runner::Session, commands, Path::new(&workspace.path), about)?;
+            let steps = steps::commands(self.ctx, &commands, Path::new(&workspace.path), about)?;
+            let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
             self.verifying.insert(agent.clone(), steps::start(job, self.bell.rope().ok()));
             return Ok(true);
         };
@@ -83,7 +84,7 @@ impl Supervisor<'_> {
         if let Some(error) = verdict.not_run {
             return Err(error);
         }
-        for result in &verdict.results {
+        for Ran { result, .. } in &verdict.ran {
             let text = match &result.failure {
                 None => format!("verified: {}", result.command),
                 Some(why) => format!("verify step '{}' {why}", result.command),

@@ -93,6 +93,7 @@ impl Supervisor<'_> {
     pub(super) fn shut_down(&mut self) -> Result<()> {
         self.tell(Notice::Pausing { why: "shutting down".into() });
         self.abandon_merge_check();
+        self.abandon_asking();
         let Err(error) = self.wind_down() else { return Ok(()) };
         self.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
         self.stop_programs();

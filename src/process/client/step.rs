@@ -45,6 +45,8 @@ pub struct Step {
     pub child_env: Vec<(OsString, OsString)>,
     /// Variables that the program does not get.
     pub without: Vec<OsString>,
+    /// What the program finds on its standard input; nothing where empty.
+    pub stdin: String,
     /// The longest it may take.
     pub limit: Duration,
 }
@@ -113,6 +115,7 @@ pub(in crate::process) struct Order {
     pub env: Vec<OsString>,
     #[serde(with = "wire::list")]
     pub without: Vec<OsString>,
+    pub stdin: String,
     pub limit_millis: u64,
 }
 
@@ -135,6 +138,7 @@ pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
         folder: step.folder.clone(),
         env: step.child_env.iter().flat_map(|(name, value)| [name.clone(), value.clone()]).collect(),
         without: step.without.clone(),
+        stdin: step.stdin.clone(),
         limit_millis: u64::try_from(step.limit.as_millis()).unwrap_or(u64::MAX),
     };
     let mut line = serde_json::to_vec(&order).map_err(|e| failed(e.into()))?;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,14 +101,18 @@ fn carry_out(order: &Order, bell: &mut Bell, shall_end: &dyn Fn() -> bool) -> Re
         Ok(second) => second,
         Err(e) => return cannot(e.to_string()),
     };
-    child.stdin(Stdio::null()).stdout(writer).stderr(second);
+    let stdin = if order.stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
+    child.stdin(stdin).stdout(writer).stderr(second);
     let started = child.spawn();
     // Only the command may hold the other ends of the pipe.
     drop(child);
-    let started = match started {
+    let mut started = match started {
         Ok(started) => started,
         Err(e) => return cannot(e.to_string()),
     };
+    if let Some(to) = started.stdin.take() {
+        give(to, order.stdin.clone());
+    }
     let tail = Tail::of(File::from(std::os::fd::OwnedFd::from(reader)));
     let pid = i32::try_from(started.id()).unwrap_or(0);
     let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
@@ -117,6 +121,14 @@ fn carry_out(order: &Order, bell: &mut Bell, shall_end: &dyn Fn() -> bool) -> Re
     reaper.collect();
     let end = early.unwrap_or_else(|| how(reaper.status));
     Report { end, output: tail.take() }
+}
+
+/// Writes what the command is to find on its standard input, in a thread: it need not read all of it, or anything. When no
+/// process of the step is left, the pipe breaks, and the thread ends.
+fn give(mut to: ChildStdin, input: String) {
+    let write = move || drop(to.write_all(input.as_bytes()));
+    // Without the thread, the command finds nothing.
+    let _ = Builder::new().spawn(write);
 }
 
 fn wait_for_end(

@@ -14,6 +14,7 @@ mod going_back;
 mod held;
 mod hopeless;
 mod leftovers;
+mod lifecycle_hooks;
 mod limits;
 mod merge_verify;
 mod own_branches;

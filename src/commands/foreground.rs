@@ -1,0 +1,90 @@
+//! What a verb shows while it waits for commands and hooks, how Ctrl+C ends them, and telling hooks what a verb has done.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+
+use crate::cli::screen::Screen;
+use crate::cli::visible;
+use crate::domain::hook::facts::Facts;
+use crate::domain::hook::run::HookRun;
+use crate::ops::context::handle::Context;
+use crate::ops::hooks::report;
+use crate::ops::merge::verified;
+use crate::own_process::end_signals::{self, CanEnd};
+
+/// Shows what runs, and lets Ctrl+C end it.
+#[derive(Default)]
+pub struct Foreground {
+    line: Option<ProgressBar>,
+    can_end: Option<CanEnd>,
+}
+
+impl Foreground {
+    fn begin(&mut self, text: &str) {
+        self.can_end = Some(end_signals::can_end());
+        if std::io::stderr().is_terminal() {
+            let line = ProgressBar::new_spinner().with_message(visible::line(text).into_owned());
+            line.enable_steady_tick(Duration::from_millis(120));
+            self.line = Some(line);
+        }
+    }
+
+    fn end(&mut self) {
+        self.line.take().inspect(ProgressBar::finish_and_clear);
+        self.can_end = None;
+    }
+}
+
+impl verified::Watch for Foreground {
+    fn verifying(&mut self, names: &[&str]) {
+        let text = format!("verifying the merge: {}", names.join(" && "));
+        self.begin(&text);
+        if self.line.is_none() {
+            Screen::new(false, None).complain(&text);
+        }
+    }
+
+    fn ended(&mut self) {
+        self.end();
+    }
+
+    fn shall_end(&self) -> bool {
+        end_signals::signal_that_waited().is_some()
+    }
+}
+
+impl report::Watch for Foreground {
+    fn running(&mut self, facts: &Facts) {
+        self.begin(&format!("hooks of {}", facts.event));
+    }
+
+    fn ended(&mut self) {
+        self.end();
+    }
+
+    fn shall_end(&self) -> bool {
+        end_signals::signal_that_waited().is_some()
+    }
+}
+
+/// Tells hooks what a verb has done, and shows where one failed. That never changes how the verb ends.
+pub fn tell_hooks(ctx: &mut Context, screen: &mut Screen) {
+    if !ctx.hooks.has_due() {
+        return;
+    }
+    for run in report::report(ctx, &mut Foreground::default()) {
+        if run.failure.is_some() {
+            complain(screen, &run);
+        }
+    }
+}
+
+/// Shows a hook that failed, with the last lines of its output.
+pub fn complain(screen: &mut Screen, run: &HookRun) {
+    screen.complain(&run.summary());
+    for line in &run.lines {
+        screen.complain(&format!("  {line}"));
+    }
+}

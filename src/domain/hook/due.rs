@@ -1,0 +1,150 @@
+//! Which hooks an event of the log is told to: those that only report. Hooks that decide are asked before anything happens.
+
+use jiff::Timestamp;
+
+use super::event::HookEvent;
+use super::facts::{Completion, Facts};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::OperationKind;
+use crate::domain::state::event::{Event, OperationEnd};
+use crate::domain::state::whole::State;
+use crate::domain::work::agent::Outcome;
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::session::SessionState;
+use crate::domain::work::signal::Signal;
+use crate::error::Code;
+
+/// Where a learning applies if its agent does not say.
+const SCOPE: &str = "project";
+
+/// What hooks are told of an event that is appended to `before` as number `seq` at `at`.
+pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts> {
+    match event {
+        Event::WorkReleased { agent, status, reason, .. } => released(before, agent, *status, reason, at).into_iter().collect(),
+        Event::Signalled { agent, signal: Signal::Learning { text, scope }, .. } => {
+            let of_work = of_work(before, agent, HookEvent::OnLearning, at);
+            vec![Facts {
+                learning_id: Some(format!("learning-{seq}")),
+                scope: Some(scope.clone().unwrap_or_else(|| SCOPE.to_owned())),
+                content: Some(text.clone()),
+                ..of_work
+            }]
+        }
+        Event::IterationEnded { agent, report, .. } if report.outcome == Outcome::Crashed => {
+            vec![failed(before, agent, Code::KeeperFailed, "its keeper or the machine died during an iteration", at)]
+        }
+        Event::VerificationFailed { agent, why } => vec![failed(before, agent, Code::VerifyFailed, why, at)],
+        Event::MergeVerified { id, verification } => match verification.summary() {
+            Some(why) => vec![Facts::error(Some(id.clone()), Code::VerifyFailed.as_str(), why, at)],
+            None => Vec::new(),
+        },
+        Event::SessionChanged { state: SessionState::Pausing | SessionState::Paused, reason } => {
+            paused(before, reason, at).into_iter().collect()
+        }
+        Event::CheckpointCreated { checkpoint } => vec![Facts {
+            checkpoint: Some(checkpoint.name.clone()),
+            trigger: Some(checkpoint.trigger),
+            commit_hash: checkpoint.git_commit.clone(),
+            ..Facts::new(HookEvent::PostCheckpoint, at)
+        }],
+        Event::CasesChanged { edits } => merged(before, edits, at),
+        Event::OperationEnded { end: OperationEnd::Done, edits, .. } => match &before.record.open {
+            Some(open) if matches!(open.operation.kind, OperationKind::Merge { .. }) => {
+                merged(before, if edits.is_empty() { &open.operation.edits } else { edits }, at)
+            }
+            Some(_) | None => Vec::new(),
+        },
+        Event::IterationEnded { .. }
+        | Event::OperationEnded { .. }
+        | Event::SessionChanged { .. }
+        | Event::Signalled { .. }
+        | Event::CasesAdded { .. }
+        | Event::Audited { .. }
+        | Event::HookRan { .. }
+        | Event::SessionStarted { .. }
+        | Event::ModeChanged { .. }
+        | Event::Requested { .. }
+        | Event::RequestHandled { .. }
+        | Event::WorkspaceOpened { .. }
+        | Event::WorkspaceClosed { .. }
+        | Event::TaskClaimed { .. }
+        | Event::IterationIntended { .. }
+        | Event::IterationStarted { .. }
+        | Event::Delayed { .. }
+        | Event::GateOpened { .. }
+        | Event::GateDecided { .. }
+        | Event::GateClosed { .. }
+        | Event::CheckpointIntended { .. }
+        | Event::CheckpointAbandoned { .. }
+        | Event::CheckpointsDeleted { .. }
+        | Event::OperationBegan { .. }
+        | Event::OperationReversed { .. }
+        | Event::StateAdopted { .. }
+        | Event::RepositoryPlaced { .. }
+        | Event::LogRepaired { .. } => Vec::new(),
+    }
+}
+
+/// The facts of an event about a task: its title, agent, branch and workspace.
+pub fn of_task(state: &State, task: &CaseId, event: HookEvent, at: Timestamp) -> Facts {
+    let workspace = state.restorable.workspaces.get(task);
+    let last = || state.record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+    Facts {
+        task_id: Some(task.clone()),
+        title: state.restorable.cases.get(task).map(|case| case.title.clone()),
+        agent: workspace.map(|workspace| &workspace.agent).or_else(last).cloned(),
+        worktree: workspace.map(|workspace| workspace.path.clone()),
+        branch: workspace.map(|workspace| workspace.branch.clone()),
+        ..Facts::new(event, at)
+    }
+}
+
+/// The facts of an event about the task that an agent works on.
+fn of_work(state: &State, agent: &AgentId, event: HookEvent, at: Timestamp) -> Facts {
+    let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+    let about = work.map_or_else(|| Facts::new(event, at), |work| of_task(state, &work.task, event, at));
+    Facts { agent: Some(agent.clone()), ..about }
+}
+
+fn failed(state: &State, agent: &AgentId, code: Code, why: &str, at: Timestamp) -> Facts {
+    let (error_type, message) = (Some(code.as_str().to_owned()), Some(why.to_owned()));
+    Facts { error_type, message, ..of_work(state, agent, HookEvent::OnError, at) }
+}
+
+fn released(state: &State, agent: &AgentId, status: Status, reason: &str, at: Timestamp) -> Option<Facts> {
+    let completion = match status {
+        Status::Done => Completion::Done,
+        Status::Blocked | Status::Failed => Completion::Failed,
+        Status::Pending | Status::Active | Status::Archived => return None,
+    };
+    let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref())?;
+    let seconds = at.duration_since(work.claimed_at).as_secs();
+    Some(Facts {
+        status: Some(completion),
+        duration: Some(u64::try_from(seconds).unwrap_or(0)),
+        reason: Some(reason.to_owned()),
+        ..of_work(state, agent, HookEvent::PostTaskComplete, at)
+    })
+}
+
+/// A pause is told once, when a running session begins to pause.
+fn paused(state: &State, reason: &str, at: Timestamp) -> Option<Facts> {
+    state.record.session.as_ref().filter(|session| session.state == SessionState::Running)?;
+    let tasks = state.busy_agents().filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone());
+    Some(Facts { reason: Some(reason.to_owned()), running_tasks: tasks.collect(), ..Facts::new(HookEvent::OnPause, at) })
+}
+
+fn merged(state: &State, edits: &[CaseEdit], at: Timestamp) -> Vec<Facts> {
+    let each = edits.iter().flat_map(|edit| edit.changes.iter().map(move |change| (&edit.id, change)));
+    let merges = each.filter_map(|(task, change)| {
+        let CaseChange::Merged(Change { old: None, new: Some(merged) }) = change else { return None };
+        Some((task, merged))
+    });
+    let told = merges.map(|(task, merged)| Facts {
+        commit_hash: Some(merged.commit.clone()),
+        target: Some(merged.target.clone()),
+        ..of_task(state, task, HookEvent::PostMerge, at)
+    });
+    told.collect()
+}

@@ -1,0 +1,206 @@
+//! What a hook is told: the facts of one event, as variables of its environment and as JSON on its standard input.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::event::{HookEvent, Variable};
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::Trigger;
+
+/// The longest value of a variable, in bytes: systems limit them. The JSON has all of it.
+const LONGEST: usize = 64 * 1024;
+/// At most so many files or tasks are listed.
+const MOST: usize = 10_000;
+
+/// How the work on a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Completion {
+    /// It is done.
+    Done,
+    /// It cannot go on.
+    Failed,
+}
+
+impl Completion {
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The facts of one event. Those that its variables do not have are in the JSON alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // the names are the source table's
+pub struct Facts {
+    pub event: HookEvent,
+    /// When it happened.
+    pub at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<CaseId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// The workspace of the task: hooks run there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Completion>,
+    /// In seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<RefName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<RefName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_tree: Option<Oid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_hash: Option<Oid>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub running_tasks: Vec<CaseId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+    /// Whether a human tries the hook, and nothing of it happened.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub trial: bool,
+}
+
+impl Facts {
+    /// The facts of an event of which nothing more is known.
+    pub fn new(event: HookEvent, at: Timestamp) -> Self {
+        Self {
+            event,
+            at,
+            task_id: None,
+            title: None,
+            agent: None,
+            worktree: None,
+            status: None,
+            duration: None,
+            branch: None,
+            target: None,
+            merge_tree: None,
+            commit_hash: None,
+            files: Vec::new(),
+            level: None,
+            learning_id: None,
+            scope: None,
+            content: None,
+            reason: None,
+            running_tasks: Vec::new(),
+            error_type: None,
+            message: None,
+            checkpoint: None,
+            trigger: None,
+            trial: false,
+        }
+    }
+
+    /// Files in conflict, which only a human resolves.
+    pub fn conflict(task: CaseId, files: Vec<String>, at: Timestamp) -> Self {
+        let files = files.into_iter().take(MOST).collect();
+        Self { task_id: Some(task), files, level: Some("human"), ..Self::new(HookEvent::OnConflict, at) }
+    }
+
+    /// An error, by its code and words.
+    pub fn error(task: Option<CaseId>, code: &str, message: String, at: Timestamp) -> Self {
+        let error_type = Some(code.to_owned());
+        Self { task_id: task, error_type, message: Some(message), ..Self::new(HookEvent::OnError, at) }
+    }
+
+    /// The variables of the event with their values, which no system refuses.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.event.variables().iter().map(|variable| (variable.name(), for_environment(self.value(*variable))))
+    }
+
+    fn value(&self, variable: Variable) -> String {
+        fn text<T: ToString>(value: Option<&T>) -> String {
+            value.map_or_else(String::new, T::to_string)
+        }
+        match variable {
+            Variable::TaskId => text(self.task_id.as_ref()),
+            Variable::Agent => text(self.agent.as_ref()),
+            Variable::Worktree => text(self.worktree.as_ref()),
+            Variable::Status => self.status.map_or("", Completion::as_str).to_owned(),
+            Variable::Duration => text(self.duration.as_ref()),
+            Variable::Branch => self.branch.as_ref().map_or("", RefName::short).to_owned(),
+            Variable::Target => self.target.as_ref().map_or("", RefName::short).to_owned(),
+            Variable::MergeTree => text(self.merge_tree.as_ref()),
+            Variable::CommitHash => text(self.commit_hash.as_ref()),
+            Variable::Files => self.files.join("\n"),
+            Variable::Level => self.level.unwrap_or_default().to_owned(),
+            Variable::LearningId => text(self.learning_id.as_ref()),
+            Variable::Scope => text(self.scope.as_ref()),
+            Variable::Content => text(self.content.as_ref()),
+            Variable::Reason => text(self.reason.as_ref()),
+            Variable::RunningTasks => self.running_tasks.iter().map(CaseId::as_str).collect::<Vec<_>>().join("\n"),
+            Variable::ErrorType => text(self.error_type.as_ref()),
+            Variable::Message => text(self.message.as_ref()),
+            Variable::Checkpoint => text(self.checkpoint.as_ref()),
+            Variable::Trigger => self.trigger.map_or("", Trigger::as_str).to_owned(),
+        }
+    }
+}
+
+/// No environment can hold a null byte, or a value of any length.
+fn for_environment(mut value: String) -> String {
+    value.retain(|c| c != '\0');
+    let mut end = value.len().min(LONGEST);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
+    value.truncate(end);
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_gets_the_variables_of_its_event_and_no_others() {
+        let task = CaseId::new("t").unwrap();
+        let files = vec!["a b".to_owned(), "c".to_owned()];
+        let facts = Facts::conflict(task, files, Timestamp::UNIX_EPOCH);
+        let variables: Vec<_> = facts.variables().collect();
+        let expected = [("AXIOM_TASK_ID", "t"), ("AXIOM_FILES", "a b\nc"), ("AXIOM_LEVEL", "human")];
+        assert_eq!(variables, expected.map(|(name, value)| (name, value.to_owned())));
+        let json = serde_json::to_value(&facts).unwrap();
+        assert_eq!(json["files"], serde_json::json!(["a b", "c"]));
+        assert!(json.get("agent").is_none() && json["event"] == "on-conflict");
+    }
+
+    #[test]
+    fn a_value_fits_into_any_environment() {
+        let content = Some(format!("a\0{}", "ä".repeat(LONGEST)));
+        let facts = Facts { content, ..Facts::new(HookEvent::OnLearning, Timestamp::UNIX_EPOCH) };
+        let values: Vec<_> = facts.variables().collect();
+        assert!(values.iter().all(|(_, value)| value.len() <= LONGEST && !value.contains('\0')));
+        assert_eq!(values[2].1.chars().count(), LONGEST / 2);
+    }
+}

@@ -1,0 +1,36 @@
+//! The samples of `hooks/`, which `hooks install` copies.
+
+use crate::domain::hook::event::HookEvent;
+
+/// A sample.
+#[derive(Debug)]
+pub struct Sample {
+    /// Its name, also that of its file.
+    pub name: &'static str,
+    /// The events that it is meant for.
+    pub events: &'static [HookEvent],
+    /// What it does, in a few words.
+    pub does: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! sample {
+    ($name:literal, $events:expr, $does:literal) => {
+        Sample { name: $name, events: $events, does: $does, text: include_str!(concat!("../../hooks/", $name)) }
+    };
+}
+
+const TOLD: &[HookEvent] = &[HookEvent::OnPause, HookEvent::OnError, HookEvent::OnConflict, HookEvent::PostTaskComplete];
+
+/// All samples, as in `hooks/README.md`.
+pub const SAMPLES: &[Sample] = &[
+    sample!("notify.sh", TOLD, "a desktop notification"),
+    sample!("webhook.sh", TOLD, "sends the event as JSON to a URL"),
+    sample!("json-lines.sh", &HookEvent::ALL, "appends the event as a line of JSON to a file"),
+    sample!("tests-before-merge.sh", &[HookEvent::PreMerge], "merges only what passes a command of yours"),
+    sample!("commit-messages.sh", &[HookEvent::PreMerge], "merges only commits with good messages"),
+    sample!("gitleaks.sh", &[HookEvent::PreMerge], "merges only what has no secrets"),
+    sample!("push-checkpoints.sh", &[HookEvent::PostCheckpoint], "pushes checkpoints to a backup remote"),
+    sample!("pause-summary.sh", &[HookEvent::OnPause], "writes down where the work stands"),
+];

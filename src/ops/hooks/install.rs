@@ -1,0 +1,70 @@
+//! Copying samples to where hooks are run from.
+
+use std::path::PathBuf;
+
+use crate::domain::hook::event::HookEvent;
+use crate::error::Result;
+use crate::files;
+use crate::hook::project_files::{Origin, SHARED};
+use crate::hook::samples::Sample;
+use crate::hook::selection::FOLDER;
+use crate::ops::context::handle::Context;
+use crate::ops::context::trust::{self, Trust};
+
+/// What became of a sample for one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Installed {
+    /// It was copied.
+    New,
+    /// It is there already, as it is.
+    Same,
+    /// Another file of its name is there, and was left alone.
+    Taken,
+}
+
+/// A file that was to be made.
+#[derive(Debug)]
+pub struct Copied {
+    /// Its event.
+    pub event: HookEvent,
+    /// Its path.
+    pub path: PathBuf,
+    /// What became of it.
+    pub how: Installed,
+}
+
+/// Copies a sample to the folders of its events. Never overwrites anything; a crash leaves some of the files, each whole or, as the
+/// next call says, of other content.
+///
+/// # Errors
+/// `NOT_TRUSTED` where the project's files cannot be approved as they are, so what is in the way might be a link; `IO_FAILED`,
+/// `DISK_FULL`.
+pub fn install(ctx: &Context, sample: &Sample, to: Origin) -> Result<Vec<Copied>> {
+    if let Trust::Unusable { why, .. } = trust::trust(&ctx.repo) {
+        return Err(why);
+    }
+    let folder = match to {
+        Origin::Shared => ctx.repo.worktrees().main_worktree()?.path().join(SHARED).join(FOLDER),
+        Origin::Own => {
+            ctx.layout().ensure()?;
+            ctx.layout().root().join(FOLDER)
+        }
+    };
+    sample.events.iter().map(|event| copy(sample, *event, folder.join(format!("{event}.d")))).collect()
+}
+
+fn copy(sample: &Sample, event: HookEvent, folder: PathBuf) -> Result<Copied> {
+    for above in folder.ancestors().take(3).collect::<Vec<_>>().into_iter().rev() {
+        files::create_users_dir(above)?;
+    }
+    let path = folder.join(sample.name);
+    let how = match files::metadata(&path)? {
+        Some(_) if files::read_optional(&path, 1024 * 1024)?.as_deref() == Some(sample.text.as_bytes()) => Installed::Same,
+        Some(_) => Installed::Taken,
+        None => {
+            files::write_users_file(&path, sample.text.as_bytes(), true)?;
+            Installed::New
+        }
+    };
+    Ok(Copied { event, path, how })
+}

@@ -1,0 +1,135 @@
+//! Which hooks may run, and what they are still to be told.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::domain::hook::event::{HookEvent, Power};
+use crate::domain::hook::facts::Facts;
+use crate::env;
+use crate::hook::approved_tree::ApprovedTree;
+use crate::hook::selection::{Hook, hooks_of};
+use crate::ops::context::trust::Trust;
+
+/// How many hooks one below the other there may be, where hooks call git axiom: the hooks of the deepest are not run.
+const DEEPEST: u32 = 3;
+/// The variable that carries how many hooks are above a process.
+pub const DEPTH: &str = "AXIOM_HOOK_DEPTH";
+/// At most so many events wait to be told; where hooks are slower than that, the oldest are dropped.
+const MOST_DUE: usize = 1000;
+
+/// What may run at an event.
+#[derive(Debug, Clone)]
+pub enum AtEvent {
+    /// There is no hook.
+    Nothing,
+    /// These hooks.
+    Run(Vec<Hook>, Arc<ApprovedTree>),
+    /// There is one, or may be, that nobody approved as it is; what it is, in words.
+    NotApproved(String),
+}
+
+/// Which hooks may run, read once when the configuration is.
+#[derive(Debug, Default)]
+enum Standing {
+    #[default]
+    Nothing,
+    Approved(Arc<ApprovedTree>),
+    /// Not approved as they are now, or not there any more.
+    Waiting(Vec<Hook>),
+    /// Nobody knows what there is, for this reason.
+    Unknown(String),
+}
+
+/// The hooks of a repository, and what they are still to be told.
+#[derive(Debug, Default)]
+pub struct Hooks {
+    standing: Standing,
+    due: VecDeque<Facts>,
+    /// How many events were dropped since somebody asked.
+    dropped: usize,
+    /// How many hooks are above this process.
+    depth: u32,
+}
+
+impl Hooks {
+    /// Those of the project's files and this clone, as far as they are trusted. Approved ones are to be run from below `trusted`.
+    pub fn of(trust: &Trust, trusted: &Path) -> Self {
+        let all = |files| HookEvent::ALL.into_iter().flat_map(move |event| hooks_of(files, event));
+        let standing = match trust {
+            Trust::Nothing => Standing::Nothing,
+            Trust::Approved(files) if all(files).next().is_none() => Standing::Nothing,
+            Trust::Approved(files) => Standing::Approved(Arc::new(ApprovedTree::new(files.clone(), trusted))),
+            Trust::Waiting { now, .. } => {
+                let before = trust.lapsed().unwrap_or_default();
+                Standing::Waiting(all(now).chain(all(&before)).collect())
+            }
+            Trust::Unusable { why, .. } => Standing::Unknown(why.to_string()),
+        };
+        let depth = env::var(DEPTH).and_then(|text| text.to_str().and_then(|text| text.parse().ok())).unwrap_or(0);
+        Self { standing, depth, ..Self::default() }
+    }
+
+    /// What may run at an event.
+    pub fn at(&self, event: HookEvent) -> AtEvent {
+        match &self.standing {
+            Standing::Nothing => AtEvent::Nothing,
+            Standing::Approved(tree) => match hooks_of(tree.files(), event) {
+                hooks if hooks.is_empty() => AtEvent::Nothing,
+                hooks => AtEvent::Run(hooks, Arc::clone(tree)),
+            },
+            Standing::Waiting(hooks) => match hooks.iter().find(|hook| hook.event == event) {
+                Some(hook) => AtEvent::NotApproved(format!("the hook {} is not approved as it is", hook.place)),
+                None => AtEvent::Nothing,
+            },
+            Standing::Unknown(why) => AtEvent::NotApproved(why.clone()),
+        }
+    }
+
+    /// Whether some events are told to hooks.
+    pub fn listen(&self) -> bool {
+        matches!(self.standing, Standing::Approved(_)) && self.depth < DEEPEST
+    }
+
+    /// Whether a human has to approve them first.
+    pub fn wait_for_approval(&self) -> bool {
+        matches!(self.standing, Standing::Waiting(_) | Standing::Unknown(_))
+    }
+
+    /// What was due before stays due, beside what is read anew.
+    pub fn read_again(&mut self, now: Self) {
+        self.standing = now.standing;
+    }
+
+    /// How many hooks are above a hook that this process runs, itself counted.
+    pub fn depth_below(&self) -> u32 {
+        self.depth.saturating_add(1)
+    }
+
+    /// An event has happened: where there are hooks for it, it is due to be told.
+    pub fn note(&mut self, facts: Facts) {
+        if !self.listen() || facts.event.power() == Power::Veto || matches!(self.at(facts.event), AtEvent::Nothing) {
+            return;
+        }
+        if self.due.len() >= MOST_DUE {
+            self.due.pop_front();
+            self.dropped += 1;
+        }
+        self.due.push_back(facts);
+    }
+
+    /// Whether something is due.
+    pub fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// What is due next.
+    pub fn next_due(&mut self) -> Option<Facts> {
+        self.due.pop_front()
+    }
+
+    /// How many events hooks were too slow for, since this was asked last.
+    pub fn take_dropped(&mut self) -> usize {
+        std::mem::take(&mut self.dropped)
+    }
+}

@@ -1,0 +1,87 @@
+//! What a hook is told when a human tries it: the facts as they are now.
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::{Completion, Facts};
+use crate::domain::work::case::Status;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::MergeResult;
+use crate::ops::checkpoint::target_branch;
+use crate::ops::context::handle::Context;
+use crate::ops::merge::branch_of;
+
+/// The facts for a trial of an event; those of a task where one is named.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `USAGE` where the event is about a task and none is named; `GIT_FAILED`.
+pub fn facts(ctx: &Context, event: HookEvent, task: Option<&CaseId>) -> Result<Facts> {
+    let now = env::now();
+    let about = match task {
+        Some(task) => {
+            ctx.state().case(task)?;
+            of_task(ctx.state(), task, event, now)
+        }
+        None => Facts::new(event, now),
+    };
+    let about = Facts { trial: true, ..about };
+    match event {
+        HookEvent::PreTaskStart => named(task, event).map(|_| about),
+        HookEvent::PostTaskComplete => completed(ctx, named(task, event)?, about),
+        HookEvent::PreMerge | HookEvent::OnConflict => merge(ctx, named(task, event)?, about),
+        HookEvent::PostMerge => {
+            let merged = ctx.state().case(named(task, event)?)?.merged.clone();
+            Ok(Facts { commit_hash: merged.as_ref().map(|merged| merged.commit.clone()), ..about })
+        }
+        HookEvent::OnLearning => Ok(Facts {
+            learning_id: Some("learning-0".to_owned()),
+            scope: Some("project".to_owned()),
+            content: Some("a trial".to_owned()),
+            ..about
+        }),
+        HookEvent::OnPause => {
+            let tasks = ctx.state().busy_agents().filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone());
+            Ok(Facts { reason: Some("a trial".to_owned()), running_tasks: tasks.collect(), ..about })
+        }
+        HookEvent::OnError => {
+            let (error_type, message) = (Some(Code::AgentFailed.as_str().to_owned()), Some("a trial".to_owned()));
+            Ok(Facts { error_type, message, ..about })
+        }
+        HookEvent::PostCheckpoint => {
+            let newest = ctx.state().record.checkpoints.newest(1)?.into_iter().next();
+            Ok(Facts {
+                checkpoint: newest.map(|record| record.name.clone()),
+                trigger: newest.map(|record| record.trigger),
+                commit_hash: newest.and_then(|record| record.git_commit.clone()),
+                ..about
+            })
+        }
+    }
+}
+
+fn named(task: Option<&CaseId>, event: HookEvent) -> Result<&CaseId> {
+    task.ok_or_else(|| {
+        Error::new(Code::Usage, format!("{event} is about a task, and none is named"))
+            .hint(format!("git axiom hooks run {event} --task ID"))
+    })
+}
+
+fn completed(ctx: &Context, task: &CaseId, about: Facts) -> Result<Facts> {
+    let case = ctx.state().case(task)?;
+    let status = if matches!(case.status, Status::Blocked | Status::Failed) { Completion::Failed } else { Completion::Done };
+    let duration = ctx.state().record.cases.get(task).map(|record| record.duration_ms / 1000);
+    Ok(Facts { status: Some(status), duration, ..about })
+}
+
+fn merge(ctx: &Context, task: &CaseId, about: Facts) -> Result<Facts> {
+    let (target, branch) = (target_branch(ctx)?, branch_of(ctx, task));
+    let tips = (ctx.repo.refs().read_ref(&target)?, ctx.repo.refs().read_ref(&branch)?);
+    let about = Facts { branch: Some(branch), target: Some(target), ..about };
+    let (Some(target), Some(branch)) = tips else { return Ok(about) };
+    let level = (about.event == HookEvent::OnConflict).then_some("human");
+    Ok(match ctx.repo.history().merge_in_memory(&target, &branch)? {
+        MergeResult::Clean(tree) => Facts { merge_tree: Some(tree), level, ..about },
+        MergeResult::Conflict(files) => Facts { files: files.iter().map(ToString::to_string).collect(), level, ..about },
+    })
+}

@@ -1,0 +1,109 @@
+//! How hooks are run: where, with which environment and input; and what is recorded of it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::standing::DEPTH;
+use crate::domain::hook::event::Variable;
+use crate::domain::hook::facts::Facts;
+use crate::domain::hook::run::HookRun;
+use crate::domain::state::event::Event;
+use crate::domain::work::verification::{Checker, last_lines};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::hook::approved_tree::ApprovedTree;
+use crate::hook::selection::Hook;
+use crate::ops::context::handle::Context;
+use crate::ops::steps::{Program, Ran, What, Work};
+
+/// The version of the document on a hook's standard input; see docs/JSON.md.
+const SCHEMA: u32 = 2;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Input<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    facts: &'a Facts,
+    hook: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    main_worktree: Option<&'a str>,
+}
+
+/// The steps that run these hooks of one event: in the workspace of its task where there is one, else in the main worktree, else
+/// where the caller is.
+///
+/// # Errors
+/// `IO_FAILED` where no folder can be found; `INTERNAL`.
+pub fn of(ctx: &Context, (hooks, tree): (&[Hook], &Arc<ApprovedTree>), facts: &Facts) -> Result<Vec<Work>> {
+    let main = ctx.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
+    let workspace = facts.worktree.as_deref().map(PathBuf::from);
+    let folder = match workspace.into_iter().chain(main.clone()).find(|folder| folder.is_dir()) {
+        Some(folder) => folder,
+        None => env::current_dir()?,
+    };
+    hooks.iter().map(|hook| one(ctx, (hook, tree), facts, (&folder, main.as_deref()))).collect()
+}
+
+fn one(
+    ctx: &Context,
+    (hook, tree): (&Hook, &Arc<ApprovedTree>),
+    facts: &Facts,
+    (folder, main): (&Path, Option<&Path>),
+) -> Result<Work> {
+    let input = Input { schema: SCHEMA, facts, hook: hook.place.to_string(), main_worktree: main.and_then(Path::to_str) };
+    let json = serde_json::to_string(&input).map_err(|e| Error::new(Code::Internal, "a hook's input is no JSON").because(e))?;
+    let mut env: Vec<(&'static str, OsString)> = vec![
+        ("AXIOM_EVENT", facts.event.as_str().into()),
+        ("AXIOM_HOOK_DIR", tree.hook_dir(hook.place.origin).into()),
+        (DEPTH, ctx.hooks.depth_below().to_string().into()),
+    ];
+    env.extend(facts.variables().map(|(name, value)| (name, OsString::from(value))));
+    env.extend(facts.trial.then(|| ("AXIOM_TRIAL", OsString::from("1"))));
+    // git does not look for a repository above the folder.
+    env.extend(folder.parent().map(|above| ("GIT_CEILING_DIRECTORIES", above.into())));
+    let is = match hook.problem {
+        Some(problem) => What::Nothing(problem.to_owned()),
+        None => What::Approved(Arc::clone(tree), hook.place.clone()),
+    };
+    Ok(Work {
+        name: hook.place.to_string(),
+        by: Checker::Hook,
+        program: Program { wrapper: ctx.config.hooks.wrapper.clone(), is },
+        folder: folder.to_owned(),
+        env,
+        // A caller's own, of other events, would mislead.
+        without: Variable::ALL.iter().map(|variable| variable.name()).collect(),
+        stdin: format!("{json}\n"),
+        limit: Duration::from_secs(ctx.config.hooks.timeout),
+    })
+}
+
+/// The records of hooks that ran for an event.
+pub fn records(facts: &Facts, ran: &[Ran]) -> Vec<HookRun> {
+    let hooks = ran.iter().filter(|ran| ran.result.by == Checker::Hook);
+    hooks
+        .map(|Ran { result, took, output }| HookRun {
+            event: facts.event,
+            hook: result.command.clone(),
+            task: facts.task_id.clone(),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            failure: result.failure.clone(),
+            lines: last_lines(output),
+            trial: facts.trial,
+        })
+        .collect()
+}
+
+/// Records runs of hooks, all in one line of the log's transaction.
+///
+/// # Errors
+/// Those of the log.
+pub fn record(ctx: &mut Context, runs: &[HookRun]) -> Result<()> {
+    let events = runs.iter().map(|run| Event::HookRan { run: Box::new(run.clone()) }).collect();
+    ctx.append_with(|_| Ok(events)).map(drop)
+}

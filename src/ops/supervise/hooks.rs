@@ -1,0 +1,174 @@
+//! Hooks of a session: those that report run beside its work, one event after the other; those that decide are asked before a
+//! task is claimed.
+
+use super::Supervisor;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::Facts;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::env;
+use crate::error::{Error, Result};
+use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::{report, work};
+use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+
+/// Hooks that are told something.
+#[derive(Debug)]
+pub(super) struct Reporting {
+    facts: Facts,
+    running: Running,
+}
+
+/// Hooks that are asked whether a task may be started.
+#[derive(Debug)]
+pub(super) struct Asking {
+    /// Who would start which task, why, and where.
+    pub(super) claim: Claim,
+    facts: Facts,
+    running: Running,
+}
+
+/// A claim that is about to be made.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub(super) task: CaseId,
+    pub(super) agent: AgentId,
+    pub(super) workspace: Workspace,
+    pub(super) why: String,
+}
+
+/// What the hooks say to a claim.
+pub(super) enum Answer {
+    /// It may be made.
+    Go(Claim),
+    /// They are still asked, or a human has to decide.
+    Wait,
+}
+
+impl Supervisor<'_> {
+    /// Tells hooks what has happened; returns whether anything was done.
+    pub(super) fn look_after_reports(&mut self) -> bool {
+        if let Some(reporting) = &self.reporting {
+            let Some(verdict) = reporting.running.verdict() else { return false };
+            let runs = work::records(&reporting.facts, &verdict.ran);
+            self.reporting = None;
+            for run in runs.iter().filter(|run| run.failure.is_some()) {
+                self.warn([run.summary()].into_iter().chain(run.lines.iter().cloned()).collect::<Vec<_>>().join("\n"));
+            }
+            if let Err(error) = work::record(self.ctx, &runs) {
+                self.warn(format!("what hooks did is not recorded: {error}"));
+            }
+        }
+        match self.ctx.hooks.take_dropped() {
+            0 => {}
+            many => self.warn(format!("hooks are slower than what happens: {many} events were not told")),
+        }
+        let Some(facts) = self.ctx.hooks.next_due() else { return false };
+        let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(facts.event) else { return true };
+        match work::of(self.ctx, (&hooks, &tree), &facts) {
+            Ok(steps) => {
+                let job = Job::new(self.ctx, Runner::Session, AfterFailure::GoOn, steps);
+                let running = steps::start(job, self.bell.rope().ok());
+                self.reporting = Some(Reporting { facts, running });
+            }
+            Err(error) => self.warn(format!("hooks of {} were not run: {error}", facts.event)),
+        }
+        true
+    }
+
+    /// Whether hooks run, or are still to be told something.
+    pub(super) fn hooks_are_busy(&self) -> bool {
+        self.reporting.is_some() || self.asking.is_some() || self.ctx.hooks.has_due()
+    }
+
+    /// Asks the hooks whether a claim may be made. The answer comes later, by [`Supervisor::look_after_asking`], where there are
+    /// any.
+    pub(super) fn ask_to_start(&mut self, claim: Claim) -> Result<Answer> {
+        self.ctx.read_hooks_again();
+        match self.ctx.hooks.at(HookEvent::PreTaskStart) {
+            AtEvent::Nothing => Ok(Answer::Go(claim)),
+            AtEvent::NotApproved(what) => {
+                let task = claim.task;
+                self.veto(&task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new())?;
+                Ok(Answer::Wait)
+            }
+            AtEvent::Run(hooks, tree) => {
+                let about = of_task(self.ctx.state(), &claim.task, HookEvent::PreTaskStart, env::now());
+                let facts = Facts { agent: Some(claim.agent.clone()), ..about };
+                let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
+                let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
+                let running = steps::start(job, self.bell.rope().ok());
+                self.asking = Some(Asking { claim, facts, running });
+                Ok(Answer::Wait)
+            }
+        }
+    }
+
+    /// The claim that hooks have let pass, once they have; what follows where they have not. Returns whether anything was done.
+    ///
+    /// # Errors
+    /// Those of the log, and why a hook could not be run, with the task.
+    pub(super) fn look_after_asking(&mut self) -> std::result::Result<(bool, Option<Claim>), (CaseId, Error)> {
+        let Some(Asking { running, .. }) = &self.asking else { return Ok((false, None)) };
+        let Some(verdict) = running.verdict() else { return Ok((false, None)) };
+        let Some(Asking { claim, facts, running: _ }) = self.asking.take() else { return Ok((false, None)) };
+        let of_task = |error| (claim.task.clone(), error);
+        let runs = work::records(&facts, &verdict.ran);
+        work::record(self.ctx, &runs).map_err(of_task)?;
+        if let Some(error) = verdict.not_run {
+            return Err(of_task(error));
+        }
+        let Some(Failure { summary, .. }) = verdict.failure else { return Ok((true, Some(claim))) };
+        let lines = runs.last().map(|run| run.lines.clone()).unwrap_or_default();
+        let reason = summary.replacen("hook", "hook pre-task-start", 1);
+        self.veto(&claim.task, format!("{reason}; approve to ask it again"), lines).map_err(of_task)?;
+        Ok((true, None))
+    }
+
+    /// A task is not started: it waits for a human, in every mode.
+    fn veto(&mut self, task: &CaseId, reason: String, lines: Vec<String>) -> Result<()> {
+        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::HookVeto)), lines)
+    }
+
+    /// Whether a hook keeps a pending task from being started, and nobody has decided yet.
+    pub(super) fn is_vetoed(&self, task: &CaseId) -> bool {
+        self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
+    }
+
+    /// Ends hooks that are asked. Those that are told something go on.
+    pub(super) fn abandon_asking(&mut self) {
+        self.asking = None;
+    }
+
+    /// At the end of the session, when its lock is free: tells hooks what they have not been told yet. Another signal ends that.
+    pub(super) fn tell_the_rest(&mut self) {
+        let before = self.interrupts.count();
+        while self.hooks_are_busy() && self.interrupts.count() == before {
+            if !self.look_after_reports() {
+                self.bell.wait(report::LOOK);
+            }
+        }
+        self.reporting = None;
+    }
+}
+
+/// Whether a gate concerns the start of its task.
+pub(super) fn is_about_start(gate: &Gate) -> bool {
+    gate.kind == GateKind::HumanReview && gate.cause == Some(Cause::HookVeto)
+}
+
+/// What a human decided about a veto.
+pub(super) fn rejected(gate: Option<&Gate>) -> Option<String> {
+    match gate.filter(|gate| is_about_start(gate))?.decision.as_ref()? {
+        Decision::Rejected { reason } => Some(reason.clone()),
+        Decision::Approved | Decision::Answered { .. } => None,
+    }
+}
+
+/// Whether a gate about a start waits for nothing any more.
+pub(super) fn is_settled(status: Option<Status>) -> bool {
+    status != Some(Status::Pending)
+}
