@@ -86,7 +86,8 @@ codes! {
     NotTrusted "NOT_TRUSTED" Refused "What a project brings with it is not approved, or cannot be.";
     SigningFailed "SIGNING_FAILED" Failed "A commit that has to be signed could not be; nothing was changed.";
     TooManyTasks "TOO_MANY_TASKS" Refused "An agent has added as many tasks as agents may.";
-    VerifyFailed "VERIFY_FAILED" Failed "A command that must pass before a merge failed; nothing was changed.";
+    HookFailed "HOOK_FAILED" Failed "A hook that was tried failed.";
+    VerifyFailed "VERIFY_FAILED" Failed "A command or hook that must pass before a merge failed; nothing was changed.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb for humans was called by an agent or one of its child processes.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
     NotUndoable "NOT_UNDOABLE" Failed "This transaction cannot be undone any more.";

@@ -31,8 +31,8 @@ const SHOWN: usize = 50;
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 A hook is an executable file EVENT, EVENT.sh, or any name in a folder EVENT.d, below
-.axiom/hooks (the project's) or axiom/hooks in the git directory (this clone's). It runs once you
-have approved it: git axiom trust. Events:
+.axiom/hooks (the project's) or axiom/hooks in the git directory (this clone's). It runs once
+you have approved it: git axiom trust. Events:
 
   pre-task-start      before an agent starts a task; if it fails, the task waits for you
   post-task-complete  the work on a task has ended, done or failed
@@ -225,10 +225,15 @@ fn try_out(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let facts = trial::facts(&ctx, args.event, args.task.as_ref())?;
     let runs = report::run(&mut ctx, &facts, Runner::Verb, &mut Foreground::default())?;
     let runs = runs.ok_or_else(|| Error::new(Code::Interrupted, "the hooks were interrupted"))?;
-    let failed = runs.iter().any(|run| run.failure.is_some());
+    let failed = runs.iter().filter(|run| run.failure.is_some()).count();
     let text = runs.iter().map(run_in_words).collect::<String>();
-    screen.answer(&HooksRunAnswer { runs: runs.into_iter().map(|run| view(run, None)).collect() }, || text)?;
-    Ok(if failed { Exit::Failed } else { Exit::Done })
+    let answer = HooksRunAnswer { runs: runs.into_iter().map(|run| view(run, None)).collect() };
+    if failed == 0 {
+        return screen.answer(&answer, || text).map(|()| Exit::Done);
+    }
+    let error = Error::new(Code::HookFailed, format!("{} of {} failed", words::count(failed, "hook"), args.event));
+    screen.answer_with(&answer, &error, || text)?;
+    Err(error)
 }
 
 fn run_in_words(run: &HookRun) -> String {
@@ -275,7 +280,6 @@ fn install_all(ctx: &Context, chosen: &[&Sample], to: Origin, screen: &mut Scree
         }
     };
     let text: String = files.iter().map(line).collect();
-    let is_taken = files.iter().any(|file| file.how == Installed::Taken);
     let has_new = files.iter().any(|file| file.how == Installed::New);
     let of = |Copied { event, path, how }: Copied| FileView { event, path: path.display().to_string(), is: word(how) };
     let answer = HooksInstallAnswer { files: files.into_iter().map(of).collect(), samples: Vec::new() };
@@ -283,7 +287,7 @@ fn install_all(ctx: &Context, chosen: &[&Sample], to: Origin, screen: &mut Scree
     if has_new {
         screen.note("They run once you have approved them: git axiom trust");
     }
-    Ok(if is_taken { Exit::Failed } else { Exit::Done })
+    Ok(Exit::Done)
 }
 
 fn sample(name: &str) -> Result<&'static Sample> {

@@ -29,8 +29,8 @@ The merge is computed in memory: a conflict changes nothing. If the target branc
 out, its files are updated too; your staged or uncommitted changes there stay as they are, and a
 merge that would overwrite them is refused. 'git axiom undo' takes a merge back.
 
-If merge.verify names commands, they run on the result first, in a worktree of their own, and
-nothing is merged unless all pass; Ctrl+C ends them.")]
+The pre-merge hooks are asked first. If merge.verify names commands, they run on the result
+then, in a worktree of their own. Nothing is merged unless all pass; Ctrl+C ends them.")]
 pub struct Merge {
     /// The task: it has to be done
     task: CaseId,

@@ -23,8 +23,8 @@ use crate::ops::trust::{Effect, effects};
 The project's files are '.axiom' in the main worktree (config.toml, hooks) and this clone's own
 hooks, 'axiom/hooks' in the git directory. Without your approval nothing of them is applied or
 run. You approve exactly what is shown: after a change of one byte or mode it is asked again,
-and the difference is shown. Commands of the configuration run as you, outside of any sandbox of
-an agent. This version shows and approves hooks, and does not run them yet.
+and the difference is shown. Hooks and commands of the configuration run as you, outside of any
+sandbox of an agent; what they call is the repository's own.
 
 Approvals are in $XDG_STATE_HOME/git-axiom/trust, or below ~/.local/state, and count for this
 repository at this path only. Agents cannot approve anything.")]

@@ -14,8 +14,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-/// The version of the format.
-const VERSION: u32 = 1;
+/// The version of what an approval means. With 1, hooks were shown and not run: whoever approved that has not agreed to run them.
+const VERSION: u32 = 2;
 /// The largest approval that is read, in bytes. Contents are at most 8 MiB; escaped they can be six times as long.
 const LIMIT: u64 = 64 * 1024 * 1024;
 

@@ -328,6 +328,7 @@ fn a_verification_that_was_approved_is_not_skipped_while_it_does_not_count() {
     for (number, change) in changes.into_iter().enumerate() {
         let env = project();
         env.write(".git/info/exclude", ".axiom\n.worktrees\n");
+        std::fs::remove_file(env.repo().join(HOOK)).unwrap();
         env.ok(&["task", "add", "t", "--id", "t", "--body", "echo x > x; git axiom signal complete"]);
         env.axiom(&["gate", "list"]).success();
         env.write(CONFIG, "[merge]\nverify = ['false']\n");
@@ -340,6 +341,11 @@ fn a_verification_that_was_approved_is_not_skipped_while_it_does_not_count() {
         assert!(!env.repo().join("x").exists(), "{number}");
         // This clone's own commands count, whatever the project says.
         env.git(&["config", "axiom.merge.verify", "true"]);
+        if env.repo().join(CONFIG).is_symlink() {
+            // But nobody knows whether there is a hook that decides.
+            env.axiom(&["merge", "t"]).fails_with(Code::NotTrusted);
+            std::fs::remove_file(env.repo().join(CONFIG)).unwrap();
+        }
         env.ok(&["merge", "t"]);
     }
 }
@@ -348,6 +354,7 @@ fn a_verification_that_was_approved_is_not_skipped_while_it_does_not_count() {
 #[test]
 fn a_session_does_not_begin_while_an_approved_limit_on_agents_does_not_count() {
     let env = project();
+    std::fs::remove_file(env.repo().join(HOOK)).unwrap();
     env.write(CONFIG, "[verify]\nwrapper = ['env']\n");
     env.ok(&["trust", "--yes"]);
     env.ok(&["task", "add", "t", "--id", "t", "--body", "echo x > x"]);
@@ -368,9 +375,9 @@ fn what_others_write_makes_no_verb_slow_or_fail() {
     assert!(made.stderr.contains("before you approve"), "{made}");
     let refused = env.axiom(&["trust", "--yes"]).fails_with(Code::ConfigInvalid);
     assert!(refused.stderr.contains("has more than 1000 keys"), "{refused}");
-    env.write(CONFIG, "[hooks]\ntimeout = 5\n");
+    env.write(CONFIG, "[system]\nautoCleanupEnabled = true\n");
     let refused = env.axiom(&["trust", "--yes"]).fails_with(Code::ConfigInvalid);
-    assert!(refused.stderr.contains("'hooks.timeout' does nothing yet"), "no session could begin: {refused}");
+    assert!(refused.stderr.contains("'system.autoCleanupEnabled' does nothing yet"), "no session could begin: {refused}");
     // What is wrong elsewhere is not the project's fault.
     env.git(&["config", "axiom.agents.count", "many"]);
     env.write(CONFIG, "[agents]\nmaxIterations = 5\n");

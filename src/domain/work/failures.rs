@@ -144,6 +144,7 @@ impl Class {
             | Code::NotTrusted
             | Code::SigningFailed
             | Code::VerifyFailed
+            | Code::HookFailed
             | Code::HistoryMissing
             | Code::BranchNotOurs
             | Code::BranchInUse

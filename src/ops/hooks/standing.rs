@@ -82,7 +82,7 @@ impl Hooks {
                 Some(hook) => AtEvent::NotApproved(format!("the hook {} is not approved as it is", hook.place)),
                 None => AtEvent::Nothing,
             },
-            Standing::Unknown(why) => AtEvent::NotApproved(why.clone()),
+            Standing::Unknown(why) => AtEvent::NotApproved(format!("nobody knows which hooks there are ({why})")),
         }
     }
 

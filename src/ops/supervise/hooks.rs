@@ -6,6 +6,8 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
+use crate::domain::hook::run::HookRun;
+use crate::domain::state::event::By;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
@@ -58,7 +60,7 @@ impl Supervisor<'_> {
             for run in runs.iter().filter(|run| run.failure.is_some()) {
                 self.warn([run.summary()].into_iter().chain(run.lines.iter().cloned()).collect::<Vec<_>>().join("\n"));
             }
-            if let Err(error) = work::record(self.ctx, &runs) {
+            if let Err(error) = self.record(&runs) {
                 self.warn(format!("what hooks did is not recorded: {error}"));
             }
         }
@@ -77,6 +79,11 @@ impl Supervisor<'_> {
             Err(error) => self.warn(format!("hooks of {} were not run: {error}", facts.event)),
         }
         true
+    }
+
+    /// Records runs in a transaction of their own.
+    fn record(&mut self, runs: &[HookRun]) -> Result<()> {
+        self.ctx.in_its_own_transaction(By::Supervisor, |ctx| work::record(ctx, runs))
     }
 
     /// Whether hooks run, or are still to be told something.
@@ -117,7 +124,7 @@ impl Supervisor<'_> {
         let Some(Asking { claim, facts, running: _ }) = self.asking.take() else { return Ok((false, None)) };
         let of_task = |error| (claim.task.clone(), error);
         let runs = work::records(&facts, &verdict.ran);
-        work::record(self.ctx, &runs).map_err(of_task)?;
+        self.record(&runs).map_err(of_task)?;
         if let Some(error) = verdict.not_run {
             return Err(of_task(error));
         }
