@@ -20,6 +20,28 @@ const KINDS: &[&str] = &["task", "operation", "directive"];
 const MODES: &[&str] = &["semi-auto", "autopilot"];
 const STATUSES: &[&str] = &["pending", "waiting", "interrupted", "active", "done", "blocked", "failed", "archived"];
 
+const EVENTS: &[&str] = &[
+    "pre-task-start",
+    "post-task-complete",
+    "pre-merge",
+    "post-merge",
+    "on-conflict",
+    "on-learning",
+    "on-pause",
+    "on-error",
+    "post-checkpoint",
+];
+const SAMPLES: &[&str] = &[
+    "notify.sh",
+    "webhook.sh",
+    "json-lines.sh",
+    "tests-before-merge.sh",
+    "commit-messages.sh",
+    "gitleaks.sh",
+    "push-checkpoints.sh",
+    "pause-summary.sh",
+];
+
 /// The arguments that accept ids and names: the verb, the argument, and the candidates.
 const OFFERED: &[(&str, &str, Of)] = &[
     ("task add", "kind", Of::Words(KINDS)),
@@ -52,6 +74,9 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("rollback task", "task", Of::Tasks),
     ("restore", "name", Of::Checkpoints),
     ("undo", "transaction", Of::Transactions),
+    ("hooks run", "event", Of::Words(EVENTS)),
+    ("hooks run", "task", Of::Tasks),
+    ("hooks install", "names", Of::Words(SAMPLES)),
     ("lock", "name", Of::Locks),
     ("help", "verb", Of::Verbs),
     ("man", "verb", Of::Verbs),
@@ -250,6 +275,12 @@ mod tests {
         let mut found = 0;
         check(&command, "", &mut found);
         assert_eq!(found, OFFERED.len(), "some that are offered do not exist");
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_program() {
+        assert_eq!(EVENTS, crate::domain::hook::event::HookEvent::ALL.map(|event| event.as_str()));
+        assert!(SAMPLES.iter().eq(crate::hook::samples::SAMPLES.iter().map(|sample| &sample.name)));
     }
 
     #[test]
