@@ -21,7 +21,7 @@ use crate::ops::supervise::interventions;
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 In mode semi-auto each claim and each merge waits at a gate; in any mode, questions of agents
-and merges that cannot be done wait. A decision is recorded at once. The supervisor acts on it
+and merges that cannot be done wait, and merges that change guarded files (merge.guarded). A decision is recorded at once. The supervisor acts on it
 within a second; if none runs, the next 'git axiom run' does.")]
 pub enum GateVerb {
     /// List what waits for a human
@@ -31,7 +31,8 @@ The last column is the command that lets it continue, or your decision if you ha
     /// Let it continue
     #[command(after_help = "\
 At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
-a merge that was in conflict is tried again, so resolve it on the task's branch first. A
+a merge that was in conflict is tried again, so resolve it on the task's branch first; guarded
+files are merged only as they were when the gate showed them, or it waits again. A
 question needs 'git axiom gate answer'. If no supervisor runs, the next 'git axiom run' acts on
 it; a merge can be done at once by 'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
@@ -151,7 +152,7 @@ fn list(gates: &[&Gate]) -> String {
     }
     let mut text = table(&rows);
     for gate in gates {
-        for detail in gate.details.iter().cloned().chain(to_settle_first(&gate.reason)) {
+        for detail in gate.detail_lines().into_iter().chain(to_settle_first(&gate.reason)) {
             text.push_str(&format!("{}: {}\n", gate.id, visible::set_in(&detail, "  ")));
         }
     }

@@ -11,6 +11,7 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RepoPath;
+use crate::domain::work::guarded::Allowed;
 use crate::domain::work::verification::Verification;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
@@ -29,6 +30,11 @@ The merge is computed in memory: a conflict changes nothing. If the target branc
 out, its files are updated too; your staged or uncommitted changes there stay as they are, and a
 merge that would overwrite them is refused. 'git axiom undo' takes a merge back.
 
+A merge that changes guarded files is refused without --allow-guarded: other programs run or
+obey them (.claude, .github/workflows; 'git axiom config show merge.guarded' lists them), git
+axiom itself reads .axiom, and .gitattributes that set filter, diff or merge make git run
+programs.
+
 The pre-merge hooks are asked first. If merge.verify names commands, they run on the result
 then, in a worktree of their own. Nothing is merged unless all pass; Ctrl+C ends them.")]
 pub struct Merge {
@@ -37,9 +43,15 @@ pub struct Merge {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Let the merge change files below .axiom/, which git axiom itself reads
-    #[arg(long)]
-    allow_axiom: bool,
+    /// Let the merge change guarded files (merge.guarded, .axiom, drivers in .gitattributes)
+    #[arg(long, alias = "allow-axiom")]
+    allow_guarded: bool,
+}
+
+impl Merge {
+    fn allowed(&self) -> Allowed {
+        if self.allow_guarded { Allowed::Everything } else { Allowed::Nothing }
+    }
 }
 
 /// The keys of all answers; a dry run has further ones.
@@ -80,7 +92,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
 
 fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let task = &args.task;
-    let outcome = merge_verified(ctx, task, args.allow_axiom, &mut Foreground::default())?;
+    let outcome = merge_verified(ctx, task, &args.allowed(), &mut Foreground::default())?;
     let undo = || Some(format!("git axiom undo {}", ctx.txn()));
     let (merged, was_merged_before, undo) = match outcome {
         MergeOutcome::Merged(merged) => (merged, false, undo()),
@@ -88,7 +100,7 @@ fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
         MergeOutcome::NothingToMerge(merged) => (merged, true, None),
         other @ (MergeOutcome::Conflict { .. }
         | MergeOutcome::InTheWay { .. }
-        | MergeOutcome::TouchesAxiom { .. }
+        | MergeOutcome::Guarded { .. }
         | MergeOutcome::Unverified { .. }
         | MergeOutcome::TargetMissing { .. }) => return Err(refused(task, other)),
     };
@@ -111,7 +123,7 @@ fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
 
 /// Shows what the merge would change.
 fn foresee(args: &Merge, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
-    let preview = match preview(ctx, &args.task, args.allow_axiom)? {
+    let preview = match preview(ctx, &args.task, &args.allowed())? {
         Foreseen::Preview(preview) => preview,
         Foreseen::Refused(outcome) => return Err(refused(&args.task, *outcome)),
     };
@@ -162,10 +174,10 @@ fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
         MergeOutcome::InTheWay { what } => Error::new(Code::InTheWay, format!("'{task}' was not merged"))
             .why(what)
             .hint("commit, stash or move what is in the way, then run the command again"),
-        MergeOutcome::TouchesAxiom { files } => {
-            Error::new(Code::InTheWay, format!("the work of '{task}' changes files that git axiom itself reads"))
-                .why(some_of(&files, 20))
-                .hint(format!("check them, then: git axiom merge --allow-axiom {task}"))
+        MergeOutcome::Guarded { files } => {
+            Error::new(Code::InTheWay, format!("the work of '{task}' changes guarded files ({})", files.reasons()))
+                .why(some_of(&files.paths(), 100))
+                .hint(format!("look at them, then: git axiom merge --allow-guarded {task}"))
         }
         MergeOutcome::Unverified { of: _, failed } => not_verified(task, failed.as_deref()),
         MergeOutcome::TargetMissing { target } => {

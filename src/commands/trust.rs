@@ -206,6 +206,7 @@ fn in_words(now: &ProjectFiles, before: Option<&ProjectFiles>, effects: &std::re
                 if value.is_null() { "not set".to_owned() } else { visible::line(&value.to_string()).into_owned() }
             };
             let now = |one: &Effect| match (one.counts, one.value == one.without) {
+                (true, _) if one.adds => format!("(added to {})", value(&one.without)),
                 (true, true) => "(as now)".to_owned(),
                 (true, false) => format!("(now {})", value(&one.without)),
                 (false, _) => format!("(git config sets {})", value(&one.without)),

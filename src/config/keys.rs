@@ -27,6 +27,8 @@ pub enum Kind {
     List,
     /// A list of path patterns, as in a `.gitignore`.
     Patterns,
+    /// A list of names of files and folders, which may be in any folder. Nothing in them has a special meaning.
+    Names,
 }
 
 /// A key.
@@ -70,11 +72,15 @@ pub const KEYS: &[Key] = &[
     key("agents", "workspaceRoot", Kind::Folder),
     key("merge", "target", Kind::Text),
     key("merge", "verify", Kind::List),
+    key("merge", "guarded", Kind::Names),
     key("verify", "wrapper", Kind::List),
     key("verify", "timeLimit", Kind::Seconds),
     key("hooks", "timeout", Kind::Seconds),
     key("hooks", "wrapper", Kind::List),
 ];
+
+/// Lists to which a project's configuration only adds: it takes nothing away from what the user protects.
+pub const ADDED_TO: &[(&str, &str)] = &[("merge", "guarded")];
 
 /// Keys of later versions that have no effect yet: `run` and `config check` refuse them. Other verbs ignore them, since a
 /// configuration may be written for a newer version.
@@ -112,6 +118,7 @@ impl Kind {
             Self::Text => "a text that is not empty".into(),
             Self::Folder => "a folder, absolute or relative to the main worktree, but not that itself".into(),
             Self::List => "a list of texts".into(),
+            Self::Names => "a list of files or folders without wildcards, such as [\".envrc\", \"deploy/prod\"]".into(),
             Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
         }
     }
@@ -121,7 +128,7 @@ impl Kind {
             Self::Megabytes => &[("mb", 1), ("gb", 1000), ("tb", 1_000_000)],
             Self::Seconds => &[("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("d", 86400)],
             Self::Days => &[("d", 1), ("w", 7)],
-            Self::Switch | Self::Number(..) | Self::Text | Self::Folder | Self::List | Self::Patterns => &[],
+            Self::Switch | Self::Number(..) | Self::Text | Self::Folder | Self::List | Self::Patterns | Self::Names => &[],
         }
     }
 
@@ -143,6 +150,7 @@ impl Kind {
             (Self::List, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())) => {
                 Ok(value)
             }
+            (Self::Names, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(is_name)) => Ok(value),
             (Self::Patterns, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(is_pattern)) => Ok(value),
             (Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days, Value::Number(number)) => {
                 if number.as_u64().is_some_and(in_range) { Ok(value) } else { refuse() }
@@ -173,7 +181,7 @@ impl Kind {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
             Self::Text | Self::Folder => Value::from(last),
-            Self::List | Self::Patterns => Value::from(texts.to_vec()),
+            Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
         };
         self.accept(name, value)
     }
@@ -183,6 +191,13 @@ impl Kind {
 fn is_pattern(text: &str) -> bool {
     let meant = text.trim_start_matches('!').trim_matches('/');
     !meant.trim().is_empty() && !text.starts_with('#') && !text.contains('\n')
+}
+
+/// Whether a text is the name of a file or folder, perhaps with folders above it, and no pattern: it would protect nothing.
+fn is_name(text: &str) -> bool {
+    let text = text.strip_suffix('/').unwrap_or(text);
+    let is_part = |part: &str| !matches!(part.trim(), "" | "." | "..");
+    text.split('/').all(is_part) && !text.starts_with('!') && !text.contains(['*', '?', '[', '\\', '\n'])
 }
 
 /// A folder's path without `.`, and with `..` only at its beginning: so its first part says whether it is in the main worktree.
@@ -244,6 +259,30 @@ mod tests {
         {
             assert_eq!(Kind::Patterns.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
         }
+    }
+
+    #[test]
+    fn names_are_paths_without_patterns() {
+        for (text, accepted) in [
+            (".claude", true),
+            (".github/workflows/", true),
+            ("a b/c", true),
+            ("", false),
+            ("/", false),
+            ("/abs", false),
+            ("a//b", false),
+            ("./a", false),
+            ("a/..", false),
+            ("*.sh", false),
+            ("a?", false),
+            ("[a]", false),
+            ("!a", false),
+            ("a\\b", false),
+            ("a\nb", false),
+        ] {
+            assert_eq!(Kind::Names.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
+        }
+        assert!(ADDED_TO.iter().all(|key| KEYS.iter().any(|known| (known.section, known.name) == *key)));
     }
 
     #[test]

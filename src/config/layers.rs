@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, Place};
-use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER};
+use super::keys::{ADAPTER_KEYS, ADDED_TO, KEYS, Key, LATER};
 use super::schema::Config;
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Result};
@@ -56,6 +56,8 @@ pub struct Layers {
     pub user_file: Option<(PathBuf, String)>,
     /// The project's file and its content, if there is one and a human approved it.
     pub project_file: Option<(PathBuf, String)>,
+    /// The project's file as a human approved it, where that counts no more: what it adds to a list stays added.
+    pub project_file_before: Option<(PathBuf, String)>,
     /// All values of `git config` below `axiom.`, in git's order.
     pub git: Vec<GitEntry>,
     /// Keys (`section.name`) and values from the command line.
@@ -116,6 +118,15 @@ impl Heap {
     }
 }
 
+/// Whose configuration file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Users,
+    Projects,
+    /// As it was approved before.
+    ProjectsBefore,
+}
+
 /// The key that a name refers to.
 struct Found {
     /// `section.name`, or `agents.<adapter>.name`.
@@ -156,12 +167,18 @@ pub fn load_usable(layers: &Layers) -> Result<Usable> {
         let value = defaults[section][name].clone();
         heap.settings.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
     }
-    for (path, text) in [&layers.user_file, &layers.project_file].into_iter().flatten() {
+    let files = [
+        (Whose::Users, &layers.user_file),
+        (Whose::Projects, &layers.project_file),
+        (Whose::ProjectsBefore, &layers.project_file_before),
+    ];
+    for (whose, path, text) in files.into_iter().filter_map(|(whose, file)| file.as_ref().map(|(path, text)| (whose, path, text)))
+    {
         let entries = file::entries(path, text).unwrap_or_else(|error| {
             problems.push(error);
             Vec::new()
         });
-        problems.extend(entries.into_iter().filter_map(|(name, place)| put_file(&mut heap, path, &name, place).err()));
+        problems.extend(entries.into_iter().filter_map(|(name, place)| put_file(&mut heap, whose, path, &name, place).err()));
     }
     problems.extend(put_git(&mut heap, &layers.git));
     problems.extend(layers.command_line.iter().filter_map(|(name, value)| put_text(&mut heap, name, value).err()));
@@ -186,15 +203,32 @@ fn as_json(config: &Config) -> Result<Value> {
     serde_json::to_value(config).map_err(|e| Error::new(Code::Internal, "the configuration has no JSON form").because(e))
 }
 
-fn put_file(heap: &mut Heap, path: &Path, name: &str, place: Place) -> Result<()> {
+fn put_file(heap: &mut Heap, whose: Whose, path: &Path, name: &str, place: Place) -> Result<()> {
+    if whose == Whose::ProjectsBefore && !only_adds(name) {
+        return Ok(());
+    }
     let at = format!("{}:{}", path.display(), place.line);
     if heap.is_later(name, str::eq, || Source::File(path.to_owned(), place.line)) {
         return Ok(());
     }
     let found = find(name, false).ok_or_else(|| unknown(name, &at))?;
-    let value = found.key.kind.accept(&found.path, place.value).map_err(|error| error.context(&at))?;
+    let mut value = found.key.kind.accept(&found.path, place.value).map_err(|error| error.context(&at))?;
+    if whose != Whose::Users && only_adds(name) {
+        value = heap.settings.get(&found.path).map_or(value.clone(), |before| joined(&before.value, value));
+    }
     heap.settings.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
     Ok(())
+}
+
+/// Whether the project's configuration only adds to this list.
+pub fn only_adds(name: &str) -> bool {
+    ADDED_TO.iter().any(|(section, key)| name.split_once('.') == Some((section, key)))
+}
+
+/// The items of a list and those of another that it does not have.
+fn joined(list: &Value, more: Value) -> Value {
+    let (Value::Array(list), Value::Array(more)) = (list, &more) else { return more };
+    Value::from(list.iter().chain(more.iter().filter(|item| !list.contains(item))).cloned().collect::<Vec<_>>())
 }
 
 /// Applies the values of `git config`. Of several values of a key, the last one counts; a list takes all values of the last
@@ -331,6 +365,7 @@ mod tests {
     fn later_layers_win_and_are_named() {
         let layers = Layers {
             user_file: Some(("/c.toml".into(), "[agents]\ncount = 3\nmaxIterations = 7\n[checkpoints]\nperiodic = 3\n".into())),
+            project_file_before: None,
             project_file: Some(("/p.toml".into(), "[agents]\ncount = 9\n[checkpoints]\nperiodic = 9\n".into())),
             git: vec![GitEntry { origin: ".git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
             command_line: vec![("agents.default".into(), "claude".into())],
@@ -344,6 +379,28 @@ mod tests {
         assert_eq!((loaded.config.checkpoints.periodic, source("checkpoints.periodic")), (9, "/p.toml:4".into()));
         assert_eq!(source("agents.default"), "command line");
         assert_eq!(source("merge.target"), "default");
+    }
+
+    #[test]
+    fn a_project_adds_to_what_is_guarded_and_takes_nothing_away() {
+        let guarded = |layers: &Layers| load(layers).unwrap().config.merge.guarded;
+        let file = |text: &str| Some(("/c.toml".into(), text.to_owned()));
+        let default = Config::default().merge.guarded;
+        let mut layers = Layers { project_file: file("[merge]\nguarded = ['deploy', '.claude']\n"), ..Layers::default() };
+        assert_eq!(guarded(&layers), [&default[..], &["deploy".to_owned()]].concat());
+        layers.project_file = file("[merge]\nguarded = []\n");
+        assert_eq!(guarded(&layers), default);
+        // The user's own layers say what they want.
+        layers.user_file = file("[merge]\nguarded = ['mine']\n");
+        assert_eq!(guarded(&layers), ["mine"]);
+        // What was approved and counts no more still adds, and does nothing else.
+        layers.project_file = None;
+        layers.project_file_before = file("[merge]\nguarded = ['theirs']\nverify = ['x']\n[agents]\ncuont = 3\n");
+        assert_eq!(guarded(&layers), ["mine", "theirs"]);
+        assert!(load(&layers).unwrap().config.merge.verify.is_empty());
+        let (origin, key) = (".git/config".to_owned(), "axiom.merge.guarded".to_owned());
+        layers.git = vec![GitEntry { origin, key, value: Some("only/this".into()) }];
+        assert_eq!(guarded(&layers), ["only/this"]);
     }
 
     #[test]
@@ -383,6 +440,7 @@ mod tests {
         let layers = Layers {
             user_file: Some(("/c.toml".into(), "[agents]\ncuont = 3\ncount = 4\n[agents.x]\nexitCompletes = true\n".into())),
             project_file: Some(("/p.toml".into(), "[agents\n".into())),
+            project_file_before: None,
             git: vec![
                 GitEntry { origin: "g".into(), key: "axiom.agents.maxiterations".into(), value: Some("many".into()) },
                 GitEntry { origin: "g".into(), key: "axiom.foo".into(), value: None },

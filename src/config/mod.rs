@@ -9,5 +9,5 @@ pub mod layers;
 pub mod schema;
 
 pub use file::entries as file_entries;
-pub use layers::{GitEntry, Layers, Loaded, Setting, Source, Usable, load_usable, nothing_called};
+pub use layers::{GitEntry, Layers, Loaded, Setting, Source, Usable, load_usable, nothing_called, only_adds};
 pub use schema::Config;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::work::guarded;
+
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
         $(#[$doc])*
@@ -136,6 +138,8 @@ section! {
         target: Option<String> = None,
         /// Commands that must pass on the result of a merge before it is made.
         verify: Vec<String> = Vec::new(),
+        /// Files and folders, in any folder, that no work is merged into before a human has seen which it changes.
+        guarded: Vec<String> = guarded::DEFAULT.map(str::to_owned).to_vec(),
     }
 }
 

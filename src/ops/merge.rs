@@ -2,10 +2,13 @@
 //!
 //! A target that is checked out moves together with its worktree, and only where none of the user's files is in the way.
 
+mod guarded;
 mod plan;
 pub mod preview;
 pub mod scratch;
 pub mod verified;
+
+pub use plan::guarded_by;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +21,7 @@ use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged};
+use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::task_branches;
 use crate::domain::work::verification::{MergeOf, Verification};
 use crate::env;
@@ -58,10 +62,10 @@ pub enum MergeOutcome {
         /// What is in the way, in words.
         what: String,
     },
-    /// The merge changes files that configure git axiom, and nobody has approved that; nothing was changed.
-    TouchesAxiom {
-        /// The files below `.axiom`.
-        files: Vec<RepoPath>,
+    /// The merge changes guarded files, and nobody has seen and approved exactly these; nothing was changed.
+    Guarded {
+        /// The files.
+        files: GuardedFiles,
     },
     /// `merge.verify` has not passed for exactly this merge; nothing was changed.
     Unverified {
@@ -77,7 +81,7 @@ pub enum MergeOutcome {
     },
 }
 
-/// Merges a done task; takes the operation lock. `approved` allows changes below `.axiom/`. Where `merge.verify` names
+/// Merges a done task; takes the operation lock. Guarded files are changed only as far as they are `allowed`. Where `merge.verify` names
 /// commands, no ref moves unless they have passed for exactly this merge. When this returns, the outcome survives a power
 /// loss. A crash leaves nothing changed, or an operation that recovery finishes.
 ///
@@ -85,16 +89,16 @@ pub enum MergeOutcome {
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
 /// `CHANGED_MEANWHILE` where the target moves during every attempt; `BRANCH_IN_USE` where it is being rebased or bisected;
 /// those of the before-merge checkpoint: then nothing is merged.
-pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
-    with_signatures(ctx, |ctx| merge_locked(ctx, task, approved))
+pub fn merge_task(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
+    with_signatures(ctx, |ctx| merge_locked(ctx, task, allowed))
 }
 
-fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
+fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let mut tries = 1;
         loop {
-            match attempt(ctx, task, approved) {
+            match attempt(ctx, task, allowed) {
                 Err(error) if error.code() == Code::ChangedMeanwhile && tries < TRIES => {
                     tries += 1;
                     // A new transaction, so that the next attempt does not find the trash of this one.
@@ -115,9 +119,9 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<Merg
     })
 }
 
-fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
+fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
     ctx.store.refresh()?;
-    let planned = plan::plan(ctx, task, approved)?;
+    let planned = plan::plan(ctx, task, allowed)?;
     if let Planned::Ends(MergeOutcome::Conflict { files, target: _ }) = &planned {
         let files = files.iter().map(ToString::to_string).collect();
         ctx.hooks.note(Facts { branch: Some(branch_of(ctx, task)), ..Facts::conflict(task.clone(), files, env::now()) });

@@ -100,6 +100,8 @@ fn agents_and_gates_are_offered_and_understood() {
         task_id: None,
         reason: "it waits".into(),
         details: Vec::new(),
+        more: 0,
+        guarded: None,
         cause: None,
         opened_at: jiff::Timestamp::UNIX_EPOCH,
         decision: None,

@@ -98,7 +98,8 @@ fn of_gate(gate: &Gate) -> u32 {
         Cause::VerifyFailed => FIRST,
         Cause::HookVeto => THIRD,
     });
-    held.max(cause)
+    // Older versions would merge other guarded files than those that were approved.
+    held.max(cause).max(since(THIRD, gate.guarded.is_some()))
 }
 
 #[cfg(test)]
@@ -165,6 +166,17 @@ mod tests {
             let versions = versions_with(&gate);
             assert!(versions.iter().all(|found| *found == version), "{held:?}: {versions:?}");
         }
+    }
+
+    #[test]
+    fn a_gate_that_shows_guarded_files_needs_the_newest_version() {
+        use crate::domain::work::guarded::{GuardedFile, GuardedFiles, Why};
+        let path = crate::domain::base::names::RepoPath::new("x");
+        let files = GuardedFiles::new(vec![GuardedFile { path, why: Why::Drivers, after: None }]).unwrap();
+        let mut gate = Gate::for_undone_merge(&CaseId::new("t").unwrap(), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert!(versions_with(&gate).iter().all(|version| *version == FIRST));
+        gate.guarded = Some(files.seen());
+        assert!(versions_with(&gate).iter().all(|version| *version == THIRD));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::guarded::{Allowed, Seen};
 use crate::domain::base::ids::{CaseId, GateId, MAX_ID_LENGTH};
 use crate::error::Result;
 
@@ -153,6 +154,12 @@ pub struct Gate {
     /// Details that help to decide: conflicting files, the context of a question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
+    /// How many further files there are that the details leave out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more: usize,
+    /// The guarded files that whoever approves has seen here or at a gate before. The merge may change exactly these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarded: Option<Seen>,
     /// The subject of a review, where there is a fixed word for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -164,6 +171,11 @@ pub struct Gate {
     /// Why the task is held at its claim gate: no mode claims it automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the user has to do by hand before approving: without it, a merge with a conflict would only conflict again.
@@ -187,14 +199,19 @@ impl Gate {
         GateId::new(format!("{kind}-{task}"))
     }
 
-    /// The gate of a task whose merge was undone.
-    pub fn for_undone_merge(task: &CaseId, now: Timestamp) -> Option<Self> {
-        Some(Self {
-            id: Self::id_for(GateKind::Merge, task).ok()?,
-            kind: GateKind::Merge,
+    /// A gate of a task, with a reason only.
+    ///
+    /// # Errors
+    /// As [`Gate::id_for`].
+    pub fn of_task(kind: GateKind, task: &CaseId, reason: String, now: Timestamp) -> Result<Self> {
+        Ok(Self {
+            id: Self::id_for(kind, task)?,
+            kind,
             task_id: Some(task.clone()),
-            reason: format!("its merge was taken back; approve to merge {task} again"),
+            reason,
             details: Vec::new(),
+            more: 0,
+            guarded: None,
             cause: None,
             opened_at: now,
             decision: None,
@@ -202,19 +219,30 @@ impl Gate {
         })
     }
 
+    /// The gate of a task whose merge was undone.
+    pub fn for_undone_merge(task: &CaseId, now: Timestamp) -> Option<Self> {
+        let reason = format!("its merge was taken back; approve to merge {task} again");
+        Self::of_task(GateKind::Merge, task, reason, now).ok()
+    }
+
     /// The claim gate that holds a task which a human took from its agent or rolled back.
     pub fn holding(task: &CaseId, held: Held, now: Timestamp) -> Option<Self> {
-        Some(Self {
-            id: Self::id_for(GateKind::Claim, task).ok()?,
-            kind: GateKind::Claim,
-            task_id: Some(task.clone()),
-            reason: format!("{task} {}; approve to start it again", held.in_words()),
-            details: Vec::new(),
-            cause: None,
-            opened_at: now,
-            decision: None,
-            held: Some(held),
-        })
+        let reason = format!("{task} {}; approve to start it again", held.in_words());
+        Some(Self { held: Some(held), ..Self::of_task(GateKind::Claim, task, reason, now).ok()? })
+    }
+
+    /// Which guarded files its task's merge may change, as it was decided.
+    pub fn allows(&self) -> Allowed {
+        match (&self.decision, &self.guarded) {
+            (Some(Decision::Approved | Decision::Answered { .. }), Some(seen)) => Allowed::Exactly(seen.clone()),
+            (Some(Decision::Rejected { .. }) | None, Some(_)) | (_, None) => Allowed::Nothing,
+        }
+    }
+
+    /// The details for people: a line each, and how many were left out.
+    pub fn detail_lines(&self) -> Vec<String> {
+        let left_out = (self.more > 0).then(|| format!("and {} more", self.more));
+        self.details.iter().cloned().chain(left_out).collect()
     }
 
     /// Whether it prevents claims of its task, because no human has decided yet.

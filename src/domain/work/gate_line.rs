@@ -34,6 +34,9 @@ pub struct GateDetails {
     /// The files that are in conflict, or that a human should look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// How many further files there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_files: Option<usize>,
     /// Further details, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -63,9 +66,11 @@ impl From<&Decision> for DecisionLine {
 
 impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, cause, opened_at, decision, held } = gate;
+        let Gate { id, kind, task_id, reason, details, more, guarded: _, cause, opened_at, decision, held } = gate;
         let details = match kind {
-            GateKind::Merge if cause.is_none() => GateDetails { files: details.clone(), ..GateDetails::default() },
+            GateKind::Merge if cause.is_none() => {
+                GateDetails { files: details.clone(), more_files: Some(*more).filter(|more| *more > 0), ..GateDetails::default() }
+            }
             GateKind::Merge
             | GateKind::Claim
             | GateKind::Question
@@ -95,6 +100,9 @@ mod tests {
         assert_eq!(written(&gate)["decision"], serde_json::json!({"is": "rejected", "text": "no"}));
         gate.kind = GateKind::Merge;
         assert_eq!(written(&gate)["details"], serde_json::json!({"files": ["why"]}));
+        gate.more = 2;
+        assert_eq!(written(&gate)["details"], serde_json::json!({"files": ["why"], "moreFiles": 2}));
+        gate.more = 0;
         gate.details.clear();
         assert_eq!(written(&gate)["details"], serde_json::json!({}));
     }

@@ -1,5 +1,5 @@
 //! Tasks and the agents that work on them: cases, their graph, the choice of the next task, sessions, gates, signals,
-//! outcomes. Pure.
+//! outcomes, guarded files. Pure.
 //!
 //! Rollback is in `operation`; how events change all of this is in `state`.
 //!
@@ -16,6 +16,7 @@ pub mod gate;
 pub mod gate_line;
 pub mod graph;
 pub mod groups;
+pub mod guarded;
 pub mod lock;
 pub mod outcome;
 pub mod project;

@@ -13,7 +13,7 @@ const MACHINE: [&str; 4] =
 impl Conversions<'_> {
     /// Every place outside of the trees where an attributes file may be, whether it exists or not. Extra places do no harm.
     /// `None` if the places cannot be determined.
-    pub(in crate::git) fn attribute_files(&self) -> Option<Vec<PathBuf>> {
+    pub fn attribute_files(&self) -> Option<Vec<PathBuf>> {
         let mut files: Vec<PathBuf> = self.repo.gix().ok()?.attribute_global_paths().ok()?;
         let users = env::var("XDG_CONFIG_HOME")
             .map(PathBuf::from)

@@ -26,12 +26,23 @@ pub fn user_file() -> Option<PathBuf> {
     Some(folder.join("git-axiom").join("config.toml"))
 }
 
+/// What counts of the project's configuration.
+#[derive(Debug, Clone, Copy)]
+pub enum OfProject<'c> {
+    /// Nothing.
+    Nothing,
+    /// This file.
+    All(&'c [u8]),
+    /// Only what this file, which was approved once, adds to lists that protect the user.
+    WhatItAdds(&'c [u8]),
+}
+
 /// Loads what can be used of the configuration for a repository; what cannot is left out, and returned. `command_line` are keys
-/// (`section.name`) with their values. `project` is the project's configuration, if it is to be applied.
+/// (`section.name`) with their values.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn load_usable(repo: &Repository, project: Option<&[u8]>, command_line: Vec<(String, String)>) -> Result<Usable> {
+pub fn load_usable(repo: &Repository, project: OfProject<'_>, command_line: Vec<(String, String)>) -> Result<Usable> {
     let mut layers = Layers { git: from_git(repo)?, command_line, ..Layers::default() };
     let mut unreadable = Vec::new();
     let users = user_file().map(|path| match files::read_optional(&path, MAX_FILE) {
@@ -44,9 +55,14 @@ pub fn load_usable(repo: &Repository, project: Option<&[u8]>, command_line: Vec<
         Err(error) => unreadable.push(error),
     }
     let of_project = |bytes| project_file(repo).and_then(|path| as_text(path, bytes));
-    match project.map(of_project).transpose() {
-        Ok(file) => layers.project_file = file,
-        Err(error) => unreadable.push(error),
+    match project {
+        OfProject::Nothing => {}
+        OfProject::All(bytes) => match of_project(bytes) {
+            Ok(file) => layers.project_file = Some(file),
+            Err(error) => unreadable.push(error),
+        },
+        // It could be read when it was approved.
+        OfProject::WhatItAdds(bytes) => layers.project_file_before = of_project(bytes).ok(),
     }
     let Usable { loaded, problems } = config::load_usable(&layers)?;
     Ok(Usable { loaded, problems: unreadable.into_iter().chain(problems).collect() })
@@ -93,15 +109,22 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
     Ok(entries)
 }
 
-/// Loads what can be used of the configuration, with the project's where that is approved. Also returns what counts of the
+/// Loads what can be used of the configuration, with the project's where that is approved. What an approved one added to lists that
+/// protect the user stays added until it is approved anew or revoked. Also returns what counts of the
 /// project's files.
 ///
 /// # Errors
 /// As [`load_usable`].
 pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<(Usable, Trust)> {
     let trust = trust::trust(repo);
-    let project = if let Trust::Approved(files) = &trust { files.config() } else { None };
-    Ok((load_usable(repo, project, command_line)?, trust))
+    let lapsed = trust.lapsed();
+    let project = match &trust {
+        Trust::Approved(files) => files.config().map(OfProject::All),
+        Trust::Nothing | Trust::Waiting { .. } | Trust::Unusable { .. } => {
+            lapsed.as_ref().and_then(ProjectFiles::config).map(OfProject::WhatItAdds)
+        }
+    };
+    Ok((load_usable(repo, project.unwrap_or(OfProject::Nothing), command_line)?, trust))
 }
 
 impl Context {

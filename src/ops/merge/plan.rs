@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use super::guarded::guarded_files;
 use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress};
 use crate::domain::base::ids::CaseId;
-use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::Change;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
 use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::verification::{AskedHook, Demands, MergeOf, Verification};
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -43,11 +45,11 @@ pub(super) enum Planned {
     Ends(MergeOutcome),
 }
 
-/// Plans the merge of a task. `approved` allows changes below `.axiom/`.
+/// Plans the merge of a task.
 ///
 /// # Errors
 /// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace.
-pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Planned> {
+pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Planned> {
     let case = Box::new(ctx.state().case(task)?.clone());
     if let Some(merged) = case.merged.clone() {
         return Ok(Planned::HasAll { case, merged });
@@ -75,17 +77,22 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Plann
         MergeResult::Clean(tree) => tree,
         MergeResult::Conflict(files) => return Ok(Planned::Ends(MergeOutcome::Conflict { files, target: old })),
     };
-    let changes = ctx.repo.history().diff_trees(&old, &tree)?.into_iter();
-    let ours: Vec<RepoPath> = changes.map(|change| change.path).filter(is_axioms).collect();
-    if !ours.is_empty() && !approved {
-        return Ok(Planned::Ends(MergeOutcome::TouchesAxiom { files: ours }));
+    let changes = ctx.repo.history().diff_trees(&old, &tree)?;
+    if let Some(files) = guarded_files(ctx, &changes, &tree)?.filter(|files| !allowed.covers(files)) {
+        return Ok(Planned::Ends(MergeOutcome::Guarded { files }));
     }
     Ok(Planned::Merge { of: MergeOf { branch: work, target: old, tree }, case, target })
 }
 
-fn is_axioms(path: &RepoPath) -> bool {
-    let first = path.as_bytes().split(|b| *b == b'/').next().unwrap_or_default();
-    first.eq_ignore_ascii_case(b".axiom")
+/// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.
+///
+/// # Errors
+/// As [`super::merge_task`] before its checkpoint.
+pub fn guarded_by(ctx: &Context, task: &CaseId) -> Result<Option<GuardedFiles>> {
+    match plan(ctx, task, &Allowed::Nothing)? {
+        Planned::Ends(MergeOutcome::Guarded { files }) => Ok(Some(files)),
+        Planned::Ends(_) | Planned::Merge { .. } | Planned::HasAll { .. } => Ok(None),
+    }
 }
 
 /// The operation that moves the target from `old` to `commit`, together with the worktree in which it is checked out.

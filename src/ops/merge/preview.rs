@@ -6,6 +6,7 @@ use super::plan::{Planned, operation_of, plan, unverified};
 use super::{MergeOutcome, checked_out, result_of};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::work::guarded::Allowed;
 use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback::{FileLine, WorkspaceLine};
@@ -39,13 +40,13 @@ pub enum Foreseen {
     Refused(Box<MergeOutcome>),
 }
 
-/// Previews the merge of a task. `approved` as for [`super::merge_task`].
+/// Previews the merge of a task. `allowed` as for [`super::merge_task`].
 ///
 /// # Errors
 /// As [`super::merge_task`], without those of the checkpoint.
-pub fn preview(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
+pub fn preview(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
     ctx.no_open_operation()?;
-    match look(ctx, task, approved) {
+    match look(ctx, task, allowed) {
         Err(error) if matches!(error.code(), Code::InTheWay | Code::HoldsMount) => {
             Ok(Foreseen::Refused(Box::new(MergeOutcome::InTheWay { what: error.to_string() })))
         }
@@ -53,8 +54,8 @@ pub fn preview(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen>
     }
 }
 
-fn look(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
-    let (of, case, target) = match plan(ctx, task, approved)? {
+fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
+    let (of, case, target) = match plan(ctx, task, allowed)? {
         Planned::Merge { of, case, target } => (of, case, target),
         Planned::HasAll { merged, case: _ } => {
             let mut preview = of_target(ctx, task, merged.target, merged.commit);

@@ -14,6 +14,7 @@ use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
+use crate::domain::work::guarded::Allowed;
 use crate::domain::work::verification::{Demands, MergeOf, StepResult, Verification};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -182,9 +183,9 @@ pub trait Watch {
 ///
 /// # Errors
 /// As [`merge_task`] and [`begin`]; `INTERRUPTED`; `CHANGED_MEANWHILE` where a branch moves each time.
-pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &mut dyn Watch) -> Result<MergeOutcome> {
+pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch: &mut dyn Watch) -> Result<MergeOutcome> {
     for _ in 0..TRIES {
-        let outcome = merge_task(ctx, task, approved)?;
+        let outcome = merge_task(ctx, task, allowed)?;
         let MergeOutcome::Unverified { of, failed: _ } = outcome else { return Ok(outcome) };
         ctx.act_as(ctx.by().clone())?;
         let check = begin(ctx, task, Runner::Verb, None)?;

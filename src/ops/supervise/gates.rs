@@ -1,6 +1,6 @@
 //! The gates of a session: opening, finding and closing them.
 
-use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
@@ -13,10 +13,6 @@ use super::hooks::{is_about_start, is_settled};
 use super::notice::Notice;
 
 impl Supervisor<'_> {
-    pub(super) fn gate_id(kind: GateKind, task: &CaseId) -> Result<GateId> {
-        Gate::id_for(kind, task)
-    }
-
     pub(super) fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
         let mut gates = self.ctx.state().restorable.gates.values();
         gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
@@ -38,24 +34,12 @@ impl Supervisor<'_> {
         (reason, cause): (String, Option<Cause>),
         details: Vec<String>,
     ) -> Result<()> {
-        let id = Self::gate_id(kind, task)?;
-        let gate = Gate {
-            id,
-            kind,
-            task_id: Some(task.clone()),
-            reason,
-            details,
-            cause,
-            opened_at: env::now(),
-            decision: None,
-            held: None,
-        };
-        self.open(gate)
+        self.open(Gate { details, cause, ..Gate::of_task(kind, task, reason, env::now())? })
     }
 
     /// Opens a gate, and tells it. Where a human's command opened or decided it first, that stands, and is looked at next.
     pub(super) fn open(&mut self, gate: Gate) -> Result<()> {
-        let (id, reason, details) = (gate.id.to_string(), gate.reason.clone(), gate.details.clone());
+        let (id, reason, details) = (gate.id.to_string(), gate.reason.clone(), gate.detail_lines());
         let seen = self.ctx.state().restorable.gates.get(&gate.id).cloned();
         let is_as_seen = |state: &State| state.restorable.gates.get(&gate.id) == seen.as_ref();
         if self.step_if(|state| is_as_seen(state).then(|| Event::GateOpened { gate: Box::new(gate.clone()) }))? {

@@ -92,9 +92,7 @@ impl Supervisor<'_> {
         let details = failed.failed().map(|step| step.lines.clone()).unwrap_or_default();
         let reason = failed.summary().unwrap_or_default();
         if failed.failed().is_some_and(|step| step.by == Checker::Hook) {
-            self.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
-            let reason = format!("{reason}; approve to ask it again");
-            return self.open_gate_about(GateKind::Merge, task, (reason, Some(Cause::HookVeto)), details);
+            return self.wait_for_hook(task, format!("{reason}; approve to ask it again"), details);
         }
         self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::VerifyFailed)), details)
     }

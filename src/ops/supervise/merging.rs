@@ -7,11 +7,16 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::state::event::By;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::failures::{Shared, Step};
-use crate::domain::work::gate::{Decision, GateKind};
+use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::domain::work::guarded::{Allowed, GuardedFiles, Seen};
 use crate::domain::work::session::Mode;
+use crate::env;
 use crate::error::Result;
 use crate::ops::merge::{self, MergeOutcome};
 use crate::ops::recover::repair;
+
+/// How many files a gate names.
+const SHOWN: usize = 100;
 
 impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
@@ -44,7 +49,7 @@ impl Supervisor<'_> {
                 Some(Some(Decision::Approved | Decision::Answered { .. })) | None => {}
             }
             let gate = self.gate(GateKind::Merge, &task);
-            let decision = gate.map(|gate| gate.decision.clone());
+            let (decision, allowed) = (gate.map(|gate| gate.decision.clone()), gate.map_or(Allowed::Nothing, Gate::allows));
             // The gate was opened because of the mode, not because something is in the way.
             let asks = self.asks_to_merge(&task)?;
             let only_asks = gate.is_some_and(|gate| gate.reason == asks);
@@ -54,18 +59,18 @@ impl Supervisor<'_> {
                     self.close_gate(GateKind::Merge, &task, "rejected")?;
                     return Ok(true);
                 }
-                (Some(None), Mode::Autopilot) if only_asks => may_go.push((task, false)),
+                (Some(None), Mode::Autopilot) if only_asks => may_go.push((task, allowed)),
                 (Some(None), _) => {}
                 (None, Mode::SemiAuto) => {
-                    self.open_gate(GateKind::Merge, &task, asks, Vec::new())?;
+                    self.ask_to_merge(&task, asks)?;
                     return Ok(true);
                 }
-                (Some(Some(_)), _) => may_go.push((task, true)),
-                (None, Mode::Autopilot) => may_go.push((task, false)),
+                (Some(Some(Decision::Approved | Decision::Answered { .. })), _) => may_go.push((task, allowed)),
+                (None, Mode::Autopilot) => may_go.push((task, allowed)),
             }
         }
         match self.next_to_try(may_go, |(task, _)| task) {
-            Some((task, approved)) if !self.stands_still(Shared::Merges) => self.merge(&task, approved).map(|()| true),
+            Some((task, allowed)) if !self.stands_still(Shared::Merges) => self.merge(&task, &allowed).map(|()| true),
             Some(_) | None => Ok(false),
         }
     }
@@ -74,12 +79,25 @@ impl Supervisor<'_> {
         Ok(format!("merge {task} into {}", self.target()?.short()))
     }
 
-    fn merge(&mut self, task: &CaseId, approved: bool) -> Result<()> {
+    /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
+    fn ask_to_merge(&mut self, task: &CaseId, asks: String) -> Result<()> {
+        match merge::guarded_by(self.ctx, task) {
+            Ok(Some(files)) => self.wait_for_a_look(task, &files),
+            Ok(None) => self.open_gate(GateKind::Merge, task, asks, Vec::new()),
+            // What fails here fails when it is merged too, and is handled then.
+            Err(error) => {
+                tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
+                self.open_gate(GateKind::Merge, task, asks, Vec::new())
+            }
+        }
+    }
+
+    fn merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         // A full disk or a lock may have left the last merge open.
         let merged = repair::finish_unasked(self.ctx).and_then(|done| {
             done.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
-            merge::merge_task(self.ctx, task, approved)
+            merge::merge_task(self.ctx, task, allowed)
         });
         match merged {
             Ok(outcome) => self.merge_came_to(task, outcome),
@@ -104,7 +122,7 @@ impl Supervisor<'_> {
                 self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), &files)
             }
             MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
-            MergeOutcome::TouchesAxiom { files } => self.wait_at_gate(task, format!("{task} changes .axiom/"), &files),
+            MergeOutcome::Guarded { files } => self.wait_for_a_look(task, &files),
             MergeOutcome::Unverified { of: _, failed } => self.verify_merge(task, failed.as_deref()),
             MergeOutcome::TargetMissing { target } => {
                 self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
@@ -112,11 +130,37 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
+    fn wait_for_a_look(&mut self, task: &CaseId, files: &GuardedFiles) -> Result<()> {
+        let reason = format!("{task} changes guarded files: {}", files.reasons());
+        self.wait_showing(task, reason, &files.paths(), Some(files.seen()))
+    }
+
     /// Opens a gate for a merge that cannot be made now; approving it tries again.
     pub(super) fn wait_at_gate(&mut self, task: &CaseId, reason: String, paths: &[RepoPath]) -> Result<()> {
-        let details = paths.iter().take(100).map(ToString::to_string).collect();
+        self.wait_showing(task, reason, paths, self.seen_before(task))
+    }
+
+    /// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
+    pub(super) fn wait_for_hook(&mut self, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
+        let (guarded, cause) = (self.seen_before(task), Some(Cause::HookVeto));
+        self.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
+        self.open(Gate { details, guarded, cause, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
+    }
+
+    /// Guarded files that were approved at the last gate: they have been seen.
+    fn seen_before(&self, task: &CaseId) -> Option<Seen> {
+        match self.gate(GateKind::Merge, task).map_or(Allowed::Nothing, Gate::allows) {
+            Allowed::Exactly(seen) => Some(seen),
+            Allowed::Nothing | Allowed::Everything => None,
+        }
+    }
+
+    fn wait_showing(&mut self, task: &CaseId, reason: String, paths: &[RepoPath], guarded: Option<Seen>) -> Result<()> {
+        let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
+        let more = paths.len() - details.len();
         // An approved review has been acted on: the task waits for something else now.
         self.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
-        self.open_gate(GateKind::Merge, task, reason, details)
+        self.open(Gate { details, more, guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
     }
 }

@@ -11,6 +11,7 @@ use git_axiom::domain::operation::undo::Asked;
 use git_axiom::domain::state::event::By;
 use git_axiom::domain::work::adapter;
 use git_axiom::domain::work::gate::Afterwards;
+use git_axiom::domain::work::guarded::Allowed;
 use git_axiom::error::{Code, Error, Result};
 use git_axiom::ops::checkpoint::{self, CheckpointRequest};
 use git_axiom::ops::context::handle::Context;
@@ -179,11 +180,11 @@ impl Real {
     }
 
     pub fn merge(&self, task: &str) -> Result<()> {
-        match self.doing(false, |context| merge_task(context, &CaseId::new(task).unwrap(), false))? {
+        match self.doing(false, |context| merge_task(context, &CaseId::new(task).unwrap(), &Allowed::Nothing))? {
             MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) => Ok(()),
             MergeOutcome::Conflict { .. }
             | MergeOutcome::InTheWay { .. }
-            | MergeOutcome::TouchesAxiom { .. }
+            | MergeOutcome::Guarded { .. }
             | MergeOutcome::Unverified { .. }
             | MergeOutcome::TargetMissing { .. } => Err(Error::new(Code::InTheWay, "not merged")),
         }

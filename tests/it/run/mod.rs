@@ -11,6 +11,7 @@ mod folder_tricks;
 mod gates;
 mod gits_own_files;
 mod going_back;
+mod guarded;
 mod held;
 mod hopeless;
 mod leftovers;

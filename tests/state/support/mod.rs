@@ -310,6 +310,8 @@ fn gate(salt: u32) -> Gate {
         task_id: None,
         reason: "conflict".into(),
         details: vec!["a.txt".into()],
+        more: 0,
+        guarded: None,
         cause: None,
         opened_at: at(),
         decision: None,
