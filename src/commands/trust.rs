@@ -1,21 +1,26 @@
 //! `git axiom trust`.
 
+mod told;
+
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::open;
+use super::{open, working_dir};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
+use crate::domain::base::nearest;
 use crate::error::{Code, Error, Exit, Result};
 use crate::hook::approvals::{Approval, Approvals};
 use crate::hook::difference::{self, Change};
 use crate::hook::project_files::{Place, ProjectFile, ProjectFiles};
-use crate::ops::context::handle::Context;
+use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::context::trust::{self, Trust as Standing};
+use crate::ops::pager;
 use crate::ops::trust::{Effect, effects};
+use told::Told;
 
 /// Arguments of `trust`.
 #[derive(Debug, Args)]
@@ -26,6 +31,9 @@ run. You approve exactly what is shown: after a change of one byte or mode it is
 and the difference is shown. Hooks and commands of the configuration run as you, outside of any
 sandbox of an agent; what they call is the repository's own.
 
+What is longer than 200 lines is counted by file on a terminal, and shown in your pager if you
+want to see it (git var GIT_PAGER).
+
 Approvals are in $XDG_STATE_HOME/git-axiom/trust, or below ~/.local/state, and count for this
 repository at this path only. Agents cannot approve anything.")]
 pub struct Trust {
@@ -35,9 +43,10 @@ pub struct Trust {
     /// List everything that you approved
     #[arg(long, group = "what")]
     list: bool,
-    /// Take the approval for this repository back
-    #[arg(long, group = "what")]
-    revoke: bool,
+    /// Take the approval for this repository back, or for the one at PATH, as --list shows it
+    #[arg(long, group = "what", value_name = "PATH", num_args = 0..=1)]
+    #[expect(clippy::option_option)] // without a path, and without the option
+    revoke: Option<Option<String>>,
     /// Approve what is shown without asking
     #[arg(long, short, conflicts_with = "what")]
     yes: bool,
@@ -90,17 +99,21 @@ struct ApprovalView {
 /// Shows what a project brings with it, and asks whether it may be applied and run.
 ///
 /// # Errors
-/// `NOT_FOR_AGENTS`, `NOT_TRUSTED` where the files cannot be approved as they are; `NEEDS_CONFIRMATION`, `DECLINED`;
+/// `NOT_FOR_AGENTS`, `INVALID_INPUT` where nothing is approved at a path; `NOT_TRUSTED` where the files cannot be approved as they are; `NEEDS_CONFIRMATION`, `DECLINED`;
 /// `CONFIG_INVALID` where the configuration is wrong.
 pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.list {
         return list(screen);
     }
+    if let Some(Some(path)) = &args.revoke {
+        called_by_human("trust", &working_dir(global)?)?;
+        return revoke_at(path, screen);
+    }
     let ctx = open(global, screen)?;
     if !args.show {
         ctx.for_humans_only("trust")?;
     }
-    if args.revoke {
+    if args.revoke.is_some() {
         let was = trust::revoke(&ctx.repo)?;
         screen.answer(&serde_json::json!({ "revoked": was }), || match was {
             true => "Nothing of this project's files is applied or run any more.\n".to_owned(),
@@ -118,7 +131,7 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
         Standing::Unusable { why, .. } => return Err(why),
         Standing::Approved(now) => {
             let effects = effects(&ctx.repo, &now)?;
-            let shown = if args.show { in_words(&now, None, &effects) } else { String::new() };
+            let shown = if args.show { Told::new(&now, None, &effects).all() } else { String::new() };
             screen.answer(&answer("approved", Some(&now), Some(&now), &effects), || format!("{shown}Approved as it is.\n"))?;
             return Ok(Exit::Done);
         }
@@ -128,7 +141,8 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let effects = effects(&ctx.repo, &now)?;
     if args.show {
         let answer = answer("waiting", Some(&now), before.as_ref(), &effects);
-        screen.answer(&answer, || format!("{}Not approved: git axiom trust\n", in_words(&now, before.as_ref(), &effects)))?;
+        screen
+            .answer(&answer, || format!("{}Not approved: git axiom trust\n", Told::new(&now, before.as_ref(), &effects).all()))?;
         return Ok(Exit::Done);
     }
     approve(&ctx, &now, before.as_ref(), effects, args.yes, screen)
@@ -142,12 +156,18 @@ fn approve(
     yes: bool,
     screen: &mut Screen,
 ) -> Result<Exit> {
-    screen.note_text(in_words(now, before, &effects).trim_end());
+    let told = Told::new(now, before, &effects);
+    // Where nobody can page it, all of it is printed.
+    let long = told.is_long().filter(|_| !yes && screen.can_ask() && screen.shows_terminal());
+    screen.note_text(long.map_or_else(|| told.all(), |lines| told.summary(lines)).trim_end());
     // What cannot be applied is not approved: every verb that needs the configuration would fail.
     let effects = Ok(effects?);
     if !yes && !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "somebody has to read this, and there is no terminal to ask at")
             .hint("read what 'git axiom trust --show' prints; 'git axiom trust --yes' approves what it prints itself"));
+    }
+    if let Some(lines) = long {
+        offer_all(ctx, &told, lines, screen)?;
     }
     screen.confirm("Approve exactly this?", yes)?;
     trust::approve(&ctx.repo, now)?;
@@ -156,6 +176,21 @@ fn approve(
         format!("Approved {count}. To take it back: git axiom trust --revoke\n")
     })?;
     Ok(Exit::Done)
+}
+
+/// Shows all of a long text before the question, if the user wants to see it.
+fn offer_all(ctx: &Context, told: &Told, lines: usize, screen: &mut Screen) -> Result<()> {
+    match screen.confirm(&format!("Show all {} first?", words::count(lines, "line")), false) {
+        Ok(()) => {
+            let all = told.all();
+            if !pager::show(&ctx.repo, &visible::text(&all)) {
+                screen.note_text(all.trim_end());
+            }
+            Ok(())
+        }
+        Err(error) if error.code() == Code::Declined => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn answer<'a>(
@@ -195,68 +230,28 @@ fn views<'a>(now: &'a ProjectFiles, before: &ProjectFiles) -> Vec<FileView<'a>> 
     here.chain(gone).collect()
 }
 
-/// All that is to be approved, as text; of what was approved before, only what differs.
-fn in_words(now: &ProjectFiles, before: Option<&ProjectFiles>, effects: &std::result::Result<Vec<Effect>, Error>) -> String {
-    let mut text = String::new();
-    match effects {
-        Ok(effects) if effects.is_empty() => {}
-        Ok(effects) => {
-            text.push_str("The project's configuration sets, also what is run as you:\n");
-            let value = |value: &Value| {
-                if value.is_null() { "not set".to_owned() } else { visible::line(&value.to_string()).into_owned() }
-            };
-            let now = |one: &Effect| match (one.counts, one.value == one.without) {
-                (true, _) if one.adds => format!("(added to {})", value(&one.without)),
-                (true, true) => "(as now)".to_owned(),
-                (true, false) => format!("(now {})", value(&one.without)),
-                (false, _) => format!("(git config sets {})", value(&one.without)),
-            };
-            let row = |one: &Effect| vec![format!("  {}", one.key), value(&one.value), now(one)];
-            text.push_str(&table(&effects.iter().map(row).collect::<Vec<_>>()));
-            text.push('\n');
-        }
-        Err(error) => text.push_str(&format!("The project's configuration cannot be applied: {error}\n\n")),
+/// Takes the approval for another repository back; that one may be gone.
+fn revoke_at(path: &str, screen: &mut Screen) -> Result<Exit> {
+    let approvals = Approvals::of_user()?;
+    let all = approvals.all()?;
+    let is_meant = |one: &&Approval| {
+        let listed = &one.of.repository;
+        listed == path || visible::line(listed) == path || *listed == format!("{}/.git", path.trim_end_matches('/'))
+    };
+    let meant: Vec<&Approval> = all.iter().filter(is_meant).collect();
+    if meant.is_empty() {
+        let error = Error::new(Code::InvalidInput, format!("nothing is approved for '{path}'"));
+        let known = all.iter().map(|one| one.of.repository.as_str());
+        return Err(nearest::hinted(error, path, known, "git axiom trust --list    shows what is approved"));
     }
-    match before {
-        None => now.iter().for_each(|(place, file)| text.push_str(&whole(place, file))),
-        Some(before) => {
-            text.push_str("Since you approved it:\n\n");
-            for (place, change) in difference::changes(before, now) {
-                text.push_str(&changed(place, change, before.get(place), now.get(place)));
-            }
-        }
+    // Repositories with other ids may have been at the same path.
+    for one in meant {
+        approvals.remove(&one.of)?;
     }
-    text
-}
-
-/// A file with its content. Every line is set in, so that none can look like one of ours.
-fn whole(place: &Place, file: &ProjectFile) -> String {
-    let kind = if file.executable { "executable" } else { "not executable" };
-    let size = words::count(file.content.bytes().len(), "byte");
-    format!("{} ({kind}, {size}):\n{}\n", visible::line(&place.to_string()), set_in(&visible::bytes(file.content.bytes())))
-}
-
-fn changed(place: &Place, change: Change, before: Option<&ProjectFile>, now: Option<&ProjectFile>) -> String {
-    match (change, before, now) {
-        (Change::Added, _, Some(now)) => format!("added: {}", whole(place, now)),
-        (Change::Modified, Some(before), Some(now)) => {
-            let mode = if before.executable == now.executable { "" } else { ", executable or not differs too" };
-            let name = visible::line(&place.to_string()).into_owned();
-            match difference::lines(before, now) {
-                Some(lines) => format!("modified{mode}: {name}\n{}\n", set_in(&visible::text(&lines))),
-                None => format!("modified{mode}: {}", whole(place, now)),
-            }
-        }
-        (Change::ModeChanged, _, Some(now)) => {
-            let is = if now.executable { "executable" } else { "not executable" };
-            format!("{}: now {is}\n\n", visible::line(&place.to_string()))
-        }
-        (change, _, _) => format!("{}: {}\n\n", change.word(), visible::line(&place.to_string())),
-    }
-}
-
-fn set_in(text: &str) -> String {
-    text.lines().map(|line| format!("  | {line}\n")).collect()
+    screen.answer(&serde_json::json!({ "revoked": true }), || {
+        format!("Nothing of the project's files of '{path}' is applied or run any more.\n")
+    })?;
+    Ok(Exit::Done)
 }
 
 fn list(screen: &mut Screen) -> Result<Exit> {

@@ -15,6 +15,7 @@ pub mod keeper;
 pub mod lock;
 pub mod merge;
 pub mod operation;
+pub mod pager;
 pub mod recover;
 pub mod revert_task;
 pub mod rollback;

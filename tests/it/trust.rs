@@ -413,6 +413,71 @@ fn two_approvals_at_once_leave_a_whole_one() {
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "one file and no leftovers");
 }
 
+/// An approval outlives its repository; it can be taken back by what the list shows.
+#[test]
+fn an_approval_of_a_repository_that_is_gone_is_taken_back_by_its_path() {
+    let env = project();
+    env.ok(&["trust", "--yes"]);
+    let here = || env.json(&["trust", "--list"])["approvals"].as_array().unwrap().len();
+    let path = env.json(&["trust", "--list"])["approvals"][0]["repository"].as_str().unwrap().to_owned();
+    let elsewhere = |args: &[&str]| env.axiom_in(env.root(), args);
+    let missed = elsewhere(&["trust", "--revoke", &path.replace("repo", "rep")]).fails_with(Code::InvalidInput);
+    assert!(missed.stderr.contains(&format!("did you mean '{path}'?")) && here() == 1, "{missed}");
+    let mut agent = env.axiom_command(env.root(), ["trust", "--revoke", &path]);
+    agent.env("AXIOM_TOKEN", "x");
+    env.run(agent, None).fails_with(Code::NotForAgents);
+    std::fs::rename(env.repo(), env.root().join("away")).unwrap();
+    let revoked = elsewhere(&["trust", "--revoke", &path, "--json"]).success().json();
+    documents::check(&revoked);
+    std::fs::rename(env.root().join("away"), env.repo()).unwrap();
+    assert_eq!((revoked["revoked"].as_bool(), here(), standing(&env).as_str()), (Some(true), 0, "waiting"));
+    // The folder of the repository names it too.
+    env.ok(&["trust", "--yes"]);
+    elsewhere(&["trust", "--revoke", env.repo().to_str().unwrap()]).success();
+    assert_eq!((here(), standing(&env).as_str()), (0, "waiting"));
+}
+
+/// On a terminal nobody is asked about what has scrolled away.
+#[test]
+fn what_is_long_is_counted_and_paged_before_it_is_asked_about() {
+    let env = project();
+    let lines: String = (0..300).map(|number| format!("echo {number} \x1b[2J\n")).collect();
+    env.write(HOOK, format!("#!/bin/sh\n{lines}"));
+    let paged = env.root().join("paged");
+    let start = |pager: &str| {
+        let mut command = env.axiom_command(&env.repo(), ["trust"]);
+        command.env("GIT_PAGER", pager);
+        Terminal::start(command)
+    };
+    let mut terminal = start(&format!("cat > '{}'", paged.display()));
+    let summary = terminal.wait_for("Show all 309 lines first? [y/N]");
+    assert!(summary.contains("agents.count") && !summary.contains("| echo"), "{summary}");
+    for (place, count) in
+        [(".axiom/config.toml (not executable, 19 bytes)", "2 lines"), (".axiom/hooks/pre-merge.sh", "301 lines")]
+    {
+        assert!(summary.lines().any(|line| line.contains(place) && line.trim_end().ends_with(count)), "{place}: {summary}");
+    }
+    terminal.keys(&["y", "\r"]);
+    terminal.wait_for("Approve exactly this? [y/N]");
+    let shown = std::fs::read_to_string(&paged).unwrap();
+    assert!(shown.contains("  | echo 299 \\e[2J\n") && shown.contains("| [agents]") && !shown.contains('\x1b'), "{shown}");
+    terminal.keys(&["n", "\r"]);
+    assert_eq!(terminal.end().0.code(), Some(3));
+    // Without a pager it is printed; whoever does not want to see it is asked all the same.
+    for (pager, answer, shows) in [("cat", "y", true), ("no-such-pager", "y", true), ("cat", "n", false)] {
+        let mut terminal = start(pager);
+        terminal.wait_for("Show all 309 lines first? [y/N]");
+        terminal.keys(&[answer, "\r"]);
+        let between = terminal.wait_for("Approve exactly this? [y/N]");
+        assert_eq!(between.contains("| echo 299"), shows, "{pager} {answer}: {between}");
+        terminal.keys(&["n", "\r"]);
+        terminal.end();
+    }
+    // Elsewhere all of it is printed, as ever.
+    let refused = env.axiom(&["trust"]).fails_with(Code::NeedsConfirmation);
+    assert!(refused.stderr.contains("| echo 299"), "{refused}");
+}
+
 /// A clone that tries to make somebody run its commands: what it contains, and the verbs that a user would call.
 #[test]
 fn a_hostile_clone_runs_nothing() {

@@ -15,6 +15,7 @@ pub(super) mod identity;
 pub(super) mod main_worktree;
 pub(super) mod nested;
 pub(super) mod ownership;
+pub(super) mod pager;
 pub(super) mod program;
 pub(super) mod repository;
 #[cfg(test)]
