@@ -1,5 +1,6 @@
 //! Verbs that an agent may not call: those that decide for a human, or that stop, change or verify the work of other agents.
 
+use super::config::Config;
 use super::task::Task;
 use crate::commands::grammar::arguments::Verb;
 
@@ -11,6 +12,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
+        Verb::Config(config) => of_config(config),
         Verb::Init(_)
         | Verb::Demo(_)
         | Verb::Status(_)
@@ -25,7 +27,6 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Trust(_)
         | Verb::Hooks(_)
         | Verb::Lock(_)
-        | Verb::Config(_)
         | Verb::Completions(_)
         | Verb::Man(_)
         | Verb::Help(_)
@@ -42,5 +43,15 @@ fn of_task(task: &Task) -> Option<&'static str> {
         Task::Archive(_) => Some("task archive"),
         Task::Import(_) => Some("task import"),
         Task::Add(_) | Task::List(_) | Task::Show(_) | Task::Audit(_) => None,
+    }
+}
+
+fn of_config(config: &Config) -> Option<&'static str> {
+    match config {
+        // Limits, verification and programs of agents are in it.
+        Config::Set(_) => Some("config set"),
+        Config::Unset(_) => Some("config unset"),
+        Config::Edit(_) => Some("config edit"),
+        Config::Show(_) | Config::Check {} => None,
     }
 }

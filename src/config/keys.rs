@@ -163,14 +163,19 @@ impl Kind {
         }
     }
 
-    /// Checks and converts a value given as text (`git config`, command line). For a list, each text is an item; otherwise
-    /// the last one counts.
+    /// Checks and converts a value given as text (`git config`, command line). For a list, each text is an item, and a single
+    /// empty text is the empty list; otherwise the last one counts.
     ///
     /// # Errors
     /// As [`Kind::accept`].
     pub fn accept_text(self, name: &str, texts: &[String]) -> Result<Value> {
+        self.accept(name, self.as_in_a_file(texts))
+    }
+
+    /// The value that a file has in place of these texts: as the user wrote it, in the type of the key where it is of that type.
+    pub fn as_in_a_file(self, texts: &[String]) -> Value {
         let last = texts.last().map_or("", String::as_str);
-        let value = match self {
+        match self {
             // The boolean values of git; a key without a value is true.
             Self::Switch => match last.to_ascii_lowercase().as_str() {
                 "" | "true" | "yes" | "on" | "1" => Value::Bool(true),
@@ -181,9 +186,17 @@ impl Kind {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
             Self::Text | Self::Folder => Value::from(last),
+            Self::List | Self::Patterns | Self::Names if texts == [""] => Value::Array(Vec::new()),
             Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
-        };
-        self.accept(name, value)
+        }
+    }
+
+    /// Whether it takes several values.
+    pub fn is_list(self) -> bool {
+        match self {
+            Self::List | Self::Patterns | Self::Names => true,
+            Self::Switch | Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days | Self::Text | Self::Folder => false,
+        }
     }
 }
 
@@ -254,9 +267,16 @@ mod tests {
 
     #[test]
     fn patterns_are_texts_that_mean_paths() {
-        for (text, accepted) in
-            [(".env*", true), ("!public", true), ("a b/", true), ("", false), ("#x", false), ("!/", false), ("a\nb", false)]
-        {
+        for (text, accepted) in [
+            (".env*", true),
+            ("!public", true),
+            ("a b/", true),
+            ("", true),
+            (" ", false),
+            ("#x", false),
+            ("!/", false),
+            ("a\nb", false),
+        ] {
             assert_eq!(Kind::Patterns.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
         }
     }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, Place};
-use super::keys::{ADAPTER_KEYS, ADDED_TO, KEYS, Key, LATER};
+use super::keys::{ADDED_TO, KEYS, Key};
+use super::named::{self, Named, does_nothing, find, is_called, unknown};
 use super::schema::Config;
-use crate::domain::base::nearest;
 use crate::error::{Code, Error, Result};
 
 /// The source of a value.
@@ -90,13 +90,8 @@ impl Loaded {
     /// # Errors
     /// `CONFIG_INVALID` with the source of the first such key.
     pub fn all_do_something(&self) -> Result<()> {
-        self.later.first().map_or(Ok(()), |(key, source)| Err(does_nothing(key, source)))
+        self.later.first().map_or(Ok(()), |(key, source)| Err(does_nothing(key).context(source)))
     }
-}
-
-fn does_nothing(key: &str, source: &Source) -> Error {
-    Error::new(Code::ConfigInvalid, format!("{source}: '{key}' does nothing yet"))
-        .hint("remove it; a later version will support it")
 }
 
 /// The settings, while the layers are applied one after the other.
@@ -109,11 +104,8 @@ struct Heap {
 impl Heap {
     /// Whether the name is a key without effect. Such a key is added to `later`.
     fn is_later(&mut self, name: &str, same: fn(&str, &str) -> bool, source: impl Fn() -> Source) -> bool {
-        let known =
-            LATER.iter().find(|(section, key)| name.split_once('.').is_some_and(|(s, k)| same(s, section) && same(k, key)));
-        if let Some((section, key)) = known {
-            self.later.push((format!("{section}.{key}"), source()));
-        }
+        let known = named::later(name, same);
+        self.later.extend(known.iter().map(|key| (key.clone(), source())));
         known.is_some()
     }
 }
@@ -125,14 +117,6 @@ enum Whose {
     Projects,
     /// As it was approved before.
     ProjectsBefore,
-}
-
-/// The key that a name refers to.
-struct Found {
-    /// `section.name`, or `agents.<adapter>.name`.
-    path: String,
-    key: &'static Key,
-    adapter: Option<String>,
 }
 
 /// What of the layers can be used.
@@ -235,7 +219,7 @@ fn joined(list: &Value, more: Value) -> Value {
 /// origin. Returns what cannot be used.
 fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
     let mut problems = Vec::new();
-    let mut grouped: BTreeMap<String, (Found, String, Vec<String>)> = BTreeMap::new();
+    let mut grouped: BTreeMap<String, (Named, String, Vec<String>)> = BTreeMap::new();
     for GitEntry { origin, key, value } in entries {
         let name = key.get("axiom.".len()..).unwrap_or_default();
         if heap.is_later(name, str::eq_ignore_ascii_case, || Source::Git(origin.clone())) {
@@ -262,42 +246,9 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
     problems
 }
 
-/// The key with this name. git does not keep the case of the last part, so names from git are compared without case.
-fn find(name: &str, ignore_case: bool) -> Option<Found> {
-    let same = if ignore_case { str::eq_ignore_ascii_case } else { str::eq };
-    if let Some(key) = KEYS.iter().find(|key| is_called(key, name, same)) {
-        return Some(Found { path: format!("{}.{}", key.section, key.name), key, adapter: None });
-    }
-    let (section, last) = name.rsplit_once('.')?;
-    let (agents, adapter) = section.split_once('.')?;
-    let key = ADAPTER_KEYS.iter().find(|key| same(key.name, last)).filter(|_| same(agents, "agents"))?;
-    Some(Found { path: format!("agents.{adapter}.{}", key.name), key, adapter: Some(adapter.to_owned()) })
-}
-
-/// Whether `path` consists of the key's section and name. Allocates nothing, because every verb calls this a thousand times.
-fn is_called(key: &Key, path: &str, same: fn(&str, &str) -> bool) -> bool {
-    let section = key.section.len();
-    let (Some(before), Some(after)) = (path.get(..section), path.get(section..)) else { return false };
-    after.strip_prefix('.').is_some_and(|name| same(name, key.name)) && same(before, key.section)
-}
-
-/// The error for an unknown key or section on the command line.
-pub fn nothing_called(name: &str) -> Error {
-    with_nearest(Error::new(Code::InvalidInput, format!("there is no key or section '{name}'")), name)
-}
-
-fn unknown(name: &str, at: &str) -> Error {
-    with_nearest(Error::new(Code::ConfigInvalid, format!("{at}: there is no key '{name}'")), name)
-}
-
-fn with_nearest(error: Error, name: &str) -> Error {
-    let known: Vec<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
-    nearest::hinted(error, name, known.iter().map(String::as_str), "git axiom config show    lists all keys")
-}
-
 fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Config> {
     for (path, setting) in settings {
-        let Some(Found { key, adapter, .. }) = find(path, false) else { continue };
+        let Some(Named { key, adapter, .. }) = find(path, false) else { continue };
         match adapter {
             None => config[key.section][key.name] = setting.value.clone(),
             Some(adapter) => config["agents"]["adapters"][adapter.as_str()][key.name] = setting.value.clone(),
@@ -308,7 +259,10 @@ fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Conf
 }
 
 /// Checks values that can only be checked when all of them are known.
-fn check(config: &Config) -> Result<()> {
+///
+/// # Errors
+/// `CONFIG_INVALID`, without a place.
+pub fn check(config: &Config) -> Result<()> {
     for (name, adapter) in &config.agents.adapters {
         if adapter.command.is_empty() {
             return Err(Error::new(Code::ConfigInvalid, format!("agents.{name} has no command"))

@@ -1,13 +1,16 @@
 //! The configuration: keys with their defaults, layers, and the source of each value.
 //!
 //! What a value is used for is not defined here. Nothing here looks for files or calls git: the caller passes the layers in.
-//! Begin reading with `schema`, then `layers`.
+//! Begin reading with `schema`, then `layers`; `edit` changes the text of a file.
 
+pub mod edit;
 mod file;
 pub mod keys;
 pub mod layers;
+pub mod named;
 pub mod schema;
 
 pub use file::entries as file_entries;
-pub use layers::{GitEntry, Layers, Loaded, Setting, Source, Usable, load_usable, nothing_called, only_adds};
+pub use layers::{GitEntry, Layers, Loaded, Setting, Source, Usable, check, load_usable, only_adds};
+pub use named::nothing_called;
 pub use schema::Config;

@@ -22,17 +22,30 @@ use crate::error::{Error, Result};
 /// # Errors
 /// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn replace_keeping(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_keeping_if(path, bytes, || Ok(true)).map(drop)
+}
+
+/// As [`replace_keeping`], if `is_as_before` says so when the new content is on disk. Returns whether the file was replaced.
+///
+/// # Errors
+/// As [`replace_keeping`], and those of `is_as_before`.
+pub fn replace_keeping_if(path: &Path, bytes: &[u8], is_as_before: impl FnOnce() -> Result<bool>) -> Result<bool> {
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
     let outcome = write_like(&temporary, bytes, &model(path, folder)?).and_then(|()| {
         env::fault_point("files.before-replace");
-        std::fs::rename(&temporary, path).map_err(|e| Error::io("replace", path, e))
+        if !is_as_before()? {
+            return Ok(false);
+        }
+        std::fs::rename(&temporary, path).map(|()| true).map_err(|e| Error::io("replace", path, e))
     });
-    if let Err(error) = outcome {
-        let _ = std::fs::remove_file(&temporary);
-        return Err(error);
+    match outcome {
+        Ok(true) => sync_dir(folder).map(|()| true),
+        Ok(false) | Err(_) => {
+            let _ = std::fs::remove_file(&temporary);
+            outcome
+        }
     }
-    sync_dir(folder)
 }
 
 /// Appends whole lines to a file of git's or the user's, durably. The file is written in place: its mode, owner, ACL and a

@@ -1,6 +1,6 @@
 //! Reading files that may be missing: a missing file is a result, everything else an error with its path.
 
-use std::fs::{DirEntry, File, Metadata};
+use std::fs::{DirEntry, File, FileType, Metadata};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -64,9 +64,22 @@ impl Small {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
+    read_small_with(path, limit, rustix::fs::OFlags::NOFOLLOW, |kind| kind.is_file())
+}
+
+/// As [`read_small`], for a file of the user's: a link is followed, and a device (`/dev/null`) is read.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read_small_of_user(path: &Path, limit: u64) -> Result<Small> {
+    use std::os::unix::fs::FileTypeExt;
+    read_small_with(path, limit, rustix::fs::OFlags::empty(), |kind| kind.is_file() || kind.is_char_device())
+}
+
+fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: fn(FileType) -> bool) -> Result<Small> {
     use rustix::fs::{Mode, OFlags, open};
     use rustix::io::Errno;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match open(path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Small::Nothing),
@@ -79,7 +92,7 @@ pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
     if meta.is_dir() {
         return Ok(Small::Odd("a folder"));
     }
-    if !meta.is_file() {
+    if !is_read(meta.file_type()) {
         return Ok(Small::Odd("not a regular file"));
     }
     let mut bytes = Vec::new();

@@ -11,6 +11,7 @@ mod beneath_tests;
 #[cfg(test)]
 pub(crate) mod bound;
 mod durable;
+mod edited;
 mod git_files;
 mod lock;
 mod look;
@@ -36,10 +37,12 @@ pub use durable::{
     sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only,
     write_scratch, write_users_file,
 };
-pub use git_files::{append_keeping, look_like, replace_keeping, with_inode_of_its_own};
+pub use edited::{EditedFile, Links};
+pub use git_files::{append_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
 pub use lock::{FileLock, LockAttempt, is_held, is_locked};
 pub use look::{
-    Small, begins_with, list, metadata, open_optional, read_end, read_small, read_start, same_bytes, says_nothing_is_there,
+    Small, begins_with, list, metadata, open_optional, read_end, read_small, read_small_of_user, read_start, same_bytes,
+    says_nothing_is_there,
 };
 pub use mounts::{holds_mount, holds_no_mount, mounts_within};
 pub use moves::{hard_link, move_whole, rename_no_replace};

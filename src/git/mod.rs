@@ -61,6 +61,7 @@ pub use repo::handles::{
 };
 pub use repo::head::Head;
 pub use repo::identity::Identity;
+pub use repo::own_settings::users_editor;
 pub use repo::ownership::{Other, Whose, named_by};
 pub use repo::program::{Git, Output};
 pub use repo::repository::{HashKind, HeldInChildren, RefFormat, Repository};

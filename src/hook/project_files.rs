@@ -18,8 +18,10 @@ const OWN: &str = "hooks";
 /// The configuration below [`SHARED`].
 pub const CONFIG: &str = "config.toml";
 
+/// The largest file, in bytes.
+pub const LARGEST: u64 = 1024 * 1024;
 /// More is refused: these are scripts and a configuration, and a human reads them.
-const LIMITS: Limits = Limits { entries: 1000, file: 1024 * 1024, all: 8 * 1024 * 1024, depth: 16 };
+const LIMITS: Limits = Limits { entries: 1000, file: LARGEST, all: 8 * 1024 * 1024, depth: 16 };
 
 /// Where a file comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

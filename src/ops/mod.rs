@@ -19,6 +19,7 @@ pub mod pager;
 pub mod recover;
 pub mod revert_task;
 pub mod rollback;
+pub mod settings;
 pub mod signing;
 pub mod steps;
 pub mod supervise;

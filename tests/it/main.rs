@@ -41,6 +41,7 @@ mod cli_recover;
 mod cli_status;
 mod cli_task;
 mod completion;
+mod config_set;
 mod conversions;
 mod conversions_hidden;
 mod conversions_line_ends;

@@ -100,7 +100,7 @@ run' begins the next session.")]
     Hooks(Later<commands::hooks::Hooks>),
     /// Run a command, one or so many at a time on this machine
     Lock(Later<commands::lock::Lock>),
-    /// Show and check the configuration
+    /// Show, check and change the configuration
     #[command(subcommand)]
     Config(Later<commands::config::Config>),
     /// Print a script that completes verbs, options and ids in a shell

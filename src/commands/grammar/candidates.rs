@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap_complete::CompletionCandidate;
 
 use super::pages;
+use crate::config::keys::KEYS;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Kind;
@@ -43,6 +44,8 @@ pub enum Of {
     Locks,
     /// Verbs of git axiom.
     Verbs,
+    /// Keys of the configuration.
+    Keys,
     /// One of these words.
     Words(&'static [&'static str]),
 }
@@ -54,6 +57,7 @@ type Offer = (String, String);
 pub fn all(of: Of) -> Vec<CompletionCandidate> {
     let offers = match of {
         Of::Verbs => verbs(),
+        Of::Keys => keys(),
         Of::Locks => at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect())),
         Of::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
         Of::Cases | Of::Tasks | Of::Agents | Of::AgentsAndTasks | Of::Gates | Of::Checkpoints | Of::Transactions => {
@@ -93,7 +97,7 @@ fn of_repository(of: Of) -> Option<Vec<Offer>> {
             state.record.checkpoints.all().ok()?.into_iter().map(|one| (one.name.to_string(), String::new())).collect()
         }
         Of::Transactions => return transactions(&ctx),
-        Of::Locks | Of::Verbs | Of::Words(_) => Vec::new(),
+        Of::Locks | Of::Verbs | Of::Keys | Of::Words(_) => Vec::new(),
     };
     offers.sort_by(|(one, _), (other, _)| natural::compare(one, other));
     Some(offers)
@@ -115,6 +119,10 @@ fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
     let all = history::transactions(ctx).ok()?;
     let undoable = all.iter().rev().filter(|one| one.matters() && one.undoable());
     Some(undoable.take(NEWEST).map(|one| (one.id.to_string(), one.what.clone())).collect())
+}
+
+fn keys() -> Vec<Offer> {
+    KEYS.iter().map(|key| (format!("{}.{}", key.section, key.name), key.kind.expects())).collect()
 }
 
 fn verbs() -> Vec<Offer> {

@@ -78,6 +78,9 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("hooks run", "task", Of::Tasks),
     ("hooks install", "names", Of::Words(SAMPLES)),
     ("lock", "name", Of::Locks),
+    ("config show", "key", Of::Keys),
+    ("config set", "key", Of::Keys),
+    ("config unset", "key", Of::Keys),
     ("help", "verb", Of::Verbs),
     ("man", "verb", Of::Verbs),
 ];

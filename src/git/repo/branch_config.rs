@@ -34,7 +34,7 @@ impl Repository {
         Ok(self.plain_config()?.and_then(|text| of_text(&text)))
     }
 
-    fn plain_config(&self) -> Result<Option<Vec<u8>>> {
+    pub(super) fn plain_config(&self) -> Result<Option<Vec<u8>>> {
         let file = self.common_dir().join("config");
         // If the file is a symbolic link, renaming would replace the link.
         match files::metadata(&file)? {
@@ -76,7 +76,7 @@ impl Repository {
     }
 
     /// Returns `false` where another process holds the lock, or has changed the file.
-    fn replace_config(&self, old: &[u8], new: &[u8]) -> Result<bool> {
+    pub(super) fn replace_config(&self, old: &[u8], new: &[u8]) -> Result<bool> {
         let file = self.common_dir().join("config");
         let folder = self.scratch_folder()?;
         let name = RefName::new("config");
@@ -100,7 +100,7 @@ impl Repository {
     }
 }
 
-fn is_locked(lock: &std::path::Path) -> Error {
+pub(super) fn is_locked(lock: &std::path::Path) -> Error {
     Error::new(Code::GitLocked, format!("'{}' exists: another process is changing the configuration", lock.display()))
         .hint("try again when it has ended; git axiom recover    says whether its owner is dead")
 }

@@ -14,6 +14,7 @@ pub(super) mod head;
 pub(super) mod identity;
 pub(super) mod main_worktree;
 pub(super) mod nested;
+pub(super) mod own_settings;
 pub(super) mod ownership;
 pub(super) mod pager;
 pub(super) mod program;

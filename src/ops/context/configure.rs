@@ -9,13 +9,13 @@ use super::trust::{self, Trust};
 use crate::config::{self, GitEntry, Layers, Loaded, Usable};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::files::{self, Small};
 use crate::git::Repository;
 use crate::hook::project_files::{CONFIG, ProjectFiles, SHARED};
 use crate::ops::hooks::standing::Hooks;
 
 /// The largest configuration file that is read.
-const MAX_FILE: u64 = 16 * 1024 * 1024;
+pub const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 /// The user's configuration file: `$XDG_CONFIG_HOME/git-axiom/config.toml`, or the same below `~/.config`.
 pub fn user_file() -> Option<PathBuf> {
@@ -43,32 +43,53 @@ pub enum OfProject<'c> {
 /// # Errors
 /// `GIT_FAILED`.
 pub fn load_usable(repo: &Repository, project: OfProject<'_>, command_line: Vec<(String, String)>) -> Result<Usable> {
-    let mut layers = Layers { git: from_git(repo)?, command_line, ..Layers::default() };
-    let mut unreadable = Vec::new();
-    let users = user_file().map(|path| match files::read_optional(&path, MAX_FILE) {
-        Ok(None) => Ok(None),
-        Ok(Some(bytes)) => as_text(path, &bytes).map(Some),
-        Err(error) => Err(error),
-    });
-    match users.unwrap_or(Ok(None)) {
-        Ok(file) => layers.user_file = file,
-        Err(error) => unreadable.push(error),
-    }
-    let of_project = |bytes| project_file(repo).and_then(|path| as_text(path, bytes));
-    match project {
-        OfProject::Nothing => {}
-        OfProject::All(bytes) => match of_project(bytes) {
-            Ok(file) => layers.project_file = Some(file),
-            Err(error) => unreadable.push(error),
-        },
-        // It could be read when it was approved.
-        OfProject::WhatItAdds(bytes) => layers.project_file_before = of_project(bytes).ok(),
-    }
+    let (mut layers, unreadable) = layers(Some(repo), project)?;
+    layers.command_line = command_line;
     let Usable { loaded, problems } = config::load_usable(&layers)?;
     Ok(Usable { loaded, problems: unreadable.into_iter().chain(problems).collect() })
 }
 
-fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
+/// What is in the layers; without a repository, the user's file alone. Also returns why a file could not be read.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn layers(repo: Option<&Repository>, project: OfProject<'_>) -> Result<(Layers, Vec<Error>)> {
+    let mut layers = Layers { git: repo.map_or(Ok(Vec::new()), from_git)?, ..Layers::default() };
+    let mut unreadable = Vec::new();
+    match user_file().map_or(Ok(None), users_text) {
+        Ok(file) => layers.user_file = file,
+        Err(error) => unreadable.push(error),
+    }
+    let of_project = |repo, bytes| project_file(repo).and_then(|path| as_text(path, bytes));
+    match (repo, project) {
+        (None, _) | (_, OfProject::Nothing) => {}
+        (Some(repo), OfProject::All(bytes)) => match of_project(repo, bytes) {
+            Ok(file) => layers.project_file = Some(file),
+            Err(error) => unreadable.push(error),
+        },
+        // It could be read when it was approved.
+        (Some(repo), OfProject::WhatItAdds(bytes)) => layers.project_file_before = of_project(repo, bytes).ok(),
+    }
+    Ok((layers, unreadable))
+}
+
+/// Whatever is in its place (a named pipe), nothing is waited for.
+fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
+    match files::read_small_of_user(&path, MAX_FILE)? {
+        Small::Nothing if path.is_symlink() => {
+            Err(Error::new(Code::ConfigInvalid, format!("'{}' is a symbolic link that leads nowhere", path.display())))
+        }
+        Small::Nothing => Ok(None),
+        Small::Content(bytes) => as_text(path, &bytes).map(Some),
+        Small::Odd(what) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is {what}", path.display()))),
+    }
+}
+
+/// The text of a configuration file, without a byte order mark.
+///
+/// # Errors
+/// `CONFIG_INVALID` where it is not UTF-8.
+pub fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
     // Some editors begin a file with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
@@ -78,7 +99,10 @@ fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
 }
 
 /// The path of the project's configuration.
-fn project_file(repo: &Repository) -> Result<PathBuf> {
+///
+/// # Errors
+/// `BARE_REPOSITORY`.
+pub fn project_file(repo: &Repository) -> Result<PathBuf> {
     Ok(repo.worktrees().main_worktree()?.path().join(SHARED).join(CONFIG))
 }
 

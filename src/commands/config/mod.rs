@@ -1,4 +1,7 @@
-//! `git axiom config …`.
+//! `git axiom config …`: what counts is shown here; keys are written in `change`, whole texts in `editing`.
+
+mod change;
+mod editing;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -9,21 +12,69 @@ use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::config::keys::KEYS;
 use crate::config::{Loaded, Setting, Usable};
-use crate::error::{Exit, Result};
-use crate::ops::context::{configure, placement};
+use crate::error::{Code, Exit, Result};
+use crate::ops::context::{Repository, configure, placement};
+use crate::ops::settings::Layer;
 
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
 XDG_CONFIG_HOME); the project's .axiom/config.toml in the main worktree, once you approved it
-with 'git axiom trust'; git config axiom.SECTION.KEY, git -c too; options of the command.")]
+with 'git axiom trust'; git config axiom.SECTION.KEY, git -c too; options of the command.
+
+--user, --repo and --local choose the layer that set, unset and edit write: the first, the second
+or the third of these files. Without them it is --local, this repository's git config.")]
 pub enum Config {
     /// Show every value and its source
     Show(Show),
     /// Check that all layers can be used
     Check {},
+    /// Give a key a value in one layer
+    Set(change::Set),
+    /// Remove a key from one layer
+    Unset(change::Unset),
+    /// Edit a layer's whole text in your editor
+    Edit(editing::Edit),
 }
+
+/// Which layer is written.
+#[derive(Debug, Clone, Copy, Args)]
+#[group(multiple = false)]
+pub struct Into {
+    /// Write your own file, ~/.config/git-axiom/config.toml (or below XDG_CONFIG_HOME)
+    #[arg(long)]
+    user: bool,
+    /// Write the project's .axiom/config.toml in the main worktree
+    #[arg(long)]
+    repo: bool,
+    /// Write this repository's git config; this is the default
+    #[arg(long)]
+    local: bool,
+}
+
+impl Into {
+    fn layer(self) -> Layer {
+        match self {
+            Self { user: true, .. } => Layer::User,
+            Self { repo: true, .. } => Layer::Project,
+            Self { user: false, repo: false, local: _ } => Layer::Local,
+        }
+    }
+}
+
+/// The repository; `None` outside of any, where only the user's own file can be written.
+fn repository_if_any(global: &Global, layer: Layer) -> Result<Option<Repository>> {
+    let found = repository(global).and_then(|repo| placement::recall_main(&repo).map(|()| repo));
+    match (found, layer) {
+        (Ok(repo), _) => Ok(Some(repo)),
+        (Err(error), Layer::User) if error.code() == Code::NotARepository => Ok(None),
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// What is to be done with the project's files, once they were written.
+const TO_APPROVE: &str = "note: nothing of the project's files is applied before they are approved anew: git axiom trust";
 
 /// Arguments of `config show`.
 #[derive(Debug, Args)]
@@ -50,8 +101,17 @@ struct View<'a> {
 /// Runs a verb on the configuration.
 ///
 /// # Errors
-/// `CONFIG_INVALID` with the place.
+/// `CONFIG_INVALID` with the place; as [`crate::ops::settings::change::set`].
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    match args {
+        Config::Show(_) | Config::Check {} => look(args, global, screen),
+        Config::Set(args) => change::set(args, global, screen),
+        Config::Unset(args) => change::unset(args, global, screen),
+        Config::Edit(args) => editing::run(args, global, screen),
+    }
+}
+
+fn look(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let repo = repository(global)?;
     placement::recall_main(&repo)?;
     let (Usable { loaded, problems }, trust) = configure::load_trusted(&repo, Vec::new())?;
@@ -63,7 +123,7 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
             problems.iter().for_each(|error| screen.note(&format!("note: left out: {error}")));
             show(args, &loaded, screen)?;
         }
-        Config::Check {} => {
+        Config::Check {} | Config::Set(_) | Config::Unset(_) | Config::Edit(_) => {
             problems.into_iter().next().map_or(Ok(()), Err)?;
             loaded.all_do_something()?;
             let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);

@@ -1,0 +1,159 @@
+//! A layer's whole text in the user's editor: on a copy, which takes the place of the file only when it can be used.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::place::{self, Place};
+use super::{Content, Layer, as_entries, fits};
+use crate::config::{self, Layers};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, Small};
+use crate::git::users_editor;
+use crate::ops::context::{Repository, configure};
+use crate::process::os::foreground::{Foreground, status_of};
+
+/// A copy of a layer's text while it is edited. It stays where it is if it cannot be used.
+#[derive(Debug)]
+pub struct Draft<'r> {
+    repo: Option<&'r Repository>,
+    layer: Layer,
+    /// The file of the layer.
+    file: PathBuf,
+    copy: PathBuf,
+    before: Option<Vec<u8>>,
+}
+
+impl<'r> Draft<'r> {
+    /// Copies the text of a layer into a private file of the temporary folder.
+    ///
+    /// # Errors
+    /// `IN_THE_WAY`, `TOO_LARGE`, `NOT_A_REPOSITORY`, `BARE_REPOSITORY`, `IO_FAILED`, `DISK_FULL`.
+    pub fn begin(repo: Option<&'r Repository>, layer: Layer) -> Result<Self> {
+        let (file, before, end) = match place::file_of(repo, layer)? {
+            Some(place) if place.is_missing()? => (place.path, None, ".toml"),
+            Some(place) => {
+                let opened = place.open()?;
+                (opened.path().to_owned(), opened.read()?, ".toml")
+            }
+            None => {
+                let repo = place::owned(repo)?;
+                (repo.own_config_file(), Some(repo.own_config()?), "")
+            }
+        };
+        let copy = env::temp_dir().join(format!("axiom-config-{}{end}", env::fresh_id()));
+        files::create_new(&copy, before.as_deref().unwrap_or_default())?;
+        Ok(Self { repo, layer, file, copy, before })
+    }
+
+    /// The file of the layer.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The copy.
+    pub fn copy(&self) -> &Path {
+        &self.copy
+    }
+
+    /// Lets the user edit the copy, with the editor that git uses in `folder`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where there is no editor; `PROGRAM_NOT_FOUND`; `IO_FAILED` where it ended with an error.
+    pub fn edit(&self, folder: &Path) -> Result<()> {
+        let editor = users_editor(folder)?;
+        let words = ["sh".to_owned(), "-c".to_owned(), format!("{editor} \"$@\""), editor.clone()];
+        let command = words.into_iter().map(OsString::from).chain([self.copy.clone().into_os_string()]).collect();
+        let ended = Foreground { command, folder: folder.to_owned(), env: Vec::new() }.wait_for();
+        let ended = ended.map_err(|e| Error::new(Code::ProgramNotFound, "'sh' cannot be started").because(e))?;
+        match status_of(ended) {
+            0 => Ok(()),
+            status => Err(Error::new(Code::IoFailed, format!("the editor '{editor}' ended with status {status}"))
+                .hint("set GIT_EDITOR, or 'git config core.editor', to an editor that works")),
+        }
+    }
+
+    /// What is wrong with the text; `None` where it can be used.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn problem(&self) -> Result<Option<Error>> {
+        match self.checked(&self.text()?) {
+            Ok(()) => Ok(None),
+            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::GitMissing) => Err(error),
+            Err(error) => Ok(Some(error)),
+        }
+    }
+
+    /// Puts the text in the place of the file, and removes the copy. Returns whether it differs from what was there.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE`, `BUSY`, `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`: then the file is as it was, and the copy stays.
+    pub fn save(&self) -> Result<bool> {
+        let text = self.text()?;
+        let is_new = text != self.before.as_deref().unwrap_or_default();
+        if is_new {
+            self.replace(&text)?;
+        }
+        self.discard();
+        Ok(is_new)
+    }
+
+    /// Removes the copy.
+    pub fn discard(&self) {
+        if let Err(error) = files::remove_file(&self.copy) {
+            tracing::warn!(%error, "a draft was left");
+        }
+    }
+
+    /// Whether the user has changed the copy.
+    pub fn is_touched(&self) -> bool {
+        self.text().map_or(true, |text| text != self.before.as_deref().unwrap_or_default())
+    }
+
+    fn text(&self) -> Result<Vec<u8>> {
+        match files::read_small_of_user(&self.copy, configure::MAX_FILE)? {
+            Small::Content(bytes) => Ok(bytes),
+            Small::Nothing => Ok(Vec::new()),
+            Small::Odd(what) => Err(Error::new(Code::InvalidInput, format!("'{}' is {what}", self.copy.display()))),
+        }
+    }
+
+    fn replace(&self, text: &[u8]) -> Result<()> {
+        match place::file_of(self.repo, self.layer)? {
+            Some(place) => Place::open(&place)?.replace(self.before.as_deref(), text),
+            None => match place::owned(self.repo)?.replace_own_config(self.before.as_deref().unwrap_or_default(), text)? {
+                true => Ok(()),
+                false => {
+                    Err(Error::new(Code::ChangedMeanwhile, format!("'{}' was changed by somebody else", self.file.display())))
+                }
+            },
+        }
+    }
+
+    fn checked(&self, text: &[u8]) -> Result<()> {
+        let (layers, old, new) = match self.layer {
+            Layer::User | Layer::Project => {
+                let file = configure::as_text(self.file.clone(), text)?;
+                let content = |bytes: Option<&[u8]>| Content::Text(bytes.map(<[u8]>::to_vec));
+                let layers = Layers { user_file: Some(file), ..Layers::default() };
+                (layers, content(self.before.as_deref()), content(Some(text)))
+            }
+            Layer::Local => {
+                let repo = place::owned(self.repo)?;
+                let entries = repo.settings_in(text)?;
+                let before = repo.settings_in(self.before.as_deref().unwrap_or_default()).unwrap_or_default();
+                let git = as_entries(&entries, &self.file.display().to_string());
+                (Layers { git, ..Layers::default() }, Content::Git(before), Content::Git(entries))
+            }
+        };
+        let usable = config::load_usable(&layers)?;
+        // What does not fit together may do so with the other layers.
+        let apart = config::check(&usable.loaded.config).err().map(|error| error.to_string());
+        if let Some(error) = usable.problems.into_iter().find(|error| Some(error.to_string()) != apart) {
+            return Err(error);
+        }
+        usable.loaded.all_do_something()?;
+        fits(self.repo, self.layer, &old, &new)
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the layers are, and who may write them.
+
+use std::path::PathBuf;
+
+use super::Layer;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, EditedFile, Links};
+use crate::hook::project_files::LARGEST;
+use crate::ops::context::{Repository, configure, ownership};
+
+/// A file of a layer: where it is, what becomes of a link there, and how large it may get.
+pub(super) struct Place {
+    pub path: PathBuf,
+    links: Links,
+    limit: u64,
+}
+
+impl Place {
+    /// The file, locked. Its folder is made if it is missing.
+    ///
+    /// # Errors
+    /// As [`EditedFile::open`].
+    pub fn open(&self) -> Result<EditedFile> {
+        EditedFile::open(&self.path, self.links, self.limit)
+    }
+
+    /// Whether there is nothing at its path.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn is_missing(&self) -> Result<bool> {
+        Ok(files::metadata(&self.path)?.is_none())
+    }
+}
+
+/// The repository, where a layer is in it; refuses root in that of another user.
+///
+/// # Errors
+/// `NOT_A_REPOSITORY`, `NOT_THE_OWNER`.
+pub(super) fn owned(repo: Option<&Repository>) -> Result<&Repository> {
+    let missing = || {
+        Error::new(Code::NotARepository, "this is in no git repository")
+            .hint("cd into a repository, or use --user for your own configuration")
+    };
+    let repo = repo.ok_or_else(missing)?;
+    ownership::root_is_the_owner(repo).map(|()| repo)
+}
+
+/// The file of a layer; `None` for git's configuration.
+///
+/// # Errors
+/// `IO_FAILED` without `HOME`; `IN_THE_WAY` where `.axiom` is of another repository; `BARE_REPOSITORY`; as [`owned`].
+pub(super) fn file_of(repo: Option<&Repository>, layer: Layer) -> Result<Option<Place>> {
+    match layer {
+        Layer::User => {
+            let path = configure::user_file().ok_or_else(|| {
+                Error::new(Code::IoFailed, "there is no place for your configuration: HOME is not set")
+                    .hint("set HOME or XDG_CONFIG_HOME")
+            })?;
+            Ok(Some(Place { path, links: Links::Followed, limit: configure::MAX_FILE }))
+        }
+        Layer::Project => {
+            let path = configure::project_file(owned(repo)?)?;
+            if let Some(nested) = path.parent().map(|folder| folder.join(".git")).filter(|git| git.symlink_metadata().is_ok()) {
+                return Err(Error::new(
+                    Code::InTheWay,
+                    format!("'{}' exists: the folder is of another repository", nested.display()),
+                )
+                .why("the project's files must be part of the project")
+                .hint("git rm .axiom    removes a submodule; then run the command again"));
+            }
+            Ok(Some(Place { path, links: Links::Refused, limit: LARGEST }))
+        }
+        Layer::Local => owned(repo).map(|_| None),
+    }
+}
