@@ -21,8 +21,9 @@ use crate::ops::supervise::interventions;
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 In mode semi-auto each claim and each merge waits at a gate; in any mode, questions of agents
-and merges that cannot be done wait, and merges that change guarded files (merge.guarded). A decision is recorded at once. The supervisor acts on it
-within a second; if none runs, the next 'git axiom run' does.")]
+wait, and merges that cannot be done or change guarded files (merge.guarded). A decision is
+recorded at once. The supervisor acts on it within a second; if none runs, the next
+'git axiom run' does.")]
 pub enum GateVerb {
     /// List what waits for a human
     #[command(after_help = "\
