@@ -51,6 +51,7 @@ mod demo;
 mod docs;
 mod durability;
 mod hooks;
+mod hostile_clone;
 mod json;
 mod line_ends;
 mod lock;
