@@ -69,6 +69,8 @@ struct SettingView<'a> {
     key: &'a str,
     value: &'a Value,
     without: &'a Value,
+    /// Whether the value is added to the list without it.
+    adds: bool,
 }
 
 #[derive(Serialize)]
@@ -201,7 +203,12 @@ fn answer<'a>(
 ) -> TrustAnswer<'a> {
     let nothing = ProjectFiles::default();
     let changes = now.map_or_else(Vec::new, |now| views(now, before.unwrap_or(&nothing)));
-    let settings = effects.iter().flatten().map(|one| SettingView { key: &one.key, value: &one.value, without: &one.without });
+    let settings = effects.iter().flatten().map(|one| SettingView {
+        key: &one.key,
+        value: &one.value,
+        without: &one.without,
+        adds: one.adds,
+    });
     TrustAnswer {
         standing,
         digest: now.map(|now| now.digest().as_str().to_owned()),

@@ -191,6 +191,8 @@ fn the_user_says_what_is_guarded_and_a_project_only_adds_to_it() {
     assert!(guards(".claude") && !guards("deploy"), "nobody approved it");
     let approved = env.axiom(&["trust", "--yes"]).success();
     assert!(approved.stderr.contains("merge.guarded  [\"deploy\"]  (added to [\".claude\""), "{approved}");
+    let setting = env.json(&["trust"])["settings"][0].clone();
+    assert_eq!((&setting["value"], &setting["adds"]), (&json!(["deploy"]), &json!(true)));
     assert!(guards(".claude") && guards("deploy"));
     // It counts no more, and what it protected stays protected.
     env.write(".axiom/config.toml", "[merge]\nguarded = []\n");
