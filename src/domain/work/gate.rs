@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::guarded::{Allowed, Seen};
+use super::task_branches;
 use crate::domain::base::ids::{CaseId, GateId, MAX_ID_LENGTH};
 use crate::error::Result;
 
@@ -178,8 +179,20 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// What the user has to do by hand before approving: without it, a merge with a conflict would only conflict again.
+/// The reason of a gate at which a merge waits because of guarded files.
+pub fn changes_guarded(task: &CaseId, reasons: &str) -> String {
+    format!("{task}{CHANGES_GUARDED}{reasons}")
+}
+
+const CHANGES_GUARDED: &str = " changes guarded files: ";
+
+/// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
+/// again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
+    if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
+        let branch = task_branches::branch_of(&CaseId::new(task).ok()?);
+        return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
+    }
     let (task, target) = reason.split_once(" conflicts with ")?;
     CaseId::new(task).is_ok().then(|| {
         format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, resolve it, commit")
@@ -291,6 +304,8 @@ mod tests {
     fn a_conflict_is_settled_before_its_gate_is_approved() {
         assert!(to_settle_first("three conflicts with main").unwrap().contains("git merge main"));
         assert_eq!(to_settle_first("merge three into main"), None);
+        let look = to_settle_first(&changes_guarded(&CaseId::new("three").unwrap(), ".claude"));
+        assert_eq!(look.unwrap(), "first look at them: git diff HEAD...axiom/three");
         assert_eq!(to_settle_first("what is there conflicts with main"), None);
     }
 }

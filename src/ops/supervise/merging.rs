@@ -7,7 +7,7 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::state::event::By;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::failures::{Shared, Step};
-use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, changes_guarded};
 use crate::domain::work::guarded::{Allowed, GuardedFiles, Seen};
 use crate::domain::work::session::Mode;
 use crate::env;
@@ -132,7 +132,7 @@ impl Supervisor<'_> {
 
     /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
     fn wait_for_a_look(&mut self, task: &CaseId, files: &GuardedFiles) -> Result<()> {
-        let reason = format!("{task} changes guarded files: {}", files.reasons());
+        let reason = changes_guarded(task, &files.reasons());
         self.wait_showing(task, reason, &files.paths(), Some(files.seen()))
     }
 

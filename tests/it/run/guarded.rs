@@ -164,7 +164,11 @@ fn a_gate_shows_a_hundred_files_and_how_many_more_there_are() {
     let details = world.gates()[0]["details"].clone();
     assert_eq!((details["files"].as_array().unwrap().len(), &details["moreFiles"]), (100, &json!(3)));
     let listed = world.env.ok(&["gate", "list"]);
-    assert!(listed.contains("\nmerge-t: .claude/1\n") && listed.ends_with("\nmerge-t: and 3 more"), "{listed}");
+    assert!(
+        listed.contains("\nmerge-t: .claude/1\n")
+            && listed.contains("\nmerge-t: and 3 more\nmerge-t: first look at them: git diff HEAD...axiom/t"),
+        "{listed}"
+    );
 }
 
 #[test]
