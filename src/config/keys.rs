@@ -287,7 +287,8 @@ mod tests {
             (".claude", true),
             (".github/workflows/", true),
             ("a b/c", true),
-            ("", false),
+            // As in git, an empty text alone is an empty list.
+            ("", true),
             ("/", false),
             ("/abs", false),
             ("a//b", false),

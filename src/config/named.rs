@@ -119,7 +119,7 @@ mod tests {
             let error = to_set(name).unwrap_err();
             assert!(error.code() == Code::InvalidInput && error.hints().join("").contains(hint), "{name:?}: {:?}", error.hints());
         }
-        let error = to_set("Hooks.timeout").unwrap_err();
-        assert_eq!((error.code(), error.to_string()), (Code::ConfigInvalid, "'hooks.timeout' does nothing yet".to_owned()));
+        let error = to_set("Recovery.auto").unwrap_err();
+        assert_eq!((error.code(), error.to_string()), (Code::ConfigInvalid, "'recovery.auto' does nothing yet".to_owned()));
     }
 }

@@ -2,12 +2,16 @@
 //! whatever is in the worktree by now.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::project_files::{Origin, Place, ProjectFile, ProjectFiles, SHARED};
 use super::selection::FOLDER;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::files::{self, FileLock, LockAttempt};
+
+/// How long to wait for somebody else who writes the files.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Approved files, and the folder in which they are written down.
 #[derive(Debug, Clone)]
@@ -35,19 +39,16 @@ impl ApprovedTree {
 
     /// The path at which a file is run. Checks first that everything there is what was
     /// approved, and writes it anew where it is not. A crash leaves a folder of another name, which is removed when the
-    /// temporary files are.
+    /// temporary files are (`ops::tidy`).
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`; `NOT_TRUSTED` where what was written is not what is read, because somebody changes it.
     pub fn ready(&self, place: &Place) -> Result<PathBuf> {
         if !self.is_as_approved() {
-            self.write()?;
+            self.write_alone()?;
         }
-        if !self.is_as_approved() {
-            return Err(Error::new(Code::NotTrusted, format!("'{}' changes while it is written", self.folder.display()))
-                .why("hooks are run from there, as they were approved")
-                .hint("look who writes there, then try again"));
-        }
+        // So that it is not tidied away while it is used.
+        files::touch(&self.folder);
         Ok(root(&self.folder, place.origin).join(&place.path))
     }
 
@@ -62,24 +63,37 @@ impl ApprovedTree {
         now.is_ok_and(|now| now == self.files)
     }
 
-    fn write(&self) -> Result<()> {
+    /// Writes it where it is still missing or changed. Others who write it wait, so none of them takes away what another starts.
+    fn write_alone(&self) -> Result<()> {
         let Some(trusted) = self.folder.parent() else { return Ok(()) };
         files::create_dir_all(trusted)?;
+        let lock = trusted.join("lock");
+        let LockAttempt::Taken(_lock) = FileLock::take(&lock, PATIENCE)? else {
+            return Err(Error::new(Code::Busy, format!("'{}' is held by another process", lock.display()))
+                .hint("try again when it has ended"));
+        };
+        if !self.is_as_approved() {
+            self.write(trusted)?;
+        }
+        if self.is_as_approved() {
+            return Ok(());
+        }
+        Err(Error::new(Code::NotTrusted, format!("'{}' changes while it is written", self.folder.display()))
+            .why("hooks are run from there, as they were approved")
+            .hint("look who writes there, then try again"))
+    }
+
+    fn write(&self, trusted: &Path) -> Result<()> {
         let fresh = trusted.join(format!("{}{}", files::SCRATCH_PREFIX, env::fresh_id()));
         for (place, file) in self.files.iter() {
             write_file(&root(&fresh, place.origin).join(&place.path), file)?;
         }
         if files::metadata(&self.folder)?.is_some() {
-            // Not what was approved: nobody may run it any more.
+            // Not what was approved: nobody starts it any more. What runs may still read it, until it is tidied away.
             let away = trusted.join(format!("{}{}", files::SCRATCH_PREFIX, env::fresh_id()));
             files::rename_no_replace(&self.folder, &away)?;
-            files::remove_scratch(&away)?;
         }
-        if !files::rename_no_replace(&fresh, &self.folder)? {
-            // Another process was first.
-            files::remove_scratch(&fresh)?;
-        }
-        Ok(())
+        files::rename_no_replace(&fresh, &self.folder).map(drop)
     }
 }
 
@@ -133,6 +147,7 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             std::os::unix::fs::symlink("/bin/true", &path).unwrap();
         });
-        assert_eq!(std::fs::read_dir(trusted.path()).unwrap().count(), 1);
+        // The lock, what is run, and what was put aside four times.
+        assert_eq!(std::fs::read_dir(trusted.path()).unwrap().count(), 6);
     }
 }

@@ -16,7 +16,8 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::Trigger;
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
@@ -124,7 +125,8 @@ fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeO
     let planned = plan::plan(ctx, task, allowed)?;
     if let Planned::Ends(MergeOutcome::Conflict { files, target: _ }) = &planned {
         let files = files.iter().map(ToString::to_string).collect();
-        ctx.hooks.note(Facts { branch: Some(branch_of(ctx, task)), ..Facts::conflict(task.clone(), files, env::now()) });
+        let about = of_task(ctx.state(), task, HookEvent::OnConflict, env::now());
+        ctx.hooks.note(about.in_conflict(files));
     }
     let (of, case, target) = match planned {
         Planned::Merge { of, case, target } => (of, case, target),

@@ -17,6 +17,7 @@ use crate::files::{self, Beneath};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 use crate::process::client::leftovers;
+use crate::store::layout::TRUSTED;
 
 /// The largest mark of the last time that is read, in bytes.
 const MAX_MARK: u64 = 100;
@@ -128,6 +129,8 @@ fn tidy_some(ctx: &Context, days: SignedDuration, mut done: Tidied) -> Result<Ti
     }
     let common = ctx.repo.common_dir();
     done.remove_old(Beneath::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
+    // Copies of approved files that nobody has run for a while: they are written again where they are needed.
+    done.remove_old(Beneath::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);
     done.remove_old_runs(ctx, days)?;
     Ok(done)
 }

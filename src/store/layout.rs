@@ -6,6 +6,9 @@ use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::error::Result;
 use crate::files;
 
+/// The name of the folder of approved files among the temporary ones.
+pub const TRUSTED: &str = "trusted";
+
 /// The paths below `$GIT_COMMON_DIR/axiom`.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -152,6 +155,6 @@ impl Layout {
 
     /// The project's files as they were approved, to be run from.
     pub fn trusted_dir(&self) -> PathBuf {
-        self.tmp_dir().join("trusted")
+        self.tmp_dir().join(TRUSTED)
     }
 }

@@ -255,6 +255,7 @@ mod tests {
         "TEXT",
         "TIME",
         "TITLE",
+        "VALUE",
     ];
 
     #[test]

@@ -36,7 +36,10 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         }
         Event::VerificationFailed { agent, why } => vec![failed(before, agent, Code::VerifyFailed, why, at)],
         Event::MergeVerified { id, verification } => match verification.summary() {
-            Some(why) => vec![Facts::error(Some(id.clone()), Code::VerifyFailed.as_str(), why, at)],
+            Some(why) => {
+                let (error_type, message) = (Some(Code::VerifyFailed.as_str().to_owned()), Some(why));
+                vec![Facts { error_type, message, ..of_task(before, id, HookEvent::OnError, at) }]
+            }
             None => Vec::new(),
         },
         Event::SessionChanged { state: SessionState::Pausing | SessionState::Paused, reason } => {

@@ -12,6 +12,8 @@ use crate::domain::checkpoint::document::Trigger;
 const LONGEST: usize = 64 * 1024;
 /// At most so many files or tasks are listed.
 const MOST: usize = 10_000;
+/// At most so many bytes of names of files are listed.
+const MOST_BYTES: usize = 1024 * 1024;
 
 /// How the work on a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -121,10 +123,17 @@ impl Facts {
         }
     }
 
-    /// Files in conflict, which only a human resolves.
-    pub fn conflict(task: CaseId, files: Vec<String>, at: Timestamp) -> Self {
-        let files = files.into_iter().take(MOST).collect();
-        Self { task_id: Some(task), files, level: Some("human"), ..Self::new(HookEvent::OnConflict, at) }
+    /// The same, of files in conflict, which only a human resolves. Of very many, the first.
+    #[must_use]
+    pub fn in_conflict(self, files: Vec<String>) -> Self {
+        let mut room = MOST_BYTES;
+        let fits = |file: &String| {
+            let left = room.checked_sub(file.len());
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let files = files.into_iter().take(MOST).take_while(fits).collect();
+        Self { files, level: Some("human"), ..self }
     }
 
     /// An error, by its code and words.
@@ -186,7 +195,7 @@ mod tests {
     fn a_hook_gets_the_variables_of_its_event_and_no_others() {
         let task = CaseId::new("t").unwrap();
         let files = vec!["a b".to_owned(), "c".to_owned()];
-        let facts = Facts::conflict(task, files, Timestamp::UNIX_EPOCH);
+        let facts = Facts { task_id: Some(task), ..Facts::new(HookEvent::OnConflict, Timestamp::UNIX_EPOCH) }.in_conflict(files);
         let variables: Vec<_> = facts.variables().collect();
         let expected = [("AXIOM_TASK_ID", "t"), ("AXIOM_FILES", "a b\nc"), ("AXIOM_LEVEL", "human")];
         assert_eq!(variables, expected.map(|(name, value)| (name, value.to_owned())));

@@ -15,7 +15,7 @@ use crate::ops::context::trust::Trust;
 const DEEPEST: u32 = 3;
 /// The variable that carries how many hooks are above a process.
 pub const DEPTH: &str = "AXIOM_HOOK_DEPTH";
-/// At most so many events wait to be told; where hooks are slower than that, the oldest are dropped.
+/// At most so many events wait to be told; where hooks are slower than that, the oldest learnings are dropped, then the oldest.
 const MOST_DUE: usize = 1000;
 
 /// What may run at an event.
@@ -112,10 +112,17 @@ impl Hooks {
             return;
         }
         if self.due.len() >= MOST_DUE {
-            self.due.pop_front();
+            // Agents report learnings as fast as they like: those go first.
+            let place = self.due.iter().position(|due| due.event == HookEvent::OnLearning).unwrap_or(0);
+            self.due.remove(place);
             self.dropped += 1;
         }
         self.due.push_back(facts);
+    }
+
+    /// Forgets what is due; returns how many events it was.
+    pub fn forget_due(&mut self) -> usize {
+        std::mem::take(&mut self.due).len()
     }
 
     /// Whether something is due.

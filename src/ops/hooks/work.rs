@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::standing::DEPTH;
-use crate::domain::hook::event::Variable;
+use crate::domain::hook::event::{Power, Variable};
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
+use crate::domain::work::agent::Workspace;
 use crate::domain::work::verification::{Checker, last_lines};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -19,7 +20,10 @@ use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::selection::Hook;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{Program, Ran, What, Work};
+use crate::ops::workspaces::{self, Condition};
 
+/// The variable of a trial.
+const TRIAL: &str = "AXIOM_TRIAL";
 /// The version of the document on a hook's standard input; see docs/JSON.md.
 const SCHEMA: u32 = 2;
 
@@ -41,12 +45,35 @@ struct Input<'a> {
 /// `IO_FAILED` where no folder can be found; `INTERNAL`.
 pub fn of(ctx: &Context, (hooks, tree): (&[Hook], &Arc<ApprovedTree>), facts: &Facts) -> Result<Vec<Work>> {
     let main = ctx.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
-    let workspace = facts.worktree.as_deref().map(PathBuf::from);
-    let folder = match workspace.into_iter().chain(main.clone()).find(|folder| folder.is_dir()) {
+    let workspace = workspace_of(ctx, facts)?;
+    let folder = match workspace.clone().into_iter().chain(main.clone()).find(|folder| folder.is_dir()) {
         Some(folder) => folder,
         None => env::current_dir()?,
     };
-    hooks.iter().map(|hook| one(ctx, (hook, tree), facts, (&folder, main.as_deref()))).collect()
+    let worktree = workspace.and(facts.worktree.clone());
+    let facts = Facts { worktree, ..facts.clone() };
+    hooks.iter().map(|hook| one(ctx, (hook, tree), &facts, (&folder, main.as_deref()))).collect()
+}
+
+/// The workspace of the task, if it is there and ours: an agent may have put another repository in its place, and git would obey
+/// that one's configuration, or show its history to a hook that decides.
+fn workspace_of(ctx: &Context, facts: &Facts) -> Result<Option<PathBuf>> {
+    let Some(task) = &facts.task_id else { return Ok(None) };
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(None) };
+    if !Path::new(&workspace.path).is_dir() {
+        return Ok(None);
+    }
+    match (workspaces::condition(ctx, workspace)?, facts.event.power()) {
+        (Condition::Sound, _) => Ok(Some(PathBuf::from(&workspace.path))),
+        (Condition::Mendable | Condition::ForAHuman(_), Power::Report) => Ok(None),
+        (Condition::Mendable, Power::Veto) => Err(not_ours(workspace, "lost its connection to the repository")),
+        (Condition::ForAHuman(why), Power::Veto) => Err(not_ours(workspace, &why)),
+    }
+}
+
+fn not_ours(workspace: &Workspace, why: &str) -> Error {
+    Error::new(Code::WorkspaceBroken, format!("hooks cannot be asked in '{}': {why}", workspace.path))
+        .hint("git axiom recover --yes    repairs what can be repaired")
 }
 
 fn one(
@@ -63,7 +90,9 @@ fn one(
         (DEPTH, ctx.hooks.depth_below().to_string().into()),
     ];
     env.extend(facts.variables().map(|(name, value)| (name, OsString::from(value))));
-    env.extend(facts.trial.then(|| ("AXIOM_TRIAL", OsString::from("1"))));
+    env.extend(facts.trial.then(|| (TRIAL, OsString::from("1"))));
+    // What Python writes beside a script would be there for the next run, which nobody approved.
+    env.push(("PYTHONDONTWRITEBYTECODE", "1".into()));
     // git does not look for a repository above the folder.
     env.extend(folder.parent().map(|above| ("GIT_CEILING_DIRECTORIES", above.into())));
     let is = match hook.problem {
@@ -77,7 +106,7 @@ fn one(
         folder: folder.to_owned(),
         env,
         // A caller's own, of other events, would mislead.
-        without: Variable::ALL.iter().map(|variable| variable.name()).collect(),
+        without: Variable::ALL.iter().map(|variable| variable.name()).chain([TRIAL]).collect(),
         stdin: format!("{json}\n"),
         limit: Duration::from_secs(ctx.config.hooks.timeout),
     })

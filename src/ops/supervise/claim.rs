@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::ops::workspaces;
 
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
-const MOST_CLAIM_GATES: usize = 20;
+pub(super) const MOST_CLAIM_GATES: usize = 20;
 
 impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; returns whether anything was done.
@@ -30,7 +30,8 @@ impl Supervisor<'_> {
         let slots = if self.stands_still(Shared::Claims) { 0 } else { self.options.slots as usize };
         let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
-        let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task);
+        let asks = self.asks_to_start();
+        let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task) && (asks || self.is_review_decided(task));
         // This task was claimed before and stopped when only its verification was missing: no human is asked again.
         let complete = ready.iter().filter(|task| free > 0 && self.is_complete(task) && may_go(task));
         if let Some(task) = self.next_to_try(complete, |task| task) {
@@ -59,13 +60,13 @@ impl Supervisor<'_> {
     }
 
     fn claim_at_gates(&mut self, ready: &[&CaseId], free: usize) -> Result<bool> {
-        let is_approved = |task: &&&CaseId| {
-            let decision = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.as_ref());
-            matches!(decision, Some(Decision::Approved | Decision::Answered { .. }))
-        };
+        let is_approved = |task: &&&CaseId| self.is_claim_approved(task);
         let approved = self.next_to_try(ready.iter().filter(is_approved), |task| task).filter(|_| free > 0).copied();
         let mut asked = 0;
         for task in ready {
+            if self.reject_claim(task)? {
+                return Ok(true);
+            }
             // Tasks that a human held are decided one by one: they do not count towards the limit.
             let was_held = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.held.is_some());
             asked += usize::from(!was_held);
@@ -122,25 +123,47 @@ impl Supervisor<'_> {
     /// Makes the workspace and asks the hooks, then claims the task, for this reason. Until then its gate stays: what a human
     /// approved is not asked again where the claim has to be tried again.
     fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
-        let begun = self.prepare_claim(task, why).and_then(|claim| match self.ask_to_start(claim)? {
-            Answer::Go(claim) => self.take(&claim),
-            Answer::Wait => Ok(()),
-        });
+        let begun = match self.may_be_asked(task) {
+            Ok(true) => self.prepare_claim(task, why).and_then(|claim| match self.ask_to_start(claim)? {
+                Answer::Go(claim) => self.take(&claim),
+                Answer::Wait => Ok(()),
+            }),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
         begun.or_else(|error| self.claim_failed(task, error))
     }
 
     /// Handles the answer of the hooks that are asked about a claim; returns whether anything was done.
     fn take_answer(&mut self) -> Result<bool> {
+        let Some(claim) = self.asking.as_ref().map(|asking| asking.claim.clone()) else { return Ok(false) };
+        if !self.still_claims(&claim) {
+            // A human has changed the plan, the mode or the task meanwhile: what hooks say to this claim is not asked any more.
+            self.abandon_asking();
+            return Ok(true);
+        }
         match self.look_after_asking() {
             Ok((did, None)) => Ok(did),
-            Ok((_, Some(claim))) => {
-                // A human may have stopped the task meanwhile.
-                let may_go = !self.is_held(&claim.task);
-                let taken = if may_go { self.take(&claim) } else { Ok(()) };
-                taken.or_else(|error| self.claim_failed(&claim.task, error)).map(|()| true)
-            }
+            Ok((_, Some(claim))) => self.take(&claim).or_else(|error| self.claim_failed(&claim.task, error)).map(|()| true),
             Err((task, error)) => self.claim_failed(&task, error).map(|()| true),
         }
+    }
+
+    /// Whether a claim would be made as things are now, whatever they were when it was prepared.
+    fn still_claims(&mut self, claim: &Claim) -> bool {
+        let task = &claim.task;
+        let state = self.ctx.state();
+        let is_there = state.restorable.workspaces.get(task) == Some(&claim.workspace);
+        let is_ready = self.ready.contains(state, task);
+        let may = self.is_claim_approved(task) || state.restorable.mode == Mode::Autopilot || self.is_complete(task);
+        let rejects =
+            |kind| matches!(self.gate(kind, task).and_then(|gate| gate.decision.as_ref()), Some(Decision::Rejected { .. }));
+        is_there && is_ready && may && !self.is_held(task) && !rejects(GateKind::Claim) && !rejects(GateKind::HumanReview)
+    }
+
+    pub(super) fn is_claim_approved(&self, task: &CaseId) -> bool {
+        let decision = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.as_ref());
+        matches!(decision, Some(Decision::Approved | Decision::Answered { .. }))
     }
 
     fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
@@ -157,9 +180,11 @@ impl Supervisor<'_> {
         let Claim { task, agent, workspace, why } = claim;
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {
-            // Another process may have edited, blocked or archived the task meanwhile.
+            // Another process may have edited, blocked, archived or rolled back the task meanwhile.
             let still = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Pending);
-            still.then(|| Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete })
+            let is_there = state.restorable.workspaces.get(task) == Some(workspace);
+            let is_free = state.restorable.agents.get(agent).is_none_or(|agent| agent.work.is_none());
+            (still && is_there && is_free).then(|| Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete })
         })?;
         if !claimed {
             return Ok(());

@@ -1,8 +1,12 @@
 //! Hooks of a session: those that report run beside its work, one event after the other; those that decide are asked before a
 //! task is claimed.
 
+use std::time::{Duration, Instant};
+
 use super::Supervisor;
+use super::claim::MOST_CLAIM_GATES;
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::plural::count_of;
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
@@ -91,17 +95,35 @@ impl Supervisor<'_> {
         self.reporting.is_some() || self.asking.is_some() || self.ctx.hooks.has_due()
     }
 
+    /// Whether hooks can be asked about a start, where there are any; otherwise a human has to approve them first, and the task waits
+    /// for that. Nothing is made for it before.
+    pub(super) fn may_be_asked(&mut self, task: &CaseId) -> Result<bool> {
+        self.ctx.read_hooks_again();
+        match self.ctx.hooks.at(HookEvent::PreTaskStart) {
+            AtEvent::Nothing | AtEvent::Run(..) => Ok(true),
+            AtEvent::NotApproved(what) => {
+                self.veto(task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new())?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
+    pub(super) fn asks_to_start(&self) -> bool {
+        if matches!(self.ctx.hooks.at(HookEvent::PreTaskStart), AtEvent::Nothing) {
+            return true;
+        }
+        let gates = self.ctx.state().restorable.gates.values();
+        gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
+    }
+
     /// Asks the hooks whether a claim may be made. The answer comes later, by [`Supervisor::look_after_asking`], where there are
     /// any.
     pub(super) fn ask_to_start(&mut self, claim: Claim) -> Result<Answer> {
-        self.ctx.read_hooks_again();
         match self.ctx.hooks.at(HookEvent::PreTaskStart) {
             AtEvent::Nothing => Ok(Answer::Go(claim)),
-            AtEvent::NotApproved(what) => {
-                let task = claim.task;
-                self.veto(&task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new())?;
-                Ok(Answer::Wait)
-            }
+            // It was approved a moment ago; the next pass looks again.
+            AtEvent::NotApproved(_) => Ok(Answer::Wait),
             AtEvent::Run(hooks, tree) => {
                 let about = of_task(self.ctx.state(), &claim.task, HookEvent::PreTaskStart, env::now());
                 let facts = Facts { agent: Some(claim.agent.clone()), ..about };
@@ -145,20 +167,31 @@ impl Supervisor<'_> {
         self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
     }
 
+    /// Whether a human has decided about a veto.
+    pub(super) fn is_review_decided(&self, task: &CaseId) -> bool {
+        self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
+    }
+
     /// Ends hooks that are asked. Those that are told something go on.
     pub(super) fn abandon_asking(&mut self) {
         self.asking = None;
     }
 
-    /// At the end of the session, when its lock is free: tells hooks what they have not been told yet. Another signal ends that.
+    /// At the end of the session, when its lock is free: tells hooks what they have not been told yet, for as long as one hook may
+    /// take. Another signal ends that.
     pub(super) fn tell_the_rest(&mut self) {
-        let before = self.interrupts.count();
-        while self.hooks_are_busy() && self.interrupts.count() == before {
+        self.abandon_asking();
+        let (before, begun) = (self.interrupts.count(), Instant::now());
+        let limit = Duration::from_secs(self.ctx.config.hooks.timeout);
+        while self.hooks_are_busy() && self.interrupts.count() == before && begun.elapsed() < limit {
             if !self.look_after_reports() {
                 self.bell.wait(report::LOOK);
             }
         }
-        self.reporting = None;
+        if self.hooks_are_busy() {
+            let left = self.ctx.hooks.forget_due() + usize::from(self.reporting.take().is_some());
+            self.warn(format!("{} not told to hooks: the session has ended", count_of(left, "event was", "events were")));
+        }
     }
 }
 

@@ -52,7 +52,7 @@ impl Supervisor<'_> {
         self.ctx.act_as(By::Supervisor)?;
         let case = self.ctx.state().case(&work.task)?.clone();
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task).cloned() else {
-            return Err(Error::new(Code::Internal, format!("'{}' is active without a workspace", work.task)));
+            return self.hold_back(agent, Held::Broken, "its workspace is gone");
         };
         let Some(from) = self.ctx.repo.refs().read_ref(&workspace.branch)? else {
             return self.hold_back(agent, Held::Broken, &format!("the branch '{}' is gone", workspace.branch.short()));

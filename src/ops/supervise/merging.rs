@@ -94,6 +94,7 @@ impl Supervisor<'_> {
 
     fn merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
+        self.ctx.read_hooks_again();
         // A full disk or a lock may have left the last merge open.
         let merged = repair::finish_unasked(self.ctx).and_then(|done| {
             done.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));

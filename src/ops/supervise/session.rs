@@ -16,7 +16,7 @@ use crate::domain::work::case::Kind;
 use crate::domain::work::failures::Step;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::ready;
-use crate::domain::work::session::{Session, SessionState};
+use crate::domain::work::session::{Mode, Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
@@ -190,17 +190,22 @@ impl Supervisor<'_> {
         if !self.options.until_idle || self.session_state() != SessionState::Running {
             return None;
         }
+        let ready = self.ready.order(self.ctx.state());
         let state = self.ctx.state();
         let working = state.busy_agents().any(|agent| {
             let task = agent.work.as_ref().map(|work| &work.task);
             !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
         });
-        let ready = &mut self.ready;
-        let mut is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(state, task));
+        let is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(task));
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // The decision on a task that cannot be claimed yet is kept until it can be.
-            GateKind::Claim => is_ready(&gate.task_id),
-            GateKind::HumanReview if is_about_start(gate) => is_ready(&gate.task_id),
+            GateKind::Claim => is_ready(&gate.task_id) && !gate.task_id.as_ref().is_some_and(|task| self.is_vetoed(task)),
+            // Asking the hook again follows only where the task is claimed then.
+            GateKind::HumanReview if is_about_start(gate) => {
+                let claims = |task: &CaseId| state.restorable.mode == Mode::Autopilot || self.is_claim_approved(task);
+                let waits = |task: &CaseId| self.undecided_gate(GateKind::Claim, task);
+                is_ready(&gate.task_id) && gate.task_id.as_ref().is_some_and(|task| claims(task) && !waits(task))
+            }
             GateKind::Merge
             | GateKind::Question
             | GateKind::HumanReview
