@@ -323,6 +323,8 @@ fn what_git_includes_and_config_worktree_stay_as_they_are() {
     assert_eq!(json!([set["before"], set["value"], set["effective"]]), json!([3, 4, 5]), "the include stands later");
     let unset = env.json(&["config", "unset", "agents.count"]);
     assert_eq!(json!([unset["before"], unset["effective"]]), json!([4, 5]));
+    let noted = env.axiom(&["config", "unset", "agents.count"]).success();
+    assert!(noted.stderr.contains("what counts here is 5, from another layer: git config"), "{noted}");
     assert_eq!(read(&included), "[axiom \"agents\"]\n\tcount = 5\n");
     env.git(&["config", "--unset", "include.path"]);
     env.git(&["config", "extensions.worktreeConfig", "true"]);
@@ -333,6 +335,27 @@ fn what_git_includes_and_config_worktree_stay_as_they_are() {
     env.git(&["config", "user.name", "Somebody Else"]);
     env.ok(&["config", "unset", "agents.count"]);
     assert_eq!(env.git(&["config", "user.name"]), "Somebody Else");
+}
+
+#[test]
+fn git_s_lock_is_waited_for_and_respected_and_a_link_is_left_to_git() {
+    let env = TestEnv::new();
+    let (config, lock) = (env.repo().join(".git/config"), env.repo().join(".git/config.lock"));
+    let before = read(&config);
+    std::fs::write(&lock, "").unwrap();
+    env.axiom(&["config", "set", "agents.count", "4"]).fails_with(Code::GitLocked);
+    editor(&env, &["config", "edit"], "printf '[axiom \"agents\"]\ncount=4' >>").fails_with(Code::GitLocked);
+    assert_eq!((read(&config), read(&lock)), (before, String::new()));
+    let running = env.axiom_command(&env.repo(), ["config", "set", "agents.count", "4"]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::fs::remove_file(&lock).unwrap();
+    assert!(running.wait_with_output().unwrap().status.success());
+    assert_eq!(env.git(&["config", "axiom.agents.count"]), "4");
+    let elsewhere = env.root().join("elsewhere");
+    std::fs::rename(&config, &elsewhere).unwrap();
+    symlink(&elsewhere, &config).unwrap();
+    let run = env.axiom(&["config", "set", "agents.count", "5"]).fails_with(Code::InTheWay);
+    assert!(run.stderr.contains("hint: git config axiom.") && config.is_symlink(), "{run}");
 }
 
 #[test]
@@ -393,14 +416,15 @@ fn a_full_disk_leaves_every_layer_as_it_was() {
         cp -r "$2" "$1/repo" && mkdir -p "$1/home/.config/git-axiom"
         export HOME="$1/home"; cd "$1/repo"
         for layer in --user --repo --local; do "$3" config set $layer agents.count 3 >/dev/null 2>&1 || exit 7; done
+        all() { cat "$HOME/.config/git-axiom/config.toml" .axiom/config.toml .git/config; }
+        all > "$2.before"
         cat /dev/zero > "$1/filler" 2>/dev/null || true
         for layer in --user --repo --local; do
             if "$3" config set $layer agents.default "$(head -c 20000 /dev/zero | tr '\0' x)" 2>"$2.err"; then exit 8; fi
             grep -q DISK_FULL "$2.err" || { cat "$2.err"; exit 9; }
         done
         rm "$1/filler"
-        grep -qx 'count = 3' "$HOME/.config/git-axiom/config.toml" && grep -qx 'count = 3' .axiom/config.toml
-        test "$(git config axiom.agents.count)" = 3
+        all | cmp - "$2.before"
         test "$(ls -A "$HOME/.config/git-axiom" .axiom | grep -c '^[.]tmp-')" = 0
     "#;
     let disk = env.root().join("disk");

@@ -19,7 +19,7 @@ use crate::ops::settings::editing::Draft;
 Opens a copy in the editor that git uses ('git var GIT_EDITOR': GIT_EDITOR, core.editor, VISUAL,
 EDITOR). The copy takes the place of the file only when all of it can be used. Where it cannot,
 you are asked whether to go on editing; without a terminal, and after a no, the copy is kept and
-named, and the file stays as it was. With --local it is the whole git config of this repository.")]
+named, and the file stays as it was. With --local it is this repository's whole git config.")]
 pub struct Edit {
     #[command(flatten)]
     into: Into,

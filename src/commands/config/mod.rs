@@ -23,8 +23,8 @@ Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
 XDG_CONFIG_HOME); the project's .axiom/config.toml in the main worktree, once you approved it
 with 'git axiom trust'; git config axiom.SECTION.KEY, git -c too; options of the command.
 
---user, --repo and --local choose the layer that set, unset and edit write: the first, the second
-or the third of these files. Without them it is --local, this repository's git config.")]
+--user, --repo and --local choose the layer that set, unset and edit write: the first, the
+second or the third of these. Without them it is --local, this repository's git config.")]
 pub enum Config {
     /// Show every value and its source
     Show(Show),

@@ -2,6 +2,9 @@
 //! and the whole file replaced. Both durably, all at once, and under `config.lock`; git itself does not sync the file, and
 //! changes one value at a time.
 
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -10,9 +13,6 @@ use super::program::run_captured;
 use super::repository::Repository;
 use crate::git::checkpoint::texts::{TRIES, wait_a_little};
 use crate::process::os::command::command_with_callers_repository;
-
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// `git config --unset-all` ends with this where there is no such key.
 const NO_SUCH_KEY: i32 = 5;

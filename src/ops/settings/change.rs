@@ -8,7 +8,7 @@ use super::place::{self, Place};
 use super::{Content, Layer, fits};
 use crate::config::edit::{self, Change};
 use crate::config::named::{self, Named};
-use crate::config::{self, Setting};
+use crate::config::{self, Setting, Source};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::trust::Trust;
 use crate::ops::context::{Repository, configure};
@@ -193,8 +193,11 @@ fn done(repo: Option<&Repository>, layer: Layer, changed: Changed) -> Result<Cha
     Ok(Changed { counts, waits, ..changed })
 }
 
-/// Whether what counts now is this value of a layer, whatever units it was written in.
+/// Whether what counts now is this value of a layer, whatever units it was written in; for a key that was removed, the default.
 pub fn is_what_counts(changed: &Changed) -> bool {
+    if changed.value.is_null() {
+        return changed.counts.as_ref().is_none_or(|counts| counts.source == Source::Default);
+    }
     let accepted = named::to_set(&changed.key).ok().and_then(|key| key.key.kind.accept(&changed.key, changed.value.clone()).ok());
     changed.counts.as_ref().is_none_or(|counts| accepted.is_none_or(|value| value == counts.value))
 }
