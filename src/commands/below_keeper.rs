@@ -13,8 +13,8 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
         Verb::Config(config) => of_config(config),
-        Verb::Init(_)
-        | Verb::Demo(_)
+        Verb::Init(init) => init.writes_project().then_some("init --shared"),
+        Verb::Demo(_)
         | Verb::Status(_)
         | Verb::Output(_)
         | Verb::Log(_)

@@ -8,6 +8,7 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
 use crate::ops::context::placement::{self, Purpose};
+use crate::ops::settings::shared::{self, Begun};
 use crate::ops::workspaces;
 
 /// Suggestions for the next step.
@@ -25,21 +26,60 @@ repository.
 
 If the repository is bare and you work in linked worktrees, the one in which you run this
 becomes the main one: it is rolled back, and work is merged in it. It stays the main one when it
-is moved; if it is gone, run this in another.")]
-pub struct Init {}
+is moved; if it is gone, run this in another.
+
+With --shared, the project's files are begun in the main worktree, where they are missing:
+.axiom/config.toml, with every useful key commented out, and .axiom/hooks/README.md. Nothing is
+overwritten, and as they are they change nothing. Commit them; each person approves them once,
+and again after each change: git axiom trust.")]
+pub struct Init {
+    /// Begin .axiom in the main worktree too, for everybody who works on the project
+    #[arg(long)]
+    shared: bool,
+}
+
+impl Init {
+    /// Whether the project's files are written.
+    pub(super) fn writes_project(&self) -> bool {
+        self.shared
+    }
+}
+
+/// What to do with the project's files.
+const COMMIT: &str = "\
+next:  git add .axiom && git commit    gives them to everybody who works on the project
+       git axiom trust                 approves them for you, here";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InitAnswer {
     path: String,
     created: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<Vec<SharedView>>,
+}
+
+#[derive(Serialize)]
+struct SharedView {
+    path: String,
+    created: bool,
+}
+
+impl InitAnswer {
+    fn in_words(&self) -> String {
+        let mut text = format!("{} {}\n", if self.created { "Initialised" } else { "Already initialised:" }, self.path);
+        for file in self.shared.iter().flatten() {
+            text.push_str(&format!("{} {}\n", if file.created { "Wrote" } else { "Left as it is:" }, file.path));
+        }
+        text
+    }
 }
 
 /// Creates git axiom's folders; existing ones are left as they are.
 ///
 /// # Errors
-/// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.
-pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
+/// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`; with `--shared`, as [`shared::begin`].
+pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_to_choose(Purpose::Write, global, screen)?;
     ctx.repo.require_git_version()?;
     let chosen = placement::choose_here(&mut ctx, &working_dir(global)?)?;
@@ -48,8 +88,10 @@ pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ctx.layout().ensure()?;
     placement::write_down(ctx.layout(), &ctx.repo)?;
     let path = ctx.layout().root().display().to_string();
-    let answer = InitAnswer { path, created };
-    screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
+    let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
+    let view = |file: Begun| SharedView { path: file.path, created: file.created };
+    let answer = InitAnswer { path, created, shared: begun.map(|files| files.into_iter().map(view).collect()) };
+    screen.answer(&answer, || answer.in_words())?;
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
     }
@@ -60,7 +102,12 @@ pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         ));
         screen.note(&format!("hint: git branch -m {name} ANOTHER    renames it"));
     }
-    if created {
+    if answer.shared.iter().flatten().any(|file| file.created) {
+        if shared::is_ignored(&ctx.repo)? {
+            screen.note("note: git ignores .axiom here, so only 'git add --force' adds it");
+        }
+        screen.note_text(COMMIT);
+    } else if created {
         screen.note_text(NEXT);
     }
     Ok(Exit::Done)

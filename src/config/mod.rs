@@ -8,6 +8,7 @@ mod file;
 pub mod keys;
 pub mod layers;
 pub mod named;
+pub mod sample;
 pub mod schema;
 
 pub use file::entries as file_entries;

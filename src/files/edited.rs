@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::git_files::replace_keeping_if;
+use super::git_files::{create_keeping, replace_keeping_if};
 use super::lock::{FileLock, LockAttempt};
 use super::look::{Small, metadata, read_small};
 use super::{create_dir_all, create_users_dir, durable, sync_dir};
@@ -96,6 +96,17 @@ impl EditedFile {
             true => Ok(()),
             false => Err(Error::new(Code::ChangedMeanwhile, format!("'{}' was changed by somebody else", self.path.display()))
                 .hint("look at it, then run the command again")),
+        }
+    }
+
+    /// Creates it with this content, on disk when this returns. Returns whether it was created: whatever is there, of any kind, stays.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn create(&self, bytes: &[u8]) -> Result<bool> {
+        match metadata(&self.path)? {
+            Some(_) => Ok(false),
+            None => create_keeping(&self.path, bytes),
         }
     }
 

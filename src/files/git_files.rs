@@ -48,6 +48,27 @@ pub fn replace_keeping_if(path: &Path, bytes: &[u8], is_as_before: impl FnOnce()
     }
 }
 
+/// Creates a file with the mode, group and owner of its folder, durably; what is there already is never replaced. Returns whether it
+/// was created. The file is whole or not there. A crash may leave a file `.tmp-…` next to it.
+///
+/// # Errors
+/// `IO_FAILED` or `DISK_FULL`.
+pub fn create_keeping(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let folder = parent(path)?;
+    let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
+    let outcome = write_like(&temporary, bytes, &model(path, folder)?).and_then(|()| {
+        env::fault_point("files.before-create");
+        super::rename_no_replace(&temporary, path)
+    });
+    match outcome {
+        Ok(true) => sync_dir(folder).map(|()| true),
+        Ok(false) | Err(_) => {
+            let _ = std::fs::remove_file(&temporary);
+            outcome
+        }
+    }
+}
+
 /// Appends whole lines to a file of git's or the user's, durably. The file is written in place: its mode, owner, ACL and a
 /// symbolic link to it are kept. A file with several hard links (in a copied repository), or without write permission, is
 /// replaced instead. A crash may leave only the first part of `lines`.

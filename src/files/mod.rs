@@ -38,7 +38,7 @@ pub use durable::{
     write_scratch, write_users_file,
 };
 pub use edited::{EditedFile, Links};
-pub use git_files::{append_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
+pub use git_files::{append_keeping, create_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
 pub use lock::{FileLock, LockAttempt, is_held, is_locked};
 pub use look::{
     Small, begins_with, list, metadata, open_optional, read_end, read_small, read_small_of_user, read_start, same_bytes,

@@ -52,6 +52,7 @@ mod docs;
 mod durability;
 mod hooks;
 mod hostile_clone;
+mod init_shared;
 mod json;
 mod line_ends;
 mod lock;

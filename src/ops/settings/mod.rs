@@ -1,10 +1,12 @@
-//! Changing the configuration: one key of one layer (`change`), or a layer's whole text in the user's editor (`editing`).
+//! Changing the configuration: one key of one layer (`change`), or a layer's whole text in the user's editor
+//! (`editing`); and the files that a project begins with (`shared`).
 //!
 //! Which keys there are, and how a text is changed, is in `config`. Begin reading with [`Layer`], then `change`.
 
 pub mod change;
 pub mod editing;
 mod place;
+pub mod shared;
 
 use crate::config::{self, GitEntry};
 use crate::error::Result;

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use super::Layer;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, EditedFile, Links};
-use crate::hook::project_files::LARGEST;
+use crate::hook::project_files::{LARGEST, SHARED};
 use crate::ops::context::{Repository, configure, ownership};
+
+/// How `git ls-files --stage` begins the line of a submodule.
+const SUBMODULE: &[u8] = b"160000 ";
 
 /// A file of a layer: where it is, what becomes of a link there, and how large it may get.
 pub(super) struct Place {
@@ -61,16 +64,27 @@ pub(super) fn file_of(repo: Option<&Repository>, layer: Layer) -> Result<Option<
         }
         Layer::Project => {
             let path = configure::project_file(owned(repo)?)?;
-            if let Some(nested) = path.parent().map(|folder| folder.join(".git")).filter(|git| git.symlink_metadata().is_ok()) {
-                return Err(Error::new(
-                    Code::InTheWay,
-                    format!("'{}' exists: the folder is of another repository", nested.display()),
-                )
-                .why("the project's files must be part of the project")
-                .hint("git rm .axiom    removes a submodule; then run the command again"));
-            }
+            no_other_repository(owned(repo)?)?;
             Ok(Some(Place { path, links: Links::Refused, limit: LARGEST }))
         }
         Layer::Local => owned(repo).map(|_| None),
     }
+}
+
+/// Refuses a folder of the project's files that is a submodule, checked out or not, or another repository.
+///
+/// # Errors
+/// `IN_THE_WAY`; `BARE_REPOSITORY`, `GIT_FAILED`.
+pub(super) fn no_other_repository(repo: &Repository) -> Result<()> {
+    let main = repo.worktrees().main_worktree()?;
+    let folder = main.path().join(SHARED);
+    let staged = repo.git_in(&main).args(["ls-files", "--stage", "-z", "--", SHARED]).run_ok()?.stdout;
+    let is_submodule = staged.starts_with(SUBMODULE);
+    if !is_submodule && folder.join(".git").symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let what = if is_submodule { "a submodule" } else { "another repository" };
+    Err(Error::new(Code::InTheWay, format!("'{}' is {what}, so it is left alone", folder.display()))
+        .why("the project's files must be part of the project")
+        .hint("look at it, and move it away"))
 }

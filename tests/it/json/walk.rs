@@ -71,6 +71,7 @@ fn every_verb_answers_as_the_page_says() {
         &["config", "unset", "agents.count"],
         &["config", "edit", "--user"],
         &["trust"],
+        &["init", "--shared"],
         &["trust", "--list"],
         &["trust", "--revoke"],
         &["hooks", "list"],

@@ -1,0 +1,66 @@
+//! The project's files for a beginning: a configuration that changes nothing, and what hooks are called. Nothing is overwritten.
+
+use super::Layer;
+use super::place;
+use crate::config::sample;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, EditedFile, Links};
+use crate::hook::project_files::{CONFIG, LARGEST, SHARED};
+use crate::ops::context::Repository;
+
+/// The file on hooks, below the folder of the project's files.
+const HOOKS: (&str, &str) = ("hooks", "README.md");
+
+const ON_HOOKS: &str = "\
+# Hooks of the project
+
+**This version of git axiom does not run hooks yet**; `git axiom trust` shows and approves them.
+
+A hook is an executable file here with the name of an event: `EVENT.sh`, `EVENT`, or any name in a folder `EVENT.d`, whose files run
+in the order of their names. The events: `pre-task-start`, `post-task-complete`, `pre-merge`, `post-merge`, `on-conflict`,
+`on-learning`, `on-pause`, `on-error`, `post-checkpoint`.
+
+Each person who works on the project approves these files as they are, and again after each change, before anything is run.
+";
+
+/// A file of the beginning.
+#[derive(Debug)]
+pub struct Begun {
+    /// Its path below the main worktree.
+    pub path: String,
+    /// Whether it was written; otherwise something is there already.
+    pub created: bool,
+}
+
+/// Writes those of the files that are not there yet, into the main worktree. On disk when this returns; a crash leaves each file whole
+/// or not there, and calling this again goes on.
+///
+/// # Errors
+/// `IN_THE_WAY` where a link, a file or another repository is in place of a folder; `BARE_REPOSITORY`, `NOT_THE_OWNER`,
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn begin(repo: &Repository) -> Result<Vec<Begun>> {
+    let Some(config) = place::file_of(Some(repo), Layer::Project)? else {
+        return Err(Error::new(Code::Internal, "the project's configuration has no file"));
+    };
+    let main = repo.worktrees().main_worktree()?;
+    let (folder, name) = HOOKS;
+    let hooks = main.path().join(SHARED).join(folder);
+    if files::metadata(&hooks)?.is_some_and(|meta| !meta.is_dir()) {
+        // Before anything is written.
+        return Err(Error::new(Code::InTheWay, format!("'{}' is no folder, so it is left alone", hooks.display()))
+            .hint("look at it, and move it away"));
+    }
+    let config = Begun { path: format!("{SHARED}/{CONFIG}"), created: config.open()?.create(sample::text()?.as_bytes())? };
+    let readme = EditedFile::open(&hooks.join(name), Links::Refused, LARGEST)?.create(ON_HOOKS.as_bytes())?;
+    Ok(vec![config, Begun { path: format!("{SHARED}/{folder}/{name}"), created: readme }])
+}
+
+/// Whether git ignores the project's files, so that they have to be added with `--force`.
+///
+/// # Errors
+/// `GIT_FAILED`, `BARE_REPOSITORY`.
+pub fn is_ignored(repo: &Repository) -> Result<bool> {
+    let main = repo.worktrees().main_worktree()?;
+    let output = repo.git_in(&main).args(["check-ignore", "--quiet", "--", &format!("{SHARED}/{CONFIG}")]).run()?;
+    Ok(output.ok())
+}
