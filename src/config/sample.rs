@@ -51,6 +51,12 @@ const LINES: &[Line] = &[
         Some("[\"make check\"]"),
     ),
     line("merge", "target", "The branch that work is merged into; without it, the one at 'git axiom run'.", Some("\"main\"")),
+    line(
+        "merge",
+        "guarded",
+        "Further files whose change by a merge waits for a human, beside those that always do.",
+        Some("[\"deploy.sh\"]"),
+    ),
     line("verify", "timeLimit", "The longest such a command may take, and a task's own verify steps.", None),
     line(
         "verify",
@@ -58,6 +64,8 @@ const LINES: &[Line] = &[
         "A program that runs each of them, such as a sandbox; sh -c STEP is added.",
         Some("[\"env\", \"CI=1\"]"),
     ),
+    line("hooks", "timeout", "The longest a hook may take.", None),
+    line("hooks", "wrapper", "A program that runs each hook, such as a sandbox.", Some("[\"env\", \"CI=1\"]")),
     line("checkpoints", "include", "Ignored files that checkpoints hold nevertheless, as in a .gitignore.", Some("[\".env*\"]")),
     line(
         "checkpoints",

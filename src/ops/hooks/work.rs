@@ -66,14 +66,13 @@ fn workspace_of(ctx: &Context, facts: &Facts) -> Result<Option<PathBuf>> {
     match (workspaces::condition(ctx, workspace)?, facts.event.power()) {
         (Condition::Sound, _) => Ok(Some(PathBuf::from(&workspace.path))),
         (Condition::Mendable | Condition::ForAHuman(_), Power::Report) => Ok(None),
-        (Condition::Mendable, Power::Veto) => Err(not_ours(workspace, "lost its connection to the repository")),
-        (Condition::ForAHuman(why), Power::Veto) => Err(not_ours(workspace, &why)),
+        (Condition::Mendable | Condition::ForAHuman(_), Power::Veto) => Err(not_ours(workspace)),
     }
 }
 
-fn not_ours(workspace: &Workspace, why: &str) -> Error {
-    Error::new(Code::WorkspaceBroken, format!("hooks cannot be asked in '{}': {why}", workspace.path))
-        .hint("git axiom recover --yes    repairs what can be repaired")
+fn not_ours(workspace: &Workspace) -> Error {
+    let what = format!("hooks are not asked in '{}': its .git is not that of this repository", workspace.path);
+    Error::new(Code::WorkspaceNotOurs, what).hint("move that .git away, then: git axiom recover --yes")
 }
 
 fn one(

@@ -376,3 +376,107 @@ fn hooks_are_tried_and_installed() {
     let log = world.env.json(&["hooks", "log"]);
     assert_eq!((log["runs"][0]["trial"].as_bool(), log["runs"].as_array().unwrap().len()), (Some(true), 1), "{log}");
 }
+
+/// A hook that says beside the repository that it was asked, and answers when it may.
+fn slow_veto(world: &World) {
+    let root = world.env.root().display().to_string();
+    hook(
+        world,
+        "pre-task-start",
+        &format!("echo asked >> '{root}/asked'; touch '{root}/asking'; while ! [ -e '{root}/answer' ]; do sleep 0.02; done"),
+    );
+    approve(world);
+}
+
+#[test]
+fn what_a_human_does_while_a_hook_is_asked_counts() {
+    let changes: [(&str, &[&str]); 4] = [
+        ("rolled back", &["rollback", "session", "--yes"]),
+        ("with a dependency", &["task", "edit", "t", "--after", "other"]),
+        ("asked for", &["mode", "semi-auto"]),
+        ("blocked", &["task", "block", "t", "--reason", "no"]),
+    ];
+    for (what, change) in changes {
+        let world = World::new();
+        slow_veto(&world);
+        world.task("t", "echo 1 > t.txt", &[]);
+        if what == "with a dependency" {
+            world.task("other", "echo 1 > o.txt", &[]);
+            world.env.ok(&["task", "block", "other", "--reason", "later"]);
+        }
+        let live = world.start(&["--mode", "autopilot"]);
+        world.wait_for_file("asking");
+        world.env.ok(change);
+        std::fs::remove_file(world.beside("asking")).unwrap();
+        if what == "rolled back" {
+            // It is asked again, for another workspace, once a human allows it.
+            let gates = world.gates();
+            for gate in gates {
+                world.env.axiom(&["gate", "approve", gate["id"].as_str().unwrap()]);
+            }
+            world.signal_file("answer");
+            world.wait_until_merged("t");
+        } else {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            world.signal_file("answer");
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            assert!(!world.env.repo().join("t.txt").exists(), "{what}");
+            assert_ne!(world.status_of("t"), "active", "{what}");
+        }
+        world.quits_well(live);
+        world.all_is_well();
+    }
+}
+
+#[test]
+fn in_semi_auto_a_veto_is_rejected_and_ends_an_idle_session() {
+    let world = World::new();
+    let root = world.env.root().display().to_string();
+    hook(&world, "pre-task-start", &format!("echo asked >> '{root}/asked'; exit 1"));
+    approve(&world);
+    world.task("t", "echo 1 > t.txt", &[]);
+    let idle = ["--mode", "semi-auto", "--until-idle"];
+    world.start(&idle).wait().code(1);
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    let ended = world.start(&idle).wait().code(1);
+    assert!(ended.stdout.contains("waits at gate"), "{}", ended.stdout);
+    assert_eq!(world.lines("asked").len(), 1);
+    world.env.ok(&["gate", "reject", "human-review-t", "--reason", "no"]);
+    hook(&world, "pre-task-start", "exit 0");
+    approve(&world);
+    let ended = world.start(&idle).wait().code(1);
+    assert_eq!(ended.stdout, "t is blocked: no\n");
+    world.all_is_well();
+}
+
+#[test]
+fn hooks_are_not_asked_in_a_folder_that_is_another_repository() {
+    let world = World::new();
+    let root = world.env.root().display().to_string();
+    hook(&world, "pre-merge", &format!("git rev-parse --git-dir > '{root}/asked-in'"));
+    hook(&world, "on-learning", &format!("pwd > '{root}/learnt-in'"));
+    approve(&world);
+    let fake = "rm .git; git init -q .; git commit -q --allow-empty -m fake";
+    world.task("t", "echo 1 > t.txt", &["--verify", &format!("{fake}; true")]);
+    world.task("u", &format!("echo 1 > u.txt; {fake}; git axiom signal learning x"), &[]);
+    world.autopilot(&[]).code(1);
+    assert!(!world.beside("asked-in").exists());
+    let gate = world.wait_for_gate("merge-t");
+    assert!(gate["reason"].as_str().unwrap().contains("not that of this repository"), "{gate}");
+    assert_eq!(world.lines("learnt-in"), [world.env.repo().display().to_string()]);
+    assert!(!world.env.repo().join("t.txt").exists());
+}
+
+#[test]
+fn a_merge_that_waits_for_an_approval_goes_on_in_the_same_session() {
+    let world = World::new();
+    hook(&world, "pre-merge", "exit 0");
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "autopilot"]);
+    let gate = world.wait_for_gate("merge-t");
+    assert!(gate["reason"].as_str().unwrap().contains("git axiom trust"), "{gate}");
+    approve(&world);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.wait_until_merged("t");
+    world.quits_well(live);
+}
