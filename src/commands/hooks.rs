@@ -310,7 +310,7 @@ fn samples_in_words() -> String {
         let events = match events {
             [one] => one.to_string(),
             many if many.len() == HookEvent::ALL.len() => "all".to_owned(),
-            many => format!("{} events", many.len()),
+            many => words::count(many.len(), "event"),
         };
         rows.push(vec![(*name).to_owned(), (*does).to_owned(), events]);
     }

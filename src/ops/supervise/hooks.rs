@@ -70,7 +70,10 @@ impl Supervisor<'_> {
         }
         match self.ctx.hooks.take_dropped() {
             0 => {}
-            many => self.warn(format!("hooks are slower than what happens: {many} events were not told")),
+            many => {
+                let told = count_of(many, "event was", "events were");
+                self.warn(format!("hooks are slower than what happens: {told} not told"));
+            }
         }
         let Some(facts) = self.ctx.hooks.next_due() else { return false };
         let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(facts.event) else { return true };

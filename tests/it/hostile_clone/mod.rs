@@ -1,8 +1,9 @@
-//! A repository that tries to make somebody run its commands, by everything except hooks: each trick plants a command that
-//! leaves a witness, the verbs that a user would call run, and no witness is there. `trust` has the tricks with hooks.
+//! A repository that tries to make somebody run its commands, by everything but hooks here, by hooks in `hooks`: each trick plants a command that
+//! leaves a witness, the verbs that a user would call run, and no witness is there. `trust` has tricks with links.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic, and tests prepare files
 
+mod hooks;
 mod replaced;
 mod tricks;
 

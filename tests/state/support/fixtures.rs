@@ -135,6 +135,8 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
     let began = r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#;
     let ended = r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#;
+    let ran = r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#;
+    let vetoed = r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#;
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
@@ -153,6 +155,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         ("good-v1", good(), Ok(24)),
         ("good-v1-sealed", sound(&history, Some(8)), Ok(24)),
         ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
+        ("good-v3", log_only(with([line(3, 24, ran), line(3, 25, vetoed)].concat())), Ok(25)),
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
