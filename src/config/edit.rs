@@ -47,10 +47,37 @@ pub fn edited(path: &Path, text: &str, parts: &[&str], change: &Change) -> Resul
     // The library writes line feeds.
     let ends_as_windows_does = body.contains('\n') && !body.replace("\r\n", "").contains('\n');
     let new = if ends_as_windows_does { new.replace("\r\n", "\n").replace('\n', "\r\n") } else { new };
+    if !has_all_comments(body, &new) {
+        return Err(Error::new(Code::ConfigInvalid, format!("comments of '{}' would be lost", path.display()))
+            .why(format!("they are within what '{}' changes", parts.join(".")))
+            .hint("git axiom config edit    opens the file in your editor"));
+    }
     match values(path, &new) {
         Ok(now) if now == wanted => Ok(format!("{mark}{new}")),
         Ok(_) | Err(_) => Err(in_the_way(path, &parts.join("."))),
     }
+}
+
+/// Whether each line that is a comment is still there, as often as it was.
+fn has_all_comments(before: &str, now: &str) -> bool {
+    let comments = |text: &str| {
+        let mut count: BTreeMap<String, usize> = BTreeMap::new();
+        for line in text.lines().map(str::trim).filter(|line| line.starts_with('#')) {
+            *count.entry(line.to_owned()).or_default() += 1;
+        }
+        count
+    };
+    let now = comments(now);
+    comments(before).iter().all(|(line, times)| now.get(line).is_some_and(|left| left >= times))
+}
+
+/// Whether there are comments within a list.
+fn has_comments_within(value: &toml_edit::Value) -> bool {
+    let toml_edit::Value::Array(items) = value else { return false };
+    let says =
+        |text: Option<&toml_edit::RawString>| text.and_then(toml_edit::RawString::as_str).is_some_and(|text| text.contains('#'));
+    let around = |item: &toml_edit::Value| says(item.decor().prefix()) || says(item.decor().suffix());
+    items.iter().any(around) || says(Some(items.trailing()))
 }
 
 /// The value of a key in a file; `None` where it has none.
@@ -92,6 +119,11 @@ fn with(path: &Path, text: &str, parts: &[&str], value: &Value) -> Result<String
         table = table.get_mut(part).and_then(Item::as_table_like_mut).ok_or_else(refused)?;
     }
     match table.get_mut(name) {
+        Some(Item::Value(old)) if has_comments_within(old) => {
+            return Err(in_the_way(path, &parts.join("."))
+                .why("its list has comments")
+                .hint("git axiom config edit    opens the file in your editor"));
+        }
         Some(Item::Value(old)) => {
             let decor = old.decor().clone();
             *old = value;
@@ -172,6 +204,19 @@ mod tests {
 
     fn unset(text: &str, name: &str) -> String {
         edited(Path::new("/c.toml"), text, &name.split('.').collect::<Vec<_>>(), &Change::Unset).unwrap()
+    }
+
+    #[test]
+    fn no_comment_is_lost() {
+        for (text, name) in [
+            ("agents = { count = 3 }\n\n# [merge]\n# notes\n", "agents.mine.stopSignal"),
+            ("[merge]\nverify = [\n \"a\", # because\n]\n", "merge.verify"),
+            ("[merge]\nverify = [\n # first\n \"a\",\n]\n", "merge.verify"),
+        ] {
+            let value = if name.ends_with("verify") { json!(["b"]) } else { json!("INT") };
+            let error = set(text, name, value).unwrap_err();
+            assert!(error.hints().iter().any(|hint| hint.contains("config edit")), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -263,6 +263,12 @@ fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Conf
 /// # Errors
 /// `CONFIG_INVALID`, without a place.
 pub fn check(config: &Config) -> Result<()> {
+    for (key, seconds) in [("hooks.timeout", config.hooks.timeout), ("verify.timeLimit", config.verify.time_limit)] {
+        if seconds == 0 {
+            return Err(Error::new(Code::ConfigInvalid, format!("'{key}' is 0, so everything would take too long"))
+                .hint("it takes at least a second, such as \"60s\""));
+        }
+    }
     for (name, adapter) in &config.agents.adapters {
         if adapter.command.is_empty() {
             return Err(Error::new(Code::ConfigInvalid, format!("agents.{name} has no command"))

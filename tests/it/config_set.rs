@@ -512,3 +512,31 @@ fn at_a_terminal_it_is_asked_whether_to_go_on_editing() {
     assert_eq!(terminal.end().0.code(), Some(0));
     assert_eq!(read(&users(&env)), "[agents]\ncount = 4\n");
 }
+
+/// An editor that removed or emptied the copy, or changes what makes the file a repository's, has not edited a configuration.
+#[test]
+fn an_editor_that_leaves_nothing_changes_nothing() {
+    let env = TestEnv::new();
+    let config = env.read(".git/config");
+    env.ok(&["config", "set", "agents.count", "4"]);
+    let with = env.read(".git/config");
+    assert_ne!(config, with);
+    for (editor, code) in [
+        ("rm", Code::IoFailed),
+        ("truncate -s 0", Code::ConfigInvalid),
+        ("sed -i s/repositoryformatversion/x/", Code::ConfigInvalid),
+        ("sed -i '1i [extensions]\\nobjectFormat = sha256'", Code::ConfigInvalid),
+    ] {
+        let mut edit = env.axiom_command(&env.repo(), ["config", "edit", "--local"]);
+        edit.env("GIT_EDITOR", editor);
+        env.run(edit, None).fails_with(code);
+        assert_eq!(env.read(".git/config"), with, "{editor}");
+    }
+}
+
+#[test]
+fn what_counts_is_what_was_just_set() {
+    let env = TestEnv::new();
+    let answer = env.json(&["config", "set", "agents.count", "4"]);
+    assert_eq!(answer["effective"], 4, "{answer}");
+}

@@ -103,11 +103,23 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` with git's words where it does not understand the text.
     pub fn settings_in(&self, text: &[u8]) -> Result<Vec<(String, Option<String>)>> {
+        self.keys_in(text, r"^axiom\.")
+    }
+
+    /// What the text of such a file says of the repository's format: without it, git does not open the repository, or opens it as
+    /// another one.
+    ///
+    /// # Errors
+    /// As [`Repository::settings_in`].
+    pub fn format_in(&self, text: &[u8]) -> Result<Vec<(String, Option<String>)>> {
+        self.keys_in(text, r"^(core\.(repositoryformatversion|bare|worktree)|extensions\..*)$")
+    }
+
+    fn keys_in(&self, text: &[u8], pattern: &str) -> Result<Vec<(String, Option<String>)>> {
         let folder = self.scratch_folder()?;
         let file = folder.path().join("config");
         files::write_scratch(&file, text)?;
-        let list = |pattern| self.git().args(["config", "--null", "--file"]).arg(&file).args(["--get-regexp", pattern]).run();
-        let output = list(r"^axiom\.")?;
+        let output = self.git().args(["config", "--null", "--file"]).arg(&file).args(["--get-regexp", pattern]).run()?;
         if !output.ok() && output.code != Some(1) {
             return Err(output.error());
         }

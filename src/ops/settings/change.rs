@@ -180,7 +180,10 @@ fn in_git(repo: &Repository, key: &str, values: &[String], known: Option<&Named>
 fn done(repo: Option<&Repository>, layer: Layer, changed: Changed) -> Result<Changed> {
     let (loaded, waits) = match repo {
         Some(repo) => {
-            let (usable, trust) = configure::load_trusted(repo, Vec::new())?;
+            // What is known of the repository is from before the change.
+            let main = repo.worktrees().main_worktree().ok();
+            let now = Repository::discover(main.as_ref().map_or(repo.common_dir(), |main| main.path()))?;
+            let (usable, trust) = configure::load_trusted(&now, Vec::new())?;
             let waits = match trust {
                 Trust::Nothing | Trust::Approved(_) => false,
                 Trust::Waiting { .. } | Trust::Unusable { .. } => layer == Layer::Project,

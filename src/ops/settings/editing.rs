@@ -114,7 +114,11 @@ impl<'r> Draft<'r> {
     fn text(&self) -> Result<Vec<u8>> {
         match files::read_small_of_user(&self.copy, configure::MAX_FILE)? {
             Small::Content(bytes) => Ok(bytes),
-            Small::Nothing => Ok(Vec::new()),
+            // An editor that removed it has saved nothing, least of all an empty file.
+            Small::Nothing => {
+                let what = format!("'{}' is gone, so nothing is changed", self.copy.display());
+                Err(Error::new(Code::IoFailed, what).hint("save the file in the editor, and edit it again"))
+            }
             Small::Odd(what) => Err(Error::new(Code::InvalidInput, format!("'{}' is {what}", self.copy.display()))),
         }
     }
@@ -132,6 +136,12 @@ impl<'r> Draft<'r> {
     }
 
     fn checked(&self, text: &[u8]) -> Result<()> {
+        let is_empty = |text: &[u8]| text.iter().all(u8::is_ascii_whitespace);
+        if is_empty(text) && !is_empty(self.before.as_deref().unwrap_or_default()) {
+            // An editor that could not write leaves that, too.
+            return Err(Error::new(Code::ConfigInvalid, format!("nothing is left of '{}'", self.file.display()))
+                .hint("git axiom config unset KEY    removes one key"));
+        }
         let (layers, old, new) = match self.layer {
             Layer::User | Layer::Project => {
                 let file = configure::as_text(self.file.clone(), text)?;
@@ -142,6 +152,13 @@ impl<'r> Draft<'r> {
             Layer::Local => {
                 let repo = place::owned(self.repo)?;
                 let entries = repo.settings_in(text)?;
+                let format = |text: &[u8]| repo.format_in(text);
+                if format(text)? != format(self.before.as_deref().unwrap_or_default())? {
+                    let what = format!("'{}' would say something else of the repository's format", self.file.display());
+                    return Err(Error::new(Code::ConfigInvalid, what)
+                        .why("core.repositoryFormatVersion, core.bare, core.worktree and extensions.* are not edited here")
+                        .hint("put them back as they were"));
+                }
                 let before = repo.settings_in(self.before.as_deref().unwrap_or_default()).unwrap_or_default();
                 let git = as_entries(&entries, &self.file.display().to_string());
                 (Layers { git, ..Layers::default() }, Content::Git(before), Content::Git(entries))

@@ -14,13 +14,16 @@ const HOOKS: (&str, &str) = ("hooks", "README.md");
 const ON_HOOKS: &str = "\
 # Hooks of the project
 
-**This version of git axiom does not run hooks yet**; `git axiom trust` shows and approves them.
-
 A hook is an executable file here with the name of an event: `EVENT.sh`, `EVENT`, or any name in a folder `EVENT.d`, whose files run
 in the order of their names. The events: `pre-task-start`, `post-task-complete`, `pre-merge`, `post-merge`, `on-conflict`,
 `on-learning`, `on-pause`, `on-error`, `post-checkpoint`.
 
-Each person who works on the project approves these files as they are, and again after each change, before anything is run.
+A hook gets the facts as variables (AXIOM_EVENT, AXIOM_TASK_ID and others) and as JSON on standard input. `pre-task-start` and
+`pre-merge` decide: if one fails, the task waits for a human. `git axiom hooks -h` says more, `git axiom hooks install --shared` copies
+samples here, `git axiom hooks run EVENT` tries them.
+
+Each person who works on the project approves these files as they are, and again after each change, before anything is run: `git
+axiom trust`.
 ";
 
 /// A file of the beginning.

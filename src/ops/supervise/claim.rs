@@ -1,9 +1,10 @@
 //! Claiming tasks: gates in semi-auto mode, the workspace, the claim itself.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Supervisor;
-use super::hooks::{Answer, Claim, rejected};
+use super::hooks::{Answer, Claim, is_about_start, rejected};
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::{By, Event};
@@ -30,20 +31,20 @@ impl Supervisor<'_> {
         let slots = if self.stands_still(Shared::Claims) { 0 } else { self.options.slots as usize };
         let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
+        // Whoever rejected it, and whatever keeps others from being asked about.
+        if let Some(task) = self.next_rejected(&ready) {
+            return self.reject_claim(&task);
+        }
         let asks = self.asks_to_start();
         let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task) && (asks || self.is_review_decided(task));
         // This task was claimed before and stopped when only its verification was missing: no human is asked again.
         let complete = ready.iter().filter(|task| free > 0 && self.is_complete(task) && may_go(task));
         if let Some(task) = self.next_to_try(complete, |task| task) {
-            if !self.reject_claim(task)? {
-                self.claim(task, "its work is complete")?;
-            }
+            self.claim(task, "its work is complete")?;
             return Ok(true);
         }
         match self.ctx.state().restorable.mode {
             Mode::Autopilot => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
-                // A rejection by a human before autopilot began is still valid.
-                Some(task) if self.reject_claim(task)? => Ok(true),
                 Some(task) if free > 0 => {
                     let approved = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.decision.is_some());
                     let why = if approved { "approved" } else { "autopilot claims automatically" };
@@ -60,37 +61,30 @@ impl Supervisor<'_> {
     }
 
     fn claim_at_gates(&mut self, ready: &[&CaseId], free: usize) -> Result<bool> {
-        let is_approved = |task: &&&CaseId| self.is_claim_approved(task);
-        let approved = self.next_to_try(ready.iter().filter(is_approved), |task| task).filter(|_| free > 0).copied();
-        let mut asked = 0;
-        for task in ready {
-            if self.reject_claim(task)? {
-                return Ok(true);
-            }
-            // Tasks that a human held are decided one by one: they do not count towards the limit.
-            let was_held = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.held.is_some());
-            asked += usize::from(!was_held);
-            if !was_held && asked > MOST_CLAIM_GATES {
-                continue;
-            }
-            let decision = self.gate(GateKind::Claim, task).map(|gate| gate.decision.clone());
-            match decision {
-                None => {
-                    let title = self.ctx.state().case(task)?.title.clone();
-                    self.open_gate(GateKind::Claim, task, format!("start {task}: {title}"), Vec::new())?;
-                    return Ok(true);
-                }
-                Some(Some(Decision::Rejected { .. })) => return self.reject_claim(task),
-                Some(Some(Decision::Approved | Decision::Answered { .. })) => {
-                    if let Some(task) = approved {
-                        self.claim(task, "approved")?;
-                        return Ok(true);
-                    }
-                }
-                Some(None) => {}
-            }
+        let approved = ready.iter().filter(|task| self.is_claim_approved(task));
+        // What a human has decided is done, however many wait.
+        if let Some(task) = self.next_to_try(approved, |task| task).filter(|_| free > 0) {
+            self.claim(task, "approved")?;
+            return Ok(true);
         }
-        Ok(false)
+        let gates = self.ctx.state().restorable.gates.values().filter(|gate| gate.kind == GateKind::Claim);
+        let (held, asked): (Vec<_>, Vec<_>) = gates.partition(|gate| gate.held.is_some());
+        let has_gate: BTreeSet<&CaseId> = held.iter().chain(&asked).filter_map(|gate| gate.task_id.as_ref()).collect();
+        // Tasks that a human held are decided one by one: they do not count towards the limit.
+        let may_ask = asked.iter().filter(|gate| gate.decision.is_none()).count() < MOST_CLAIM_GATES;
+        let Some(task) = ready.iter().find(|task| may_ask && !has_gate.contains(**task)) else { return Ok(false) };
+        let title = self.ctx.state().case(task)?.title.clone();
+        self.open_gate(GateKind::Claim, task, format!("start {task}: {title}"), Vec::new())?;
+        Ok(true)
+    }
+
+    /// A ready task whose start a human has rejected.
+    fn next_rejected(&self, ready: &[CaseId]) -> Option<CaseId> {
+        let is_rejected = |gate: &&Gate| matches!(gate.decision, Some(Decision::Rejected { .. }));
+        let gates = self.ctx.state().restorable.gates.values().filter(is_rejected);
+        let mut tasks =
+            gates.filter(|gate| gate.kind == GateKind::Claim || is_about_start(gate)).filter_map(|gate| gate.task_id.as_ref());
+        tasks.find(|task| ready.contains(task)).cloned()
     }
 
     /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.

@@ -14,7 +14,7 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::Stage;
 use crate::domain::work::case::Kind;
 use crate::domain::work::failures::Step;
-use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate::{Decision, GateKind};
 use crate::domain::work::ready;
 use crate::domain::work::session::{Mode, Session, SessionState};
 use crate::env;
@@ -197,9 +197,14 @@ impl Supervisor<'_> {
             !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
         });
         let is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(task));
+        let asks = self.asks_to_start();
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // The decision on a task that cannot be claimed yet is kept until it can be.
-            GateKind::Claim => is_ready(&gate.task_id) && !gate.task_id.as_ref().is_some_and(|task| self.is_vetoed(task)),
+            GateKind::Claim => {
+                (asks || matches!(gate.decision, Some(Decision::Rejected { .. })))
+                    && is_ready(&gate.task_id)
+                    && !gate.task_id.as_ref().is_some_and(|task| self.is_vetoed(task))
+            }
             // Asking the hook again follows only where the task is claimed then.
             GateKind::HumanReview if is_about_start(gate) => {
                 let claims = |task: &CaseId| state.restorable.mode == Mode::Autopilot || self.is_claim_approved(task);

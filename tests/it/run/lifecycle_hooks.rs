@@ -480,3 +480,33 @@ fn a_merge_that_waits_for_an_approval_goes_on_in_the_same_session() {
     world.wait_until_merged("t");
     world.quits_well(live);
 }
+
+#[test]
+fn more_decisions_than_gates_are_opened_at_once_are_all_carried_out_or_wait() {
+    let world = World::new();
+    for n in 0..30 {
+        world.task(&format!("t{n:02}"), "true", &[]);
+    }
+    for n in 0..5 {
+        world.env.ok(&["task", "block", &format!("t{n:02}"), "--reason", "later"]);
+    }
+    let idle = ["--mode", "semi-auto", "--until-idle"];
+    world.start(&idle).wait().code(1);
+    assert_eq!(world.gates().len(), 20);
+    for n in 0..5 {
+        world.env.ok(&["task", "unblock", &format!("t{n:02}")]);
+    }
+    // Beyond the twenty that are asked about at once.
+    world.env.ok(&["gate", "approve", "claim-t24"]);
+    world.env.ok(&["gate", "reject", "claim-t23", "--reason", "no"]);
+    world.start(&idle).wait().code(1);
+    assert_eq!((world.status_of("t24"), world.status_of("t23")), ("done".into(), "blocked".into()));
+    // Twenty vetoes wait; what a human approved beside them waits with them, and the session ends.
+    hook(&world, "pre-task-start", "exit 1");
+    approve(&world);
+    world.env.ok(&["gate", "approve", "--all"]);
+    world.start(&idle).wait().code(1);
+    let vetoes = world.gates().iter().filter(|gate| gate["kind"] == "human_review").count();
+    assert_eq!(vetoes, 20);
+    world.start(&["--mode", "autopilot", "--until-idle"]).wait().code(1);
+}
