@@ -110,7 +110,25 @@ pub fn read(layout: &Layout) -> Result<Option<Identity>> {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &Layout, identity: &Identity) -> Result<()> {
+    files::write_atomic(&layout.identity(), &as_bytes(identity)?)
+}
+
+/// Writes the first identity durably. Where another process is first, that one's stands: what was recorded for a lost id, such as an
+/// approval, would count for nobody. A crash leaves none or the whole one, and perhaps a temporary file.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn write_first(layout: &Layout, identity: &Identity) -> Result<()> {
+    let fresh = layout.tmp_dir().join(format!("identity-{}", env::fresh_id()));
+    files::write_atomic(&fresh, &as_bytes(identity)?)?;
+    if !files::rename_no_replace(&fresh, &layout.identity())? {
+        files::remove_file(&fresh)?;
+    }
+    files::sync_dir(layout.root())
+}
+
+fn as_bytes(identity: &Identity) -> Result<Vec<u8>> {
     let json = serde_json::to_vec(identity)
         .map_err(|e| Error::new(Code::Internal, "an identity cannot be written as JSON").because(e))?;
-    files::write_atomic(&layout.identity(), &[&json[..], b"\n"].concat())
+    Ok([&json[..], b"\n"].concat())
 }

@@ -82,8 +82,9 @@ pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
     if files::metadata(&layout.identity())?.is_some() {
         return Ok(());
     }
+    layout.ensure()?;
     env::fault_point("placement.before-identity");
-    identity::write(layout, &Identity::fresh(here(repo), repo.worktrees().main_entry())?)
+    identity::write_first(layout, &Identity::fresh(here(repo), repo.worktrees().main_entry())?)
 }
 
 /// Chooses the recorded main worktree of a bare repository, for callers without a [`Context`].

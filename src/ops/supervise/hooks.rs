@@ -62,7 +62,8 @@ impl Supervisor<'_> {
             let runs = work::records(&reporting.facts, &verdict.ran);
             self.reporting = None;
             for run in runs.iter().filter(|run| run.failure.is_some()) {
-                self.warn([run.summary()].into_iter().chain(run.lines.iter().cloned()).collect::<Vec<_>>().join("\n"));
+                let last = run.lines.last().map_or_else(String::new, |line| format!(": {line}"));
+                self.warn(format!("{}{last} (git axiom hooks log)", run.summary()));
             }
             if let Err(error) = self.record(&runs) {
                 self.warn(format!("what hooks did is not recorded: {error}"));

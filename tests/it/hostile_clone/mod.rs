@@ -25,7 +25,7 @@ fn config(env: &TestEnv, text: &str) {
 }
 
 /// The verbs that a user calls, in this order.
-fn call_verbs(env: &TestEnv, mut after_each: impl FnMut(&[&str])) {
+pub fn call_verbs(env: &TestEnv, mut after_each: impl FnMut(&[&str])) {
     for verb in [
         &["config", "show"][..],
         &["checkpoint", "create", "c"],
