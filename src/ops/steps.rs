@@ -293,11 +293,11 @@ fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
         from += 1;
     }
     let details = format!("`{command}` {why}:\n\n```\n{}\n```", output[from..].trim_end());
-    let what = match work.by {
-        Checker::Command => "verify step",
-        Checker::Hook => "hook",
+    let summary = match work.by {
+        Checker::Command => format!("verify step '{command}' {why}"),
+        Checker::Hook => format!("hook {command} {why}"),
     };
-    Failure { summary: format!("{what} '{command}' {why}"), details }
+    Failure { summary, details }
 }
 
 /// Why the step failed, if it did, and its output.

@@ -123,11 +123,11 @@ impl Verification {
     /// What failed, in one line.
     pub fn summary(&self) -> Option<String> {
         let failed = self.failed()?;
-        let what = match failed.by {
-            Checker::Command => "merge.verify",
-            Checker::Hook => "hook pre-merge",
-        };
-        Some(format!("{what} '{}' {}", failed.command, failed.failure.as_deref().unwrap_or_default()))
+        let (what, why) = (&failed.command, failed.failure.as_deref().unwrap_or_default());
+        Some(match failed.by {
+            Checker::Command => format!("merge.verify '{what}' {why}"),
+            Checker::Hook => format!("hook pre-merge {what} {why}"),
+        })
     }
 }
 
