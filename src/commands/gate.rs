@@ -7,7 +7,6 @@ use super::open_for;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::GateId;
 use crate::domain::base::natural;
 use crate::domain::work::gate::{Decision, Gate, GateKind, to_settle_first};
 use crate::domain::work::gate_line::{DecisionLine, GateLine};
@@ -106,16 +105,27 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
             Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {gate} TEXT"))
         );
     }
-    let decided: Vec<GateId> = interventions::decide(&mut ctx, &gates, &decision)?;
-    if !decided.is_empty() && !ctx.supervisor_alive()? {
+    let gates = interventions::decide(&mut ctx, &gates, &decision)?;
+    if !gates.is_empty() && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
-    let ids: Vec<String> = decided.iter().map(ToString::to_string).collect();
-    screen.answer(&Decided { gate_ids: ids.clone() }, || match ids.is_empty() {
-        true => "Nothing waits for an approval.\n".to_owned(),
-        false => ids.iter().map(|id| format!("{id}\n")).collect(),
-    })?;
+    screen.answer(&Decided { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || in_words(&gates))?;
     Ok(Exit::Done)
+}
+
+/// What was decided about, as it was at that moment: somebody may have named a gate from an older list.
+fn in_words(gates: &[Gate]) -> String {
+    if gates.is_empty() {
+        return "Nothing waits for an approval.\n".to_owned();
+    }
+    let mut text = String::new();
+    for gate in gates {
+        text.push_str(&format!("{}: {}\n", gate.id, visible::line(&gate.reason)));
+        for detail in gate.detail_lines() {
+            text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
+        }
+    }
+    text
 }
 
 fn all_but_questions(ctx: &Context) -> Vec<String> {

@@ -38,9 +38,6 @@ pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
 
-/// The schema version of the checkpoint's JSON document.
-pub const SCHEMA: u32 = 1;
-
 // A rollback writes the restored state into the log: what a document may hold has to fit into one line of the log, together
 // with the rest of that event.
 const _: () = assert!(2 * limits::DOCUMENT <= MAX_LINE as u64);
@@ -246,7 +243,7 @@ fn document(
         .collect();
     let signature = ctx.repo.objects().signature()?;
     Ok(CheckpointDocument {
-        schema: SCHEMA,
+        schema: state.restorable.version(),
         name: name.clone(),
         kind: if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto },
         trigger: wanted.trigger,

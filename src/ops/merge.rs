@@ -3,6 +3,7 @@
 //! A target that is checked out moves together with its worktree, and only where none of the user's files is in the way.
 
 mod guarded;
+mod guarded_links;
 mod plan;
 pub mod preview;
 pub mod scratch;

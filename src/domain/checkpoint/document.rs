@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::known_paths::{OnlyCount, OnlyPaths};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::state::version::LOG_VERSION;
 use crate::domain::state::whole::Restorable;
 use crate::domain::work::case::Status;
 
@@ -163,7 +164,30 @@ pub struct CheckpointDocument {
     pub tagger: Tagger,
 }
 
+/// The version of a document.
+#[derive(Deserialize)]
+struct Version {
+    schema: u32,
+}
+
+/// The newest version that this program reads. A document gets the oldest whose readers understand the state in it:
+/// [`Restorable::version`].
+pub const NEWEST_SCHEMA: u32 = LOG_VERSION;
+
 impl CheckpointDocument {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn from_json(json: &[u8]) -> std::result::Result<Self, String> {
+        // The version first: a newer format may have words that this one does not know.
+        let Version { schema } = serde_json::from_slice(json).map_err(|e| e.to_string())?;
+        if schema > NEWEST_SCHEMA {
+            return Err(format!("its format {schema} was written by a newer git axiom"));
+        }
+        serde_json::from_slice(json).map_err(|e| e.to_string())
+    }
+
     /// What the capture of the main worktree does not hold; `None` where the document does not say so. The main worktree is
     /// the one captured worktree that is not a linked one. Its path is not used, because the repository may have been moved
     /// since.
@@ -362,5 +386,20 @@ impl Coverage {
         let named = [unreadable, refused_names, converted, excluded, over_include_limit];
         let [a, b, c, d, e] = named;
         [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_of_a_newer_program_says_so_whatever_words_it_has() {
+        let newer = format!(r#"{{"schema":{},"type":"a word of that time"}}"#, NEWEST_SCHEMA + 1);
+        let why = CheckpointDocument::from_json(newer.as_bytes()).unwrap_err();
+        assert!(why.contains("newer git axiom"), "{why}");
+        let damaged = format!(r#"{{"schema":{NEWEST_SCHEMA},"type":"a word of that time"}}"#);
+        let why = CheckpointDocument::from_json(damaged.as_bytes()).unwrap_err();
+        assert!(!why.contains("newer git axiom"), "{why}");
     }
 }

@@ -52,6 +52,13 @@ impl Event {
     }
 }
 
+impl Restorable {
+    /// The oldest version of the log whose readers understand this part of the state.
+    pub fn version(&self) -> u32 {
+        of_restorable(self)
+    }
+}
+
 impl State {
     /// The oldest version of the log whose readers understand the state.
     pub fn version(&self) -> u32 {

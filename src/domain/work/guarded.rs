@@ -4,6 +4,7 @@
 //! Which attributes of git count is in `attributes`; who asks, and reads the files, is `ops::merge`.
 
 pub mod attributes;
+pub mod links;
 
 use std::fmt;
 
@@ -44,7 +45,7 @@ pub enum What {
     LeadsElsewhere,
 }
 
-/// The guarded names. Each covers itself and all that is below it, in any folder.
+/// The guarded names. Each covers itself and all that is below it.
 #[derive(Debug, Clone)]
 pub struct Names(Vec<Name>);
 
@@ -52,6 +53,16 @@ pub struct Names(Vec<Name>);
 struct Name {
     text: String,
     parts: Vec<String>,
+    place: Place,
+}
+
+/// Where a name is guarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In any folder.
+    Anywhere,
+    /// Below the top only: a guarded link leads there.
+    Top,
 }
 
 impl Names {
@@ -59,7 +70,7 @@ impl Names {
     pub fn new(configured: &[String]) -> Self {
         let all = std::iter::once(OURS).chain(configured.iter().map(String::as_str)).map(|text| {
             let parts = text.split('/').filter(|part| !part.is_empty()).map(|part| folded(part.as_bytes()));
-            Name { text: text.to_owned(), parts: parts.collect() }
+            Name { text: text.to_owned(), parts: parts.collect(), place: Place::Anywhere }
         });
         Self(all.filter(|name| !name.parts.is_empty()).collect())
     }
@@ -69,7 +80,11 @@ impl Names {
     pub fn concerned(&self, path: &RepoPath, what: What) -> Option<&str> {
         let parts: Vec<String> = path.as_bytes().split(|byte| *byte == b'/').map(folded).collect();
         let is_concerned = |name: &&Name| {
-            (0..parts.len()).filter_map(|from| parts.get(from..)).any(|rest| match what {
+            let from = match name.place {
+                Place::Anywhere => parts.len(),
+                Place::Top => 1,
+            };
+            (0..from).filter_map(|from| parts.get(from..)).any(|rest| match what {
                 What::File => rest.starts_with(&name.parts),
                 What::LeadsElsewhere => rest.starts_with(&name.parts) || name.parts.starts_with(rest),
             })

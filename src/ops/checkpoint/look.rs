@@ -17,7 +17,7 @@ use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::checkpoint::{SCHEMA, target_branch};
+use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 
 /// The most files that are counted to measure paths that a checkpoint does not hold.
@@ -210,10 +210,7 @@ pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, Checkpoi
     let damaged = |why: String| {
         Error::new(Code::CheckpointDamaged, format!("the document of capture {} is damaged", capture.short())).why(why)
     };
-    let mut document: CheckpointDocument = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
-    if document.schema > SCHEMA {
-        return Err(damaged(format!("its format {} was written by a newer git axiom", document.schema)));
-    }
+    let mut document = CheckpointDocument::from_json(&json).map_err(damaged)?;
     // The document has the paths of the place where the repository was then: they are translated to the current place.
     let seq = document.seq;
     for placed in ctx.state().record.placings.iter().filter(|placed| placed.seq > seq) {

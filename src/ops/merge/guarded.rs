@@ -1,5 +1,6 @@
 //! Which guarded files a merge would change. The rule is `domain::work::guarded`; here it gets the changes and the attributes.
 
+use super::guarded_links::add_destinations;
 use crate::domain::base::names::Oid;
 use crate::domain::work::guarded::attributes::{Macros, name_drivers};
 use crate::domain::work::guarded::{GuardedFile, GuardedFiles, Names, What, Why, is_attributes_file};
@@ -16,7 +17,8 @@ const LARGEST: u64 = 1024 * 1024;
 /// # Errors
 /// `GIT_FAILED` where the contents of the repository cannot be read.
 pub(super) fn guarded_files(ctx: &Context, changes: &[TreeChange], tree: &Oid) -> Result<Option<GuardedFiles>> {
-    let names = Names::new(&ctx.config.merge.guarded);
+    let mut names = Names::new(&ctx.config.merge.guarded);
+    add_destinations(ctx, tree, &mut names)?;
     let mut macros = None;
     let mut found = Vec::new();
     for change in changes {
@@ -40,10 +42,11 @@ fn what(change: &TreeChange) -> What {
     }
 }
 
-/// Whether a file of attributes names drivers after the merge. What cannot be looked through counts as if it did. `macros` are
-/// found when they are needed first; `Some(None)` where nobody knows which there are.
+/// Whether a file of attributes names drivers after the merge, or one that is deleted did: what was encrypted would be stored as it is.
+/// What cannot be looked through counts as if it named some. `macros` are found when they are needed first; `Some(None)` where nobody
+/// knows which there are.
 fn sets_drivers(ctx: &Context, change: &TreeChange, tree: &Oid, macros: &mut Option<Option<Macros>>) -> Result<bool> {
-    let Some(file) = &change.new else { return Ok(false) };
+    let Some(file) = change.new.as_ref().or(change.old.as_ref()) else { return Ok(false) };
     if !file.is_regular() {
         return Ok(true);
     }

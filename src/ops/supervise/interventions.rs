@@ -230,12 +230,12 @@ fn not_released(ctx: &Context, agent: &AgentId) -> Error {
 }
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
-/// id.
+/// id. Returns the gates as they were when that was recorded.
 ///
 /// # Errors
 /// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
-pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<GateId>> {
-    let mut ids = Vec::new();
+pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<Gate>> {
+    let mut ids: Vec<GateId> = Vec::new();
     for name in names {
         let id = find_gate(ctx, name)?;
         if !ids.contains(&id) {
@@ -243,8 +243,12 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
         }
     }
     let decided = |id: &GateId| Event::GateDecided { id: id.clone(), decision: decision.clone() };
-    ctx.append_with(|_| Ok(ids.iter().map(decided).collect()))?;
-    Ok(ids)
+    let mut gates = Vec::new();
+    ctx.append_with(|state| {
+        gates = ids.iter().filter_map(|id| state.restorable.gates.get(id).cloned()).collect();
+        Ok(ids.iter().map(decided).collect())
+    })?;
+    Ok(gates)
 }
 
 fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {

@@ -39,6 +39,39 @@ fn shown(world: &World) -> BTreeMap<String, (Vec<String>, String)> {
     world.gates().iter().map(one).collect()
 }
 
+/// The project keeps what agents obey elsewhere, and links it to where they look.
+#[test]
+fn what_a_guarded_link_leads_to_is_guarded_too() {
+    let world = World::new();
+    let env = &world.env;
+    env.write("tools/claude/settings.json", "{}\n");
+    env.write("conf/x.txt", "1\n");
+    for (link, to) in [(".claude", "tools/agent"), ("tools/agent", "claude"), (".vscode", "./conf"), (".envrc", "/etc/hostname")]
+    {
+        std::os::unix::fs::symlink(to, env.repo().join(link)).unwrap();
+    }
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "project"]);
+    world.task("agent", "echo 1 > tools/claude/settings.json", &[]);
+    world.task("tasks", "echo 1 > conf/Tasks.json", &[]);
+    world.task("moved", "ln -sfn ../conf tools/agent", &[]);
+    world.task("plain", "echo 1 > conf/x.txt; echo 1 > tools/y; mkdir sub; mkdir sub/conf; echo 1 > sub/conf/tasks.json", &[]);
+    world.autopilot(&[]).code(1);
+    let expected = [
+        ("agent", "tools/claude/settings.json", ".claude"),
+        ("moved", "tools/agent", ".claude"),
+        ("tasks", "conf/Tasks.json", ".vscode/tasks.json"),
+    ];
+    let expected: BTreeMap<String, (Vec<String>, String)> = expected
+        .map(|(task, file, why)| (task.to_owned(), (vec![file.to_owned()], format!("{task} changes guarded files: {why}"))))
+        .into();
+    assert_eq!(shown(&world), expected);
+    assert_eq!(env.read("conf/x.txt"), "1\n");
+    // Who approves is told what.
+    let approved = env.ok(&["gate", "approve", "merge-agent"]);
+    assert_eq!(approved, "merge-agent: agent changes guarded files: .claude\n  tools/claude/settings.json");
+}
+
 /// Every way in which work can change a guarded file, and what only looks like one.
 #[test]
 fn a_merge_waits_however_it_changes_a_guarded_file() {
@@ -49,6 +82,7 @@ fn a_merge_waits_however_it_changes_a_guarded_file() {
         (".vscode/settings.json", "{}\n"),
         (".github/workflows/ci.yml", "on: push\n"),
         (".gitattributes", "[attr]big filter=lfs\n"),
+        ("d/.gitattributes", "*.key filter=crypt\n"),
         ("into.txt", "a text that is moved\n"),
     ] {
         env.write(path, text);
@@ -71,6 +105,7 @@ fn a_merge_waits_however_it_changes_a_guarded_file() {
         ("in", "mkdir .cursor; git mv into.txt .cursor/into.txt", ".cursor/into.txt", ".cursor"),
         ("out", "git mv .github/workflows/ci.yml ci.yml", ".github/workflows/ci.yml", ".github/workflows"),
         ("driver", "mkdir a; echo '*.bin filter=x -text' > a/.gitattributes", "a/.gitattributes", "drivers in .gitattributes"),
+        ("undriven", "git rm -q d/.gitattributes", "d/.gitattributes", "drivers in .gitattributes"),
         ("macro", "mkdir m; echo '*.bin big' > m/.gitattributes", "m/.gitattributes", "drivers in .gitattributes"),
         ("unread", "mkdir l; ln -s ../x l/.gitattributes", "l/.gitattributes", "drivers in .gitattributes"),
     ];

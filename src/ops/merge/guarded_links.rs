@@ -1,0 +1,47 @@
+//! Following guarded names that are links within the repository, in a tree. The rule is `domain::work::guarded::links`.
+
+use crate::domain::base::names::Oid;
+use crate::domain::work::guarded::Names;
+use crate::domain::work::guarded::links::{LONGEST, Path, is_part};
+use crate::error::Result;
+use crate::git::{TREE, TreeEntry};
+use crate::ops::context::handle::Context;
+
+/// The mode of a symbolic link.
+const LINK: u32 = 0o120_000;
+
+/// A link: the parts of the folder that it is in, and what it says.
+type Link = (Vec<Vec<u8>>, Vec<u8>);
+
+/// Adds what guarded links lead to in this tree.
+///
+/// # Errors
+/// `GIT_FAILED` where a tree or a link cannot be read.
+pub(super) fn add_destinations(ctx: &Context, tree: &Oid, names: &mut Names) -> Result<()> {
+    let mut paths = names.paths();
+    while let Some(path) = paths.pop() {
+        for (folder, link) in links_on(ctx, tree, &path)? {
+            paths.extend(names.follow(&path, &folder, &link));
+        }
+    }
+    Ok(())
+}
+
+/// The first links on the way along a path. There may be several where names differ
+/// in what some file systems ignore.
+fn links_on(ctx: &Context, tree: &Oid, path: &Path) -> Result<Vec<Link>> {
+    let mut links = Vec::new();
+    let mut folders = vec![(Vec::new(), tree.clone())];
+    while let Some((folder, tree)) = folders.pop() {
+        let Some(part) = path.part(folder.len()) else { continue };
+        let entries = ctx.repo.objects().read_tree(&tree)?;
+        for TreeEntry { mode, oid, name } in entries.into_iter().filter(|entry| is_part(&entry.name, part)) {
+            if mode == LINK {
+                links.push((folder.clone(), ctx.repo.objects().read_blob(&oid, LONGEST)?));
+            } else if mode == TREE {
+                folders.push(([folder.clone(), vec![name]].concat(), oid));
+            }
+        }
+    }
+    Ok(links)
+}
