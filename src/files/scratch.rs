@@ -50,6 +50,16 @@ pub fn is_trashed_name(name: &[u8]) -> bool {
     digits.is_some_and(|digits| digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)))
 }
 
+/// Creates a link in a scratch folder, with the folder above it. Not synced.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL` with the path.
+pub fn link_in_scratch(to: &Path, link: &Path) -> Result<()> {
+    let failed = |e: std::io::Error| Error::io("make", link, e);
+    link.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+    std::os::unix::fs::symlink(to, link).map_err(failed)
+}
+
 /// Creates an empty file (or a dangling link) in a scratch folder, with its parent folders, as a stand-in that git can read.
 /// Not synced.
 ///

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::process::os::command::command;
+use crate::process::os::command::{CALLERS_CONFIG, command};
 
 /// How long a keeper may take to report that it has started.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,6 +42,7 @@ pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .process_group(0)
+        .envs(env::var("GIT_CONFIG_PARAMETERS").map(|value| (CALLERS_CONFIG, value)))
         .spawn()
         .map_err(|e| failed().because(e))?;
     let said = child.stdout.take().map_or(Ok(String::new()), |mut from| first_line(&mut from));

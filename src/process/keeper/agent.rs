@@ -7,26 +7,38 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use super::finding_us;
 use super::spec::KeeperSpec;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::os::command::{command, path_with_us};
+use crate::process::os::command::command;
 
 /// The largest prompt, in bytes.
 const MAX_PROMPT: u64 = 64 * 1024 * 1024;
 const PROMPT: &[u8] = b"{prompt}";
 const PROMPT_FILE: &[u8] = b"{promptFile}";
 
-/// Starts the program of `spec` in its workspace, in a process group of its own, with `temp` as its temporary folder.
+/// Folders that a program is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Folders<'a> {
+    /// For its temporary files.
+    pub temp: &'a Path,
+    /// For its reports.
+    pub spool: &'a Path,
+    /// Where it finds git axiom.
+    pub us: &'a Path,
+}
+
+/// Starts the program of `spec` in its workspace, in a process group of its own.
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` with the system's reason; `IO_FAILED` where the prompt cannot be read; `TOO_LARGE`.
-pub(crate) fn start(spec: &KeeperSpec, temp: &Path, spool: &Path) -> Result<Child> {
+pub(crate) fn start(spec: &KeeperSpec, Folders { temp, spool, us }: Folders<'_>) -> Result<Child> {
     let args = arguments(spec)?;
     let mut command = command(&spec.program);
     command.args(args.list).current_dir(&spec.workspace).process_group(0);
-    surroundings(&mut command, spec, temp, spool);
+    surroundings(&mut command, spec, Folders { temp, spool, us });
     // A file rather than a pipe: its size has no limit, it is complete even if the keeper dies, and a program that does not
     // read it causes no error.
     let stdin = if args.prompt_used {
@@ -44,7 +56,7 @@ pub(crate) fn start(spec: &KeeperSpec, temp: &Path, spool: &Path) -> Result<Chil
 
 /// Sets the environment: the inherited one, without git's repository-local variables and without the `AXIOM_` variables of
 /// an outer run, plus the keeper's own variables.
-fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &Path) {
+fn surroundings(command: &mut Command, spec: &KeeperSpec, Folders { temp, spool, us }: Folders<'_>) {
     for (name, _) in env::all_vars() {
         let name_bytes = name.as_bytes();
         if name_bytes.starts_with(b"AXIOM_") && !name_bytes.starts_with(b"AXIOM_TEST_") {
@@ -52,7 +64,7 @@ fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &P
         }
     }
     // Computed here, not stored in the specification.
-    command.envs(path_with_us());
+    command.envs(finding_us::variables(us));
     command.envs(&spec.env);
     command.env("AXIOM_TOKEN", spec.token.as_str()).env("AXIOM_SPOOL", spool);
     // Some programs use PWD instead of their real working directory.

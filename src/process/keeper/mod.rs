@@ -5,6 +5,7 @@
 //! Begin reading with `owner`, then `run`.
 
 pub(super) mod agent;
+mod finding_us;
 pub mod output;
 pub mod owner;
 pub(super) mod run;

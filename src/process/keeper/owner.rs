@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
+use super::finding_us;
 use super::run;
 use super::spec::{self, KeeperRecord, KeeperSpec};
 use super::spool::Spool;
@@ -34,6 +35,8 @@ pub(crate) struct Keeper {
     pub spool: Spool,
     pub spool_folder: PathBuf,
     pub temp: PathBuf,
+    /// The folder in which the program finds git axiom.
+    pub us: PathBuf,
     pub holds: Arc<Mutex<Holds>>,
     pub commands: Receiver<Command>,
     /// Rings when there is something to look at.
@@ -111,9 +114,10 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let (holds, (to, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
     let orders = Orders { to, rope };
     let ready = Spool::open(&spool_folder, &spec.dir, spec.token.clone())
-        .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool));
-    let spool = match ready {
-        Ok(spool) => spool,
+        .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool))
+        .and_then(|spool| Ok((spool, finding_us::make_folder(&record.runtime)?)));
+    let (spool, us) = match ready {
+        Ok(ready) => ready,
         Err(error) => {
             // Nothing was started. Without its record, this run does not exist.
             let _ = files::remove_scratch(&record.runtime);
@@ -129,6 +133,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
         spool,
         spool_folder,
         temp,
+        us,
         holds,
         commands,
         bell,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::agent;
+use super::agent::{self, Folders};
 use super::output::Output;
 use super::owner::Keeper;
 use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
@@ -74,7 +74,8 @@ fn has_worktree(keeper: &Keeper) -> bool {
 
 fn start(keeper: &mut Keeper) -> End {
     let failed = |e: Error| End::unstarted(EndCause::SpawnFailed { why: e.to_string() });
-    let mut child = match agent::start(&keeper.spec, &keeper.temp, &keeper.spool_folder) {
+    let folders = Folders { temp: &keeper.temp, spool: &keeper.spool_folder, us: &keeper.us };
+    let mut child = match agent::start(&keeper.spec, folders) {
         Ok(child) => child,
         Err(error) => return failed(error),
     };

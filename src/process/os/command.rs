@@ -36,6 +36,9 @@ const REPOSITORY_LOCAL: &[&str] = &[
 /// for other programs (agents, keepers, verification), which are not part of the operation.
 pub const IN_OPERATION: &str = "AXIOM_IN_OPERATION";
 
+/// The variable that hands a caller's `git -c …` to the keepers of agents, whose git it is for too.
+pub(in crate::process) const CALLERS_CONFIG: &str = "AXIOM_CALLERS_GIT_CONFIG";
+
 /// Whether a variable belongs to the caller's repository and must not reach a child.
 pub fn is_repository_local(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };

@@ -178,3 +178,27 @@ fn agents_are_refused_what_is_for_humans() {
     world.env.axiom(&["signal", "complete"]).fails_with(git_axiom::error::Code::InvalidInput);
     world.all_is_well();
 }
+
+/// Also in a shell that resets `PATH`, and where another program is called `git-axiom`: paths are those of the agent's folder.
+#[test]
+fn an_agent_finds_this_git_axiom_and_no_other() {
+    let world = World::new();
+    let env = &world.env;
+    let other = env.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("git-axiom"), "#!/bin/sh\necho another; exit 9\n").unwrap();
+    std::fs::set_permissions(&other.join("git-axiom"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let body = "git axiom signal phase first && git config user.nick > nick
+        mkdir \"it's\" && cd \"it's\" && echo 'exit 0' > note && PATH=$PLAIN
+        git axiom task add second --id second --body-file note && git axiom signal phase second";
+    world.task("t", body, &[]);
+    let plain = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths([other].into_iter().chain(std::env::split_paths(&plain))).unwrap();
+    let mut run = env.axiom_command(&env.repo(), ["run", "--mode", "autopilot", "--until-idle", "--max-iterations", "1"]);
+    run.env("PATH", path).env("PLAIN", plain).env("GIT_CONFIG_PARAMETERS", r"'user.nick'='A '\''B'\'''");
+    env.run(run, None).success();
+    assert_eq!(env.read("nick"), "A 'B'\n");
+    assert_eq!(world.status_of("second"), "done");
+    let told = env.ok(&["log", "--all"]);
+    assert!(told.contains("phase first") && told.contains("phase second"), "{told}");
+}
