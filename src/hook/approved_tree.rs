@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::project_files::{Origin, Place, ProjectFile, ProjectFiles, SHARED};
-use super::selection::FOLDER;
+use super::project_files::{HOOKS, Origin, Place, ProjectFile, ProjectFiles, SHARED};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -34,7 +33,7 @@ impl ApprovedTree {
 
     /// The folder of the hooks of this origin, once they are written.
     pub fn hook_dir(&self, origin: Origin) -> PathBuf {
-        root(&self.folder, origin).join(FOLDER)
+        root(&self.folder, origin).join(HOOKS)
     }
 
     /// The path at which a file is run. Checks first that everything there is what was

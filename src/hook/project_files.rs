@@ -13,8 +13,8 @@ use crate::files::{self, Limits, What};
 
 /// The folder of the project's files in the main worktree.
 pub const SHARED: &str = ".axiom";
-/// The folder of this clone's own hooks, below its own files.
-const OWN: &str = "hooks";
+/// The folder of hooks: below [`SHARED`] the project's, below this clone's own files its own.
+pub const HOOKS: &str = "hooks";
 /// The configuration below [`SHARED`].
 pub const CONFIG: &str = "config.toml";
 
@@ -135,7 +135,7 @@ impl ProjectFiles {
     /// `IO_FAILED`.
     pub fn read(worktree: &Path, own: &Path, is_executable: Option<&dyn Fn(&str) -> bool>) -> Result<Self> {
         let mut all = BTreeMap::new();
-        for (origin, anchor, name) in [(Origin::Shared, worktree, SHARED), (Origin::Own, own, OWN)] {
+        for (origin, anchor, name) in [(Origin::Shared, worktree, SHARED), (Origin::Own, own, HOOKS)] {
             for found in files::read_below(anchor, name, &LIMITS)? {
                 let at = |path: &str| anchor.join(name).join(path);
                 let Ok(path) = String::from_utf8(found.path) else {
@@ -152,7 +152,7 @@ impl ProjectFiles {
                     (Origin::Shared, Some(is)) => is(&path),
                     (Origin::Shared | Origin::Own, _) => executable,
                 };
-                let path = if origin == Origin::Own { format!("{OWN}/{path}") } else { path };
+                let path = if origin == Origin::Own { format!("{HOOKS}/{path}") } else { path };
                 all.insert(Place { origin, path }, ProjectFile { executable, content: bytes.into() });
             }
         }

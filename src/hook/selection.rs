@@ -3,11 +3,8 @@
 //! A hook is `hooks/<event>`, `hooks/<event>.sh`, or a file in `hooks/<event>.d/`: first the project's, then this clone's, each in
 //! order of name.
 
-use super::project_files::{Place, ProjectFile, ProjectFiles};
+use super::project_files::{HOOKS, Place, ProjectFile, ProjectFiles};
 use crate::domain::hook::event::HookEvent;
-
-/// The folder of hooks, in the project's files and in this clone's own.
-pub const FOLDER: &str = "hooks";
 
 /// A hook of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +25,7 @@ pub fn hooks_of(files: &ProjectFiles, event: HookEvent) -> Vec<Hook> {
 
 /// The event that a file is a hook of, by its path.
 pub fn event_of(path: &str) -> Option<HookEvent> {
-    let path = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    let path = path.strip_prefix(HOOKS)?.strip_prefix('/')?;
     let is_of = |event: &HookEvent| match path.strip_prefix(event.as_str()) {
         Some("" | ".sh") => true,
         Some(rest) => rest.strip_prefix(".d/").is_some_and(runs),

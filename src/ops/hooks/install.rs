@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use crate::domain::hook::event::HookEvent;
 use crate::error::Result;
 use crate::files;
-use crate::hook::project_files::{Origin, SHARED};
+use crate::hook::project_files::{HOOKS, Origin, SHARED};
 use crate::hook::samples::Sample;
-use crate::hook::selection::FOLDER;
 use crate::ops::context::handle::Context;
 use crate::ops::context::trust::{self, Trust};
 
@@ -44,10 +43,10 @@ pub fn install(ctx: &Context, sample: &Sample, to: Origin) -> Result<Vec<Copied>
         return Err(why);
     }
     let folder = match to {
-        Origin::Shared => ctx.repo.worktrees().main_worktree()?.path().join(SHARED).join(FOLDER),
+        Origin::Shared => ctx.repo.worktrees().main_worktree()?.path().join(SHARED).join(HOOKS),
         Origin::Own => {
             ctx.layout().ensure()?;
-            ctx.layout().root().join(FOLDER)
+            ctx.layout().root().join(HOOKS)
         }
     };
     sample.events.iter().map(|event| copy(sample, *event, folder.join(format!("{event}.d")))).collect()

@@ -5,11 +5,11 @@ use super::place;
 use crate::config::sample;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, EditedFile, Links};
-use crate::hook::project_files::{CONFIG, LARGEST, SHARED};
+use crate::hook::project_files::{CONFIG, HOOKS, LARGEST, SHARED};
 use crate::ops::context::Repository;
 
-/// The file on hooks, below the folder of the project's files.
-const HOOKS: (&str, &str) = ("hooks", "README.md");
+/// The file on hooks, in their folder.
+const README: &str = "README.md";
 
 const ON_HOOKS: &str = "\
 # Hooks of the project
@@ -46,16 +46,15 @@ pub fn begin(repo: &Repository) -> Result<Vec<Begun>> {
         return Err(Error::new(Code::Internal, "the project's configuration has no file"));
     };
     let main = repo.worktrees().main_worktree()?;
-    let (folder, name) = HOOKS;
-    let hooks = main.path().join(SHARED).join(folder);
+    let hooks = main.path().join(SHARED).join(HOOKS);
     if files::metadata(&hooks)?.is_some_and(|meta| !meta.is_dir()) {
         // Before anything is written.
         return Err(Error::new(Code::InTheWay, format!("'{}' is no folder, so it is left alone", hooks.display()))
             .hint("look at it, and move it away"));
     }
     let config = Begun { path: format!("{SHARED}/{CONFIG}"), created: config.open()?.create(sample::text()?.as_bytes())? };
-    let readme = EditedFile::open(&hooks.join(name), Links::Refused, LARGEST)?.create(ON_HOOKS.as_bytes())?;
-    Ok(vec![config, Begun { path: format!("{SHARED}/{folder}/{name}"), created: readme }])
+    let readme = EditedFile::open(&hooks.join(README), Links::Refused, LARGEST)?.create(ON_HOOKS.as_bytes())?;
+    Ok(vec![config, Begun { path: format!("{SHARED}/{HOOKS}/{README}"), created: readme }])
 }
 
 /// Whether git ignores the project's files, so that they have to be added with `--force`.
