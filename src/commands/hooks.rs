@@ -20,7 +20,7 @@ use crate::hook::samples::{SAMPLES, Sample};
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::install::{Copied, Installed, install};
 use crate::ops::hooks::listing::{self, Ended, Listed};
-use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::standing::{AtEvent, not_approved};
 use crate::ops::hooks::{report, trial};
 use crate::ops::steps::Runner;
 
@@ -218,9 +218,7 @@ fn try_out(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
             screen.answer(&HooksRunAnswer { runs: Vec::new() }, || format!("There is no hook of {}.\n", args.event))?;
             return Ok(Exit::Done);
         }
-        AtEvent::NotApproved(what) => {
-            return Err(Error::new(Code::NotTrusted, what).hint("git axiom trust    shows the project's files, and asks"));
-        }
+        AtEvent::NotApproved(what) => return Err(not_approved(what)),
     }
     let facts = trial::facts(&ctx, args.event, args.task.as_ref())?;
     let runs = report::run(&mut ctx, &facts, Runner::Verb, &mut Foreground::default())?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::domain::hook::event::{HookEvent, Power};
 use crate::domain::hook::facts::Facts;
 use crate::env;
+use crate::error::{Code, Error};
 use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::selection::{Hook, hooks_of};
 use crate::ops::context::trust::Trust;
@@ -27,6 +28,11 @@ pub enum AtEvent {
     Run(Vec<Hook>, Arc<ApprovedTree>),
     /// There is one, or may be, that nobody approved as it is; what it is, in words.
     NotApproved(String),
+}
+
+/// The error for what runs only once a human has approved it.
+pub fn not_approved(what: impl Into<String>) -> Error {
+    Error::new(Code::NotTrusted, what).hint("git axiom trust    shows the project's files, and asks")
 }
 
 /// Which hooks may run, read once when the configuration is.

@@ -18,7 +18,7 @@ use crate::git::MergeResult;
 use crate::hook::selection::Hook;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::standing::{AtEvent, not_approved};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::workspaces;
@@ -125,9 +125,7 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
 pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Option<MergeOutcome>> {
     if let Some(path) = &ctx.found.unapproved_verify {
         let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
-        return Err(Error::new(Code::NotTrusted, what)
-            .hint("git axiom trust    shows the project's files, and asks")
-            .hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
+        return Err(not_approved(what).hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
     }
     let demands = demands(ctx)?;
     let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
@@ -152,8 +150,7 @@ pub(super) fn demands(ctx: &Context) -> Result<Demands> {
             hooks.iter().map(asked).collect()
         }
         AtEvent::NotApproved(what) => {
-            return Err(Error::new(Code::NotTrusted, format!("{what}, so nobody can say whether this may be merged"))
-                .hint("git axiom trust    shows the project's files, and asks"));
+            return Err(not_approved(format!("{what}, so nobody can say whether this may be merged")));
         }
     };
     Ok(Demands { hooks, commands: ctx.config.merge.verify.clone() })
