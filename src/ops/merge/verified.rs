@@ -56,7 +56,7 @@ enum Place {
     /// In a worktree of its own.
     Scratch(Scratch),
     /// Nowhere: only hooks are asked.
-    Nowhere(#[allow(dead_code)] FileLock),
+    Nowhere { _lock: FileLock },
 }
 
 /// Starts verifying the merge of a task with the current commits of the branches. Takes the operation lock while it makes
@@ -73,7 +73,7 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
         let of = merge_of(ctx, task)?.ok_or_else(changed)?;
         let place = if demands.commands.is_empty() {
-            Place::Nowhere(lock)
+            Place::Nowhere { _lock: lock }
         } else {
             let commit = result_of(ctx, task, &of)?;
             Place::Scratch(scratch::set_up(ctx, task, &commit, lock)?)
@@ -157,7 +157,7 @@ impl Check {
         drop(self.running);
         match self.place {
             Place::Scratch(scratch) => take_down(ctx, scratch),
-            Place::Nowhere(_) => None,
+            Place::Nowhere { .. } => None,
         }
     }
 }
