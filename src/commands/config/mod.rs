@@ -11,7 +11,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::config::keys::KEYS;
-use crate::config::{Loaded, Setting, Usable};
+use crate::config::{self, Setting, Source, Usable};
 use crate::error::{Code, Exit, Result};
 use crate::ops::context::{Repository, configure, placement};
 use crate::ops::settings::Layer;
@@ -104,36 +104,34 @@ struct View<'a> {
 /// `CONFIG_INVALID` with the place; as [`crate::ops::settings::change::set`].
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match args {
-        Config::Show(_) | Config::Check {} => look(args, global, screen),
+        Config::Show(args) => show(args, global, screen),
+        Config::Check {} => check(global, screen),
         Config::Set(args) => change::set(args, global, screen),
         Config::Unset(args) => change::unset(args, global, screen),
         Config::Edit(args) => editing::run(args, global, screen),
     }
 }
 
-fn look(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
+/// What counts here, with a note on what a human has to approve first.
+fn load(global: &Global, screen: &mut Screen) -> Result<Usable> {
     let repo = repository(global)?;
     placement::recall_main(&repo)?;
-    let (Usable { loaded, problems }, trust) = configure::load_trusted(&repo, Vec::new())?;
+    let (usable, trust) = configure::load_trusted(&repo, Vec::new())?;
     if let Some(note) = configure::note_on(&trust) {
         screen.note(&note);
     }
-    match args {
-        Config::Show(args) => {
-            problems.iter().for_each(|error| screen.note(&format!("note: left out: {error}")));
-            show(args, &loaded, screen)?;
-        }
-        Config::Check {} | Config::Set(_) | Config::Unset(_) | Config::Edit(_) => {
-            problems.into_iter().next().map_or(Ok(()), Err)?;
-            loaded.all_do_something()?;
-            let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);
-            let count = layered.count();
-            screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {
-                let are = words::verb(count, "is not at its default", "are not at their defaults");
-                format!("The configuration is valid; {count} of {} keys {are}.\n", KEYS.len())
-            })?;
-        }
-    }
+    Ok(usable)
+}
+
+fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let Usable { loaded, problems } = load(global, screen)?;
+    problems.into_iter().next().map_or(Ok(()), Err)?;
+    loaded.all_do_something()?;
+    let count = loaded.settings.iter().filter(|(_, setting)| setting.source != Source::Default).count();
+    screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {
+        let are = words::verb(count, "is not at its default", "are not at their defaults");
+        format!("The configuration is valid; {count} of {} keys {are}.\n", KEYS.len())
+    })?;
     Ok(Exit::Done)
 }
 
@@ -143,13 +141,14 @@ fn is_within(key: &str, wanted: &str) -> bool {
     key == wanted || key.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
 }
 
-fn show(args: &Show, loaded: &Loaded, screen: &mut Screen) -> Result<()> {
+fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let Usable { loaded, problems } = load(global, screen)?;
+    problems.iter().for_each(|error| screen.note(&format!("note: left out: {error}")));
     let fits = |key: &str, setting: &Setting| {
-        args.key.as_ref().is_none_or(|wanted| is_within(key, wanted))
-            && !(args.changed && setting.source == crate::config::Source::Default)
+        args.key.as_ref().is_none_or(|wanted| is_within(key, wanted)) && !(args.changed && setting.source == Source::Default)
     };
     if let Some(wanted) = args.key.as_ref().filter(|wanted| !loaded.settings.iter().any(|(key, _)| is_within(key, wanted))) {
-        return Err(crate::config::nothing_called(wanted));
+        return Err(config::nothing_called(wanted));
     }
     let shown: Vec<_> = loaded.settings.iter().filter(|(key, setting)| fits(key, setting)).collect();
     let views = shown.iter().map(|(key, setting)| View { key, value: &setting.value, source: setting.source.to_string() });
@@ -159,5 +158,5 @@ fn show(args: &Show, loaded: &Loaded, screen: &mut Screen) -> Result<()> {
         let rows = answer.settings.iter().map(|view| vec![view.key.to_owned(), value(view.value), view.source.clone()]);
         table(&rows.collect::<Vec<_>>())
     })?;
-    Ok(())
+    Ok(Exit::Done)
 }
