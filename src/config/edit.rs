@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike};
 
-use super::file;
+use super::{byte_order_mark, file};
 use crate::error::{Code, Error, Result};
 
 /// What becomes of a key.
@@ -19,16 +19,13 @@ pub enum Change {
     Unset,
 }
 
-/// Some editors begin a file with a byte order mark.
-const MARK: char = '\u{feff}';
-
 /// The text with one key changed; `parts` are the names of the tables in which it stands, then its own. The result was parsed
 /// again: all other keys have the values that they had. A comment in the line of a removed key goes with it.
 ///
 /// # Errors
 /// `CONFIG_INVALID` with file and line where the text is not valid TOML, or something else stands in place of a table.
 pub fn edited(path: &Path, text: &str, parts: &[&str], change: &Change) -> Result<String> {
-    let (mark, body) = text.strip_prefix(MARK).map_or(("", text), |body| ("\u{feff}", body));
+    let (mark, body) = byte_order_mark::split(text);
     let before = values(path, body)?;
     let name = parts.join(".");
     let mut wanted = before.clone();
@@ -80,12 +77,21 @@ fn has_comments_within(value: &toml_edit::Value) -> bool {
     items.iter().any(around) || says(Some(items.trailing()))
 }
 
+/// The keys in a file, in its order.
+///
+/// # Errors
+/// `CONFIG_INVALID` with file and line.
+pub fn names_in(path: &Path, text: &str) -> Result<Vec<String>> {
+    let (_, body) = byte_order_mark::split(text);
+    Ok(file::entries(path, body)?.into_iter().map(|(name, _)| name).collect())
+}
+
 /// The value of a key in a file; `None` where it has none.
 ///
 /// # Errors
 /// `CONFIG_INVALID` with file and line.
 pub fn value_in(path: &Path, text: &str, name: &str) -> Result<Option<Value>> {
-    Ok(values(path, text.strip_prefix(MARK).unwrap_or(text))?.remove(name))
+    Ok(values(path, byte_order_mark::split(text).1)?.remove(name))
 }
 
 fn values(path: &Path, text: &str) -> Result<BTreeMap<String, Value>> {
@@ -256,7 +262,7 @@ mod tests {
             ] {
                 let new = set(text, name, value.clone()).unwrap_or_else(|error| panic!("{text:?} {name}: {error}"));
                 assert_eq!(value_in(Path::new("/c"), &new, name).unwrap(), Some(value.clone()), "{text:?}: {new:?}");
-                assert_eq!(new.starts_with(MARK), text.starts_with(MARK));
+                assert_eq!(new.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
                 assert_eq!(
                     text.contains('\r'),
                     new.replace("\r\n", "").matches('\n').count() == 0 && new.contains('\r'),

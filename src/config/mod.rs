@@ -3,6 +3,7 @@
 //! What a value is used for is not defined here. Nothing here looks for files or calls git: the caller passes the layers in.
 //! Begin reading with `schema`, then `layers`; `edit` changes the text of a file.
 
+pub mod byte_order_mark;
 pub mod edit;
 mod file;
 pub mod keys;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::handle::Context;
 use super::trust::{self, Trust};
-use crate::config::{self, GitEntry, Layers, Loaded, Usable};
+use crate::config::{self, GitEntry, Layers, Loaded, Usable, byte_order_mark};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, Small};
@@ -90,9 +90,7 @@ fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
 /// # Errors
 /// `CONFIG_INVALID` where it is not UTF-8.
 pub fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
-    // Some editors begin a file with a byte order mark.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    match std::str::from_utf8(bytes) {
+    match std::str::from_utf8(byte_order_mark::without(bytes)) {
         Ok(text) => Ok((path, text.to_owned())),
         Err(e) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display())).because(e)),
     }

@@ -68,10 +68,9 @@ pub fn unset(repo: Option<&Repository>, layer: Layer, name: &str) -> Result<Chan
         Some(place) => {
             let file = place.open()?;
             let text = text_of(file.path(), file.read()?.as_deref().unwrap_or_default(), layer)?;
-            let body = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let there = config::file_entries(file.path(), body).map_err(|error| way_out(error, layer))?;
+            let there = edit::names_in(file.path(), &text).map_err(|error| way_out(error, layer))?;
             drop(file);
-            let key = written_as(name, there.into_iter().map(|(name, _)| name))?;
+            let key = written_as(name, there.into_iter())?;
             let parts: Vec<String> = match named::to_set(&key) {
                 Ok(named) => named.parts().into_iter().map(str::to_owned).collect(),
                 Err(_) => key.split('.').map(str::to_owned).collect(),
