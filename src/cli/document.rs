@@ -8,11 +8,8 @@ use memchr::memmem;
 use serde::Serialize;
 
 use super::visible;
+use crate::domain::base::document_schema::SCHEMA;
 use crate::error::{Code, Error, Result};
-
-/// The version of all documents on standard output. New keys may be added without a new version. Stored files have version
-/// numbers of their own.
-pub const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
 struct Document<'a, T> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::standing::DEPTH;
+use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::hook::event::{Power, Variable};
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
@@ -24,8 +25,6 @@ use crate::ops::workspaces::{self, Condition};
 
 /// The variable of a trial.
 const TRIAL: &str = "AXIOM_TRIAL";
-/// The version of the document on a hook's standard input; see docs/JSON.md.
-const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
