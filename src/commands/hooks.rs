@@ -260,10 +260,7 @@ fn copy(args: &Install, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn install_all(ctx: &Context, chosen: &[&Sample], to: Origin, screen: &mut Screen) -> Result<Exit> {
-    let mut files = Vec::new();
-    for sample in chosen {
-        files.extend(install(ctx, sample, to)?);
-    }
+    let files = install(ctx, chosen, to)?;
     let word = |how| match how {
         Installed::New => "new",
         Installed::Same => "same",

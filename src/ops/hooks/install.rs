@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::domain::hook::event::HookEvent;
 use crate::error::Result;
 use crate::files;
-use crate::hook::project_files::{HOOKS, Origin, SHARED};
+use crate::hook::project_files::{HOOKS, LARGEST, Origin, SHARED};
 use crate::hook::samples::Sample;
 use crate::ops::context::handle::Context;
 use crate::ops::context::trust::{self, Trust};
@@ -32,13 +32,16 @@ pub struct Copied {
     pub how: Installed,
 }
 
-/// Copies a sample to the folders of its events. Never overwrites anything; a crash leaves some of the files, each whole or, as the
-/// next call says, of other content.
+/// Copies samples to the folders of their events. Never overwrites anything; a crash leaves some of the files, each whole or, as
+/// the next call says, of other content.
 ///
 /// # Errors
 /// `NOT_TRUSTED` where the project's files cannot be approved as they are, so what is in the way might be a link; `IO_FAILED`,
 /// `DISK_FULL`.
-pub fn install(ctx: &Context, sample: &Sample, to: Origin) -> Result<Vec<Copied>> {
+pub fn install(ctx: &Context, samples: &[&Sample], to: Origin) -> Result<Vec<Copied>> {
+    if samples.is_empty() {
+        return Ok(Vec::new());
+    }
     if let Trust::Unusable { why, .. } = trust::trust(&ctx.repo) {
         return Err(why);
     }
@@ -49,7 +52,8 @@ pub fn install(ctx: &Context, sample: &Sample, to: Origin) -> Result<Vec<Copied>
             ctx.layout().root().join(HOOKS)
         }
     };
-    sample.events.iter().map(|event| copy(sample, *event, folder.join(format!("{event}.d")))).collect()
+    let each = samples.iter().flat_map(|sample| sample.events.iter().map(move |event| (*sample, *event)));
+    each.map(|(sample, event)| copy(sample, event, folder.join(format!("{event}.d")))).collect()
 }
 
 fn copy(sample: &Sample, event: HookEvent, folder: PathBuf) -> Result<Copied> {
@@ -58,7 +62,7 @@ fn copy(sample: &Sample, event: HookEvent, folder: PathBuf) -> Result<Copied> {
     }
     let path = folder.join(sample.name);
     let how = match files::metadata(&path)? {
-        Some(_) if files::read_optional(&path, 1024 * 1024)?.as_deref() == Some(sample.text.as_bytes()) => Installed::Same,
+        Some(_) if files::read_optional(&path, LARGEST)?.as_deref() == Some(sample.text.as_bytes()) => Installed::Same,
         Some(_) => Installed::Taken,
         None => {
             files::write_users_file(&path, sample.text.as_bytes(), true)?;
