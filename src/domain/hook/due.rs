@@ -16,7 +16,7 @@ use crate::domain::work::signal::Signal;
 use crate::error::Code;
 
 /// Where a learning applies if its agent does not say.
-const SCOPE: &str = "project";
+pub const SCOPE: &str = "project";
 
 /// What hooks are told of an event that is appended to `before` as number `seq` at `at`.
 pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts> {
@@ -36,10 +36,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         }
         Event::VerificationFailed { agent, why } => vec![failed(before, agent, Code::VerifyFailed, why, at)],
         Event::MergeVerified { id, verification } => match verification.summary() {
-            Some(why) => {
-                let (error_type, message) = (Some(Code::VerifyFailed.as_str().to_owned()), Some(why));
-                vec![Facts { error_type, message, ..of_task(before, id, HookEvent::OnError, at) }]
-            }
+            Some(why) => vec![of_task(before, id, HookEvent::OnError, at).with_error(Code::VerifyFailed, why)],
             None => Vec::new(),
         },
         Event::SessionChanged { state: SessionState::Pausing | SessionState::Paused, reason } => {
@@ -111,8 +108,7 @@ fn of_work(state: &State, agent: &AgentId, event: HookEvent, at: Timestamp) -> F
 }
 
 fn failed(state: &State, agent: &AgentId, code: Code, why: &str, at: Timestamp) -> Facts {
-    let (error_type, message) = (Some(code.as_str().to_owned()), Some(why.to_owned()));
-    Facts { error_type, message, ..of_work(state, agent, HookEvent::OnError, at) }
+    of_work(state, agent, HookEvent::OnError, at).with_error(code, why.to_owned())
 }
 
 fn released(state: &State, agent: &AgentId, status: Status, reason: &str, at: Timestamp) -> Option<Facts> {
@@ -134,8 +130,12 @@ fn released(state: &State, agent: &AgentId, status: Status, reason: &str, at: Ti
 /// A pause is told once, when a running session begins to pause.
 fn paused(state: &State, reason: &str, at: Timestamp) -> Option<Facts> {
     state.record.session.as_ref().filter(|session| session.state == SessionState::Running)?;
-    let tasks = state.busy_agents().filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone());
-    Some(Facts { reason: Some(reason.to_owned()), running_tasks: tasks.collect(), ..Facts::new(HookEvent::OnPause, at) })
+    Some(Facts { reason: Some(reason.to_owned()), running_tasks: running_tasks(state), ..Facts::new(HookEvent::OnPause, at) })
+}
+
+/// The tasks that agents work on.
+pub fn running_tasks(state: &State) -> Vec<CaseId> {
+    state.busy_agents().filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect()
 }
 
 fn merged(state: &State, edits: &[CaseEdit], at: Timestamp) -> Vec<Facts> {

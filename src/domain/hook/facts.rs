@@ -7,6 +7,7 @@ use super::event::{HookEvent, Variable};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::Trigger;
+use crate::error::Code;
 
 /// The longest value of a variable, in bytes: systems limit them. The JSON has all of it.
 const LONGEST: usize = 64 * 1024;
@@ -136,10 +137,10 @@ impl Facts {
         Self { files, level: Some("human"), ..self }
     }
 
-    /// An error, by its code and words.
-    pub fn error(task: Option<CaseId>, code: &str, message: String, at: Timestamp) -> Self {
-        let error_type = Some(code.to_owned());
-        Self { task_id: task, error_type, message: Some(message), ..Self::new(HookEvent::OnError, at) }
+    /// The same, of an error, by its code and words.
+    #[must_use]
+    pub fn with_error(self, code: Code, message: String) -> Self {
+        Self { error_type: Some(code.as_str().to_owned()), message: Some(message), ..self }
     }
 
     /// The variables of the event with their values, which no system refuses.

@@ -1,7 +1,7 @@
 //! What a hook is told when a human tries it: the facts as they are now.
 
 use crate::domain::base::ids::CaseId;
-use crate::domain::hook::due::of_task;
+use crate::domain::hook::due::{SCOPE, of_task, running_tasks};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::work::case::Status;
@@ -36,18 +36,14 @@ pub fn facts(ctx: &Context, event: HookEvent, task: Option<&CaseId>) -> Result<F
         }
         HookEvent::OnLearning => Ok(Facts {
             learning_id: Some("learning-0".to_owned()),
-            scope: Some("project".to_owned()),
+            scope: Some(SCOPE.to_owned()),
             content: Some("a trial".to_owned()),
             ..about
         }),
         HookEvent::OnPause => {
-            let tasks = ctx.state().busy_agents().filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone());
-            Ok(Facts { reason: Some("a trial".to_owned()), running_tasks: tasks.collect(), ..about })
+            Ok(Facts { reason: Some("a trial".to_owned()), running_tasks: running_tasks(ctx.state()), ..about })
         }
-        HookEvent::OnError => {
-            let (error_type, message) = (Some(Code::AgentFailed.as_str().to_owned()), Some("a trial".to_owned()));
-            Ok(Facts { error_type, message, ..about })
-        }
+        HookEvent::OnError => Ok(about.with_error(Code::AgentFailed, "a trial".to_owned())),
         HookEvent::PostCheckpoint => {
             let newest = ctx.state().record.checkpoints.newest(1)?.into_iter().next();
             Ok(Facts {
@@ -79,9 +75,10 @@ fn merge(ctx: &Context, task: &CaseId, about: Facts) -> Result<Facts> {
     let tips = (ctx.repo.refs().read_ref(&target)?, ctx.repo.refs().read_ref(&branch)?);
     let about = Facts { branch: Some(branch), target: Some(target), ..about };
     let (Some(target), Some(branch)) = tips else { return Ok(about) };
-    let level = (about.event == HookEvent::OnConflict).then_some("human");
-    Ok(match ctx.repo.history().merge_in_memory(&target, &branch)? {
-        MergeResult::Clean(tree) => Facts { merge_tree: Some(tree), level, ..about },
-        MergeResult::Conflict(files) => Facts { files: files.iter().map(ToString::to_string).collect(), level, ..about },
-    })
+    let (merge_tree, files) = match ctx.repo.history().merge_in_memory(&target, &branch)? {
+        MergeResult::Clean(tree) => (Some(tree), Vec::new()),
+        MergeResult::Conflict(files) => (None, files.iter().map(ToString::to_string).collect()),
+    };
+    let about = Facts { merge_tree, ..about };
+    Ok(if about.event == HookEvent::OnConflict { about.in_conflict(files) } else { Facts { files, ..about } })
 }

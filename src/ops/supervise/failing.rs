@@ -10,7 +10,6 @@ use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
@@ -70,9 +69,8 @@ impl Supervisor<'_> {
 
     /// Hooks are told of an error.
     fn tell_error(&mut self, task: &CaseId, error: &Error) {
-        let (code, message) = (error.code().as_str(), reason_of(error));
         let about = of_task(self.ctx.state(), task, HookEvent::OnError, env::now());
-        self.ctx.hooks.note(Facts { error_type: Some(code.to_owned()), message: Some(message), ..about });
+        self.ctx.hooks.note(about.with_error(error.code(), reason_of(error)));
     }
 
     /// The step is tried again after a pause. Tells why, and records it, where that is new and the task is still at that step.

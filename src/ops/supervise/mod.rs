@@ -39,6 +39,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::RefName;
+use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::adapter::AgentProgram;
@@ -214,7 +215,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     supervisor.begin_session()?;
     let ended = supervisor.work().and_then(|ending| supervisor.end_session(&ending).map(|()| ending));
     if let Err(error) = &ended {
-        let facts = Facts::error(None, error.code().as_str(), error.to_string(), env::now());
+        let facts = Facts::new(HookEvent::OnError, env::now()).with_error(error.code(), error.to_string());
         supervisor.ctx.hooks.note(facts);
     }
     drop(lock);
