@@ -7,11 +7,10 @@ use indicatif::ProgressBar;
 
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
-use crate::ops::merge::verified;
+use crate::ops::watch::{Waiting, Watch};
 use crate::own_process::end_signals::{self, CanEnd};
 
 /// Shows what runs, and lets Ctrl+C end it.
@@ -30,38 +29,25 @@ impl Foreground {
             self.line = Some(line);
         }
     }
-
-    fn end(&mut self) {
-        self.line.take().inspect(ProgressBar::finish_and_clear);
-        self.can_end = None;
-    }
 }
 
-impl verified::Watch for Foreground {
-    fn verifying(&mut self, names: &[&str]) {
-        let text = format!("verifying the merge: {}", names.join(" && "));
-        self.begin(&text);
-        if self.line.is_none() {
-            Screen::new(false, None).complain(&text);
+impl Watch for Foreground {
+    fn begun(&mut self, what: Waiting<'_>) {
+        match what {
+            Waiting::Verification(names) => {
+                let text = format!("verifying the merge: {}", names.join(" && "));
+                self.begin(&text);
+                if self.line.is_none() {
+                    Screen::new(false, None).complain(&text);
+                }
+            }
+            Waiting::Hooks(event) => self.begin(&format!("hooks of {event}")),
         }
     }
 
     fn ended(&mut self) {
-        self.end();
-    }
-
-    fn shall_end(&self) -> bool {
-        end_signals::signal_that_waited().is_some()
-    }
-}
-
-impl report::Watch for Foreground {
-    fn running(&mut self, facts: &Facts) {
-        self.begin(&format!("hooks of {}", facts.event));
-    }
-
-    fn ended(&mut self) {
-        self.end();
+        self.line.take().inspect(ProgressBar::finish_and_clear);
+        self.can_end = None;
     }
 
     fn shall_end(&self) -> bool {

@@ -22,7 +22,6 @@ use crate::ops::hooks::install::{Copied, Installed, install};
 use crate::ops::hooks::listing::{self, Ended, Listed};
 use crate::ops::hooks::standing::{AtEvent, not_approved};
 use crate::ops::hooks::{report, trial};
-use crate::ops::steps::Runner;
 
 /// How many runs are shown where nothing else is asked for.
 const SHOWN: usize = 50;
@@ -221,7 +220,7 @@ fn try_out(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         AtEvent::NotApproved(what) => return Err(not_approved(what)),
     }
     let facts = trial::facts(&ctx, args.event, args.task.as_ref())?;
-    let runs = report::run(&mut ctx, &facts, Runner::Verb, &mut Foreground::default())?;
+    let runs = report::run(&mut ctx, &facts, &mut Foreground::default())?;
     let runs = runs.ok_or_else(|| Error::new(Code::Interrupted, "the hooks were interrupted"))?;
     let failed = runs.iter().filter(|run| run.failure.is_some()).count();
     let text = runs.iter().map(run_in_words).collect::<String>();

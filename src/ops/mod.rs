@@ -27,4 +27,5 @@ pub mod tidy;
 pub mod trash;
 pub mod trust;
 pub mod undo;
+pub mod watch;
 pub mod workspaces;

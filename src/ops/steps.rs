@@ -18,6 +18,7 @@ use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::project_files::Place;
 use crate::hook::selection;
 use crate::ops::context::handle::Context;
+use crate::ops::watch::{LOOK, Watch};
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, Step, StepEnd};
 use crate::process::os::bell::Rope;
@@ -187,13 +188,16 @@ impl Running {
         }
     }
 
-    /// As [`Running::verdict`], waiting for it at most so long.
-    pub fn verdict_within(&self, most: Duration) -> Option<Verdict> {
-        match self.verdict.recv_timeout(most) {
-            Ok(verdict) => Some(verdict),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Verdict::broken()),
+    /// As [`Running::verdict`], waiting for it; `None` where the user wants to end the steps before.
+    pub fn verdict_unless_ended(&self, watch: &dyn Watch) -> Option<Verdict> {
+        while !watch.shall_end() {
+            match self.verdict.recv_timeout(LOOK) {
+                Ok(verdict) => return Some(verdict),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Some(Verdict::broken()),
+            }
         }
+        None
     }
 }
 

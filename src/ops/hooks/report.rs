@@ -1,7 +1,5 @@
 //! Telling hooks what a verb has done, at its end.
 
-use std::time::Duration;
-
 use super::standing::AtEvent;
 use super::work;
 use crate::domain::hook::facts::Facts;
@@ -9,26 +7,14 @@ use crate::domain::hook::run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, AfterFailure, Job, Runner};
-
-/// How often is looked whether the user wants to end the hooks.
-pub const LOOK: Duration = Duration::from_millis(200);
-
-/// Watches hooks in the foreground.
-pub trait Watch {
-    /// Called when the hooks of an event start.
-    fn running(&mut self, facts: &Facts);
-    /// Called when they have ended.
-    fn ended(&mut self);
-    /// Whether the user wants to end them.
-    fn shall_end(&self) -> bool;
-}
+use crate::ops::watch::{Waiting, Watch};
 
 /// Runs the hooks of everything that is due, one event after the other, and records it; returns all runs. What they do or fail
 /// to do never fails the verb. Where the user ends them, the rest is dropped.
 pub fn report(ctx: &mut Context, watch: &mut dyn Watch) -> Vec<HookRun> {
     let mut all = Vec::new();
     while let Some(facts) = ctx.hooks.next_due() {
-        match run(ctx, &facts, Runner::Verb, watch) {
+        match run(ctx, &facts, watch) {
             Ok(Some(runs)) => all.extend(runs),
             Ok(None) => return all,
             Err(error) => tracing::warn!(%error, event = %facts.event, "hooks were not run"),
@@ -41,19 +27,12 @@ pub fn report(ctx: &mut Context, watch: &mut dyn Watch) -> Vec<HookRun> {
 ///
 /// # Errors
 /// Those of making the steps.
-pub fn run(ctx: &mut Context, facts: &Facts, runner: Runner, watch: &mut dyn Watch) -> Result<Option<Vec<HookRun>>> {
+pub fn run(ctx: &mut Context, facts: &Facts, watch: &mut dyn Watch) -> Result<Option<Vec<HookRun>>> {
     let AtEvent::Run(hooks, tree) = ctx.hooks.at(facts.event) else { return Ok(Some(Vec::new())) };
     let steps = work::of(ctx, (&hooks, &tree), facts)?;
-    watch.running(facts);
-    let running = steps::start(Job::new(ctx, runner, AfterFailure::GoOn, steps), None);
-    let verdict = loop {
-        if watch.shall_end() {
-            break None;
-        }
-        if let Some(verdict) = running.verdict_within(LOOK) {
-            break Some(verdict);
-        }
-    };
+    watch.begun(Waiting::Hooks(facts.event));
+    let running = steps::start(Job::new(ctx, Runner::Verb, AfterFailure::GoOn, steps), None);
+    let verdict = running.verdict_unless_ended(watch);
     drop(running);
     watch.ended();
     let Some(verdict) = verdict else { return Ok(None) };

@@ -4,7 +4,6 @@
 //! The result is recorded for exactly that merge; [`super::merge_task`] refuses any other.
 
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::scratch::{self, Scratch};
 use super::{MergeOutcome, branch_of, merge_of, merge_task, plan, result_of};
@@ -24,13 +23,11 @@ use crate::ops::context::handle::Context;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
 use crate::ops::steps::{self, AfterFailure, Job, Runner, Running, Verdict, Work};
+use crate::ops::watch::{Waiting, Watch};
 use crate::process::os::bell::Rope;
 
 /// How many times a merge is verified while a branch moves meanwhile.
 pub const TRIES: u32 = 3;
-
-/// How often the foreground checks whether the user wants to end the steps.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// A recorded result, and the thread that deletes the files of its worktree.
 type Finished = (Option<Box<Verification>>, Option<JoinHandle<()>>);
@@ -169,16 +166,6 @@ fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
     })
 }
 
-/// Watches a verification in the foreground.
-pub trait Watch {
-    /// Called when these hooks and commands start.
-    fn verifying(&mut self, names: &[&str]);
-    /// Called when they have ended.
-    fn ended(&mut self);
-    /// Whether the user wants to end it.
-    fn shall_end(&self) -> bool;
-}
-
 /// As [`merge_task`], running `merge.verify` first where that is needed, and waiting for it.
 ///
 /// # Errors
@@ -190,19 +177,14 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch
         ctx.act_as(ctx.by().clone())?;
         let check = begin(ctx, task, Runner::Verb, None)?;
         let names: Vec<&str> = check.demands.names().map(|(_, name)| name.as_str()).collect();
-        watch.verifying(&names);
-        let verdict = loop {
-            if watch.shall_end() {
-                watch.ended();
-                let removal = check.remove(ctx);
-                removal.map(JoinHandle::join);
-                return Err(Error::new(Code::Interrupted, format!("'{task}' was not merged: its verification was interrupted")));
-            }
-            if let Some(verdict) = check.running.verdict_within(LOOK) {
-                break verdict;
-            }
-        };
+        watch.begun(Waiting::Verification(&names));
+        let verdict = check.running.verdict_unless_ended(watch);
         watch.ended();
+        let Some(verdict) = verdict else {
+            let removal = check.remove(ctx);
+            removal.map(JoinHandle::join);
+            return Err(Error::new(Code::Interrupted, format!("'{task}' was not merged: its verification was interrupted")));
+        };
         if let Some(error) = verdict.not_run {
             let removal = check.remove(ctx);
             removal.map(JoinHandle::join);

@@ -18,8 +18,9 @@ use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::ops::hooks::standing::AtEvent;
-use crate::ops::hooks::{report, work};
+use crate::ops::hooks::work;
 use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+use crate::ops::watch::LOOK;
 
 /// Hooks that are told something.
 #[derive(Debug)]
@@ -189,7 +190,7 @@ impl Supervisor<'_> {
         let limit = Duration::from_secs(self.ctx.config.hooks.timeout);
         while self.hooks_are_busy() && self.interrupts.count() == before && begun.elapsed() < limit {
             if !self.look_after_reports() {
-                self.bell.wait(report::LOOK);
+                self.bell.wait(LOOK);
             }
         }
         if self.hooks_are_busy() {

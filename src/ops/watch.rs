@@ -1,0 +1,27 @@
+//! Watching from the foreground what a verb waits for: commands and hooks.
+
+use std::time::Duration;
+
+use crate::domain::hook::event::HookEvent;
+
+/// How often is looked whether the user wants to end it.
+pub const LOOK: Duration = Duration::from_millis(200);
+
+/// What a verb waits for.
+#[derive(Debug, Clone, Copy)]
+pub enum Waiting<'a> {
+    /// These hooks and commands, which a merge has to pass.
+    Verification(&'a [&'a str]),
+    /// The hooks that are told of an event.
+    Hooks(HookEvent),
+}
+
+/// Watches what a verb waits for.
+pub trait Watch {
+    /// Called when it starts.
+    fn begun(&mut self, what: Waiting<'_>);
+    /// Called when it has ended.
+    fn ended(&mut self);
+    /// Whether the user wants to end it.
+    fn shall_end(&self) -> bool;
+}
