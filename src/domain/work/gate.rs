@@ -246,9 +246,17 @@ impl Gate {
 
     /// Which guarded files its task's merge may change, as it was decided.
     pub fn allows(&self) -> Allowed {
-        match (&self.decision, &self.guarded) {
-            (Some(Decision::Approved | Decision::Answered { .. }), Some(seen)) => Allowed::Exactly(seen.clone()),
-            (Some(Decision::Rejected { .. }) | None, Some(_)) | (_, None) => Allowed::Nothing,
+        match &self.guarded {
+            Some(seen) if self.is_approved() => Allowed::Exactly(seen.clone()),
+            Some(_) | None => Allowed::Nothing,
+        }
+    }
+
+    /// Whether a human has decided that it may go on.
+    pub fn is_approved(&self) -> bool {
+        match &self.decision {
+            Some(Decision::Approved | Decision::Answered { .. }) => true,
+            Some(Decision::Rejected { .. }) | None => false,
         }
     }
 

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Supervisor;
-use super::hooks::{Answer, Claim, is_about_start, rejected};
+use super::hooks::{Claim, rejected_start};
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::Shared;
-use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::ready;
 use crate::domain::work::session::Mode;
 use crate::domain::work::task_branches;
@@ -32,8 +32,10 @@ impl Supervisor<'_> {
         let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
         // Whoever rejected it, and whatever keeps others from being asked about.
-        if let Some(task) = self.next_rejected(&ready) {
-            return self.reject_claim(&task);
+        if let Some((kind, task, reason)) = self.next_rejected(&ready) {
+            self.block(&task, Status::Pending, &reason)?;
+            self.close_gate(kind, &task, "rejected")?;
+            return Ok(true);
         }
         let asks = self.asks_to_start();
         let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task) && (asks || self.is_review_decided(task));
@@ -78,32 +80,19 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// A ready task whose start a human has rejected.
-    fn next_rejected(&self, ready: &[CaseId]) -> Option<CaseId> {
-        let is_rejected = |gate: &&Gate| matches!(gate.decision, Some(Decision::Rejected { .. }));
-        let gates = self.ctx.state().restorable.gates.values().filter(is_rejected);
-        let mut tasks =
-            gates.filter(|gate| gate.kind == GateKind::Claim || is_about_start(gate)).filter_map(|gate| gate.task_id.as_ref());
-        tasks.find(|task| ready.contains(task)).cloned()
+    /// A ready task whose start a human has rejected, at which gate and why.
+    fn next_rejected(&self, ready: &[CaseId]) -> Option<(GateKind, CaseId, String)> {
+        let mut gates = self.ctx.state().restorable.gates.values();
+        gates.find_map(|gate| {
+            let reason = rejected_start(gate)?;
+            let task = gate.task_id.as_ref().filter(|task| ready.contains(task))?;
+            Some((gate.kind, task.clone(), reason.to_owned()))
+        })
     }
 
     /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
     fn is_held(&self, task: &CaseId) -> bool {
         self.gate(GateKind::Claim, task).is_some_and(Gate::holds) || self.is_vetoed(task)
-    }
-
-    /// Blocks the task if its claim was rejected at the gate; returns whether it was.
-    fn reject_claim(&mut self, task: &CaseId) -> Result<bool> {
-        let (kind, reason) = match self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.clone()) {
-            Some(Decision::Rejected { reason }) => (GateKind::Claim, reason),
-            Some(Decision::Approved | Decision::Answered { .. }) | None => {
-                let Some(reason) = rejected(self.gate(GateKind::HumanReview, task)) else { return Ok(false) };
-                (GateKind::HumanReview, reason)
-            }
-        };
-        self.block(task, Status::Pending, &reason)?;
-        self.close_gate(kind, task, "rejected")?;
-        Ok(true)
     }
 
     /// Whether an earlier attempt completed the task and its branch has not changed since.
@@ -117,15 +106,7 @@ impl Supervisor<'_> {
     /// Makes the workspace and asks the hooks, then claims the task, for this reason. Until then its gate stays: what a human
     /// approved is not asked again where the claim has to be tried again.
     fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
-        let begun = match self.may_be_asked(task) {
-            Ok(true) => self.prepare_claim(task, why).and_then(|claim| match self.ask_to_start(claim)? {
-                Answer::Go(claim) => self.take(&claim),
-                Answer::Wait => Ok(()),
-            }),
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        };
-        begun.or_else(|error| self.claim_failed(task, error))
+        self.claim_or_ask(task, why).or_else(|error| self.claim_failed(task, error))
     }
 
     /// Handles the answer of the hooks that are asked about a claim; returns whether anything was done.
@@ -150,17 +131,15 @@ impl Supervisor<'_> {
         let is_there = state.restorable.workspaces.get(task) == Some(&claim.workspace);
         let is_ready = self.ready.contains(state, task);
         let may = self.is_claim_approved(task) || state.restorable.mode == Mode::Autopilot || self.is_complete(task);
-        let rejects =
-            |kind| matches!(self.gate(kind, task).and_then(|gate| gate.decision.as_ref()), Some(Decision::Rejected { .. }));
+        let rejects = |kind| self.gate(kind, task).is_some_and(|gate| rejected_start(gate).is_some());
         is_there && is_ready && may && !self.is_held(task) && !rejects(GateKind::Claim) && !rejects(GateKind::HumanReview)
     }
 
     pub(super) fn is_claim_approved(&self, task: &CaseId) -> bool {
-        let decision = self.gate(GateKind::Claim, task).and_then(|gate| gate.decision.as_ref());
-        matches!(decision, Some(Decision::Approved | Decision::Answered { .. }))
+        self.gate(GateKind::Claim, task).is_some_and(Gate::is_approved)
     }
 
-    fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
+    pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
@@ -170,7 +149,7 @@ impl Supervisor<'_> {
     }
 
     /// Claims a task, if that is still to be done.
-    fn take(&mut self, claim: &Claim) -> Result<()> {
+    pub(super) fn take(&mut self, claim: &Claim) -> Result<()> {
         let Claim { task, agent, workspace, why } = claim;
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {

@@ -9,7 +9,7 @@ use crate::env;
 use crate::error::Result;
 
 use super::Supervisor;
-use super::hooks::{is_about_start, is_settled};
+use super::hooks::is_about_start;
 use super::notice::Notice;
 
 impl Supervisor<'_> {
@@ -65,11 +65,12 @@ impl Supervisor<'_> {
         let idle = state.restorable.gates.values().find(|gate| {
             let Some(task) = &gate.task_id else { return false };
             let case = state.restorable.cases.get(task);
+            let is_pending = case.is_some_and(|case| case.status == Status::Pending);
             match gate.kind {
                 // A held task may wait for other tasks first; it stays held meanwhile.
-                GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
+                GateKind::Claim if gate.held.is_some() => !is_pending,
                 GateKind::Claim => !ready.contains(state, task),
-                GateKind::HumanReview if is_about_start(gate) => is_settled(case.map(|case| case.status)),
+                GateKind::HumanReview if is_about_start(gate) => !is_pending,
                 GateKind::Merge | GateKind::HumanReview => {
                     !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
                 }

@@ -13,7 +13,6 @@ use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::By;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
 use crate::env;
 use crate::error::{Error, Result};
@@ -45,14 +44,6 @@ pub(super) struct Claim {
     pub(super) agent: AgentId,
     pub(super) workspace: Workspace,
     pub(super) why: String,
-}
-
-/// What the hooks say to a claim.
-pub(super) enum Answer {
-    /// It may be made.
-    Go(Claim),
-    /// They are still asked, or a human has to decide.
-    Wait,
 }
 
 impl Supervisor<'_> {
@@ -100,15 +91,31 @@ impl Supervisor<'_> {
         self.reporting.is_some() || self.asking.is_some() || self.ctx.hooks.has_due()
     }
 
-    /// Whether hooks can be asked about a start, where there are any; otherwise a human has to approve them first, and the task waits
-    /// for that. Nothing is made for it before.
-    pub(super) fn may_be_asked(&mut self, task: &CaseId) -> Result<bool> {
+    /// Prepares the claim of a task, for this reason, and makes it, or asks the hooks first where there are any: their answer comes
+    /// later, by [`Supervisor::look_after_asking`]. Where a human has to approve the hooks, the task waits for that, and nothing is
+    /// made for it before.
+    ///
+    /// # Errors
+    /// Those of the log and of preparing the claim.
+    pub(super) fn claim_or_ask(&mut self, task: &CaseId, why: &str) -> Result<()> {
         self.ctx.read_hooks_again();
         match self.ctx.hooks.at(HookEvent::PreTaskStart) {
-            AtEvent::Nothing | AtEvent::Run(..) => Ok(true),
             AtEvent::NotApproved(what) => {
-                self.veto(task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new())?;
-                Ok(false)
+                self.veto(task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new())
+            }
+            AtEvent::Nothing => {
+                let claim = self.prepare_claim(task, why)?;
+                self.take(&claim)
+            }
+            AtEvent::Run(hooks, tree) => {
+                let claim = self.prepare_claim(task, why)?;
+                let about = of_task(self.ctx.state(), task, HookEvent::PreTaskStart, env::now());
+                let facts = Facts { agent: Some(claim.agent.clone()), ..about };
+                let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
+                let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
+                let running = steps::start(job, self.bell.rope().ok());
+                self.asking = Some(Asking { claim, facts, running });
+                Ok(())
             }
         }
     }
@@ -120,25 +127,6 @@ impl Supervisor<'_> {
         }
         let gates = self.ctx.state().restorable.gates.values();
         gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
-    }
-
-    /// Asks the hooks whether a claim may be made. The answer comes later, by [`Supervisor::look_after_asking`], where there are
-    /// any.
-    pub(super) fn ask_to_start(&mut self, claim: Claim) -> Result<Answer> {
-        match self.ctx.hooks.at(HookEvent::PreTaskStart) {
-            AtEvent::Nothing => Ok(Answer::Go(claim)),
-            // It was approved a moment ago; the next pass looks again.
-            AtEvent::NotApproved(_) => Ok(Answer::Wait),
-            AtEvent::Run(hooks, tree) => {
-                let about = of_task(self.ctx.state(), &claim.task, HookEvent::PreTaskStart, env::now());
-                let facts = Facts { agent: Some(claim.agent.clone()), ..about };
-                let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
-                let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
-                let running = steps::start(job, self.bell.rope().ok());
-                self.asking = Some(Asking { claim, facts, running });
-                Ok(Answer::Wait)
-            }
-        }
     }
 
     /// The claim that hooks have let pass, once they have; what follows where they have not. Returns whether anything was done.
@@ -205,15 +193,10 @@ pub(super) fn is_about_start(gate: &Gate) -> bool {
     gate.kind == GateKind::HumanReview && gate.cause == Some(Cause::HookVeto)
 }
 
-/// What a human decided about a veto.
-pub(super) fn rejected(gate: Option<&Gate>) -> Option<String> {
-    match gate.filter(|gate| is_about_start(gate))?.decision.as_ref()? {
-        Decision::Rejected { reason } => Some(reason.clone()),
+/// Why a human rejected the start of its task at a gate, if that is what was decided there.
+pub(super) fn rejected_start(gate: &Gate) -> Option<&str> {
+    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
+        Decision::Rejected { reason } => Some(reason),
         Decision::Approved | Decision::Answered { .. } => None,
     }
-}
-
-/// Whether a gate about a start waits for nothing any more.
-pub(super) fn is_settled(status: Option<Status>) -> bool {
-    status != Some(Status::Pending)
 }

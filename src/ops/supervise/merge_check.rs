@@ -6,7 +6,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::By;
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::{Shared, Step};
-use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::domain::work::gate::{Cause, Gate, GateKind};
 use crate::domain::work::verification::{Checker, Verification};
 use crate::error::Result;
 use crate::ops::merge::verified::{self, TRIES, moves_each_time};
@@ -16,9 +16,9 @@ impl Supervisor<'_> {
     /// Handles a merge that has to be verified first: starts the verification; or, where this merge has failed before and no
     /// human has approved another attempt, opens a gate.
     pub(super) fn verify_merge(&mut self, task: &CaseId, failed: Option<&Verification>) -> Result<()> {
-        let decided = |gate: &Gate| matches!(gate.decision, Some(Decision::Approved | Decision::Answered { .. }));
-        let review = self.gate(GateKind::HumanReview, task).is_some_and(decided);
-        let veto = self.gate(GateKind::Merge, task).filter(|gate| gate.cause == Some(Cause::HookVeto)).is_some_and(decided);
+        let review = self.gate(GateKind::HumanReview, task).is_some_and(Gate::is_approved);
+        let veto = self.gate(GateKind::Merge, task).filter(|gate| gate.cause == Some(Cause::HookVeto));
+        let veto = veto.is_some_and(Gate::is_approved);
         if let Some(failed) = failed.filter(|_| !review && !veto) {
             return self.review(task, failed);
         }
