@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use git_axiom::domain::hook::event::HookEvent;
 use git_axiom::error::Code;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::session_support::{World, wait_until};
 
@@ -375,6 +375,33 @@ fn hooks_are_tried_and_installed() {
     world.env.axiom(&["hooks", "run", "pre-merge", "--task", "x"]).fails_with(Code::UnknownTask);
     let log = world.env.json(&["hooks", "log"]);
     assert_eq!((log["runs"][0]["trial"].as_bool(), log["runs"].as_array().unwrap().len()), (Some(true), 1), "{log}");
+}
+
+#[test]
+fn a_trial_tells_what_the_event_itself_would() {
+    let world = World::new();
+    observers(&world);
+    world.task("t", "true", &[]);
+    let commit = |text: &str| {
+        world.env.write("same.txt", text);
+        world.env.git(&["add", "same.txt"]);
+        world.env.git(&["commit", "--quiet", "--message", text]);
+    };
+    world.env.git(&["checkout", "--quiet", "-b", "axiom/t"]);
+    commit("theirs");
+    world.env.git(&["checkout", "--quiet", "main"]);
+    commit("ours");
+    let trial = |event: &str| {
+        world.env.ok(&["hooks", "run", event, "--task", "t"]);
+        seen(&world, event).remove(0)
+    };
+    for (event, level) in [("on-conflict", json!("human")), ("pre-merge", Value::Null)] {
+        let told = trial(event);
+        assert_eq!((&told["files"], &told["level"], &told["schema"]), (&json!(["same.txt"]), &level, &json!(2)), "{told}");
+    }
+    let told = trial("on-error");
+    assert_eq!((&told["errorType"], &told["message"]), (&json!("AGENT_FAILED"), &json!("a trial")), "{told}");
+    assert_eq!(trial("on-learning")["scope"], "project");
 }
 
 /// A hook that says beside the repository that it was asked, and answers when it may.
