@@ -206,6 +206,13 @@ mod tests {
     }
 
     #[test]
+    fn an_error_is_told_by_its_code_and_words() {
+        let facts = Facts::new(HookEvent::OnError, Timestamp::UNIX_EPOCH).with_error(Code::DiskFull, "it is full".to_owned());
+        let json = serde_json::to_value(&facts).unwrap();
+        assert_eq!((&json["errorType"], &json["message"]), (&"DISK_FULL".into(), &"it is full".into()));
+    }
+
+    #[test]
     fn a_value_fits_into_any_environment() {
         let content = Some(format!("a\0{}", "ä".repeat(LONGEST)));
         let facts = Facts { content, ..Facts::new(HookEvent::OnLearning, Timestamp::UNIX_EPOCH) };

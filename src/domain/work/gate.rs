@@ -309,6 +309,15 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_is_approved_by_a_yes_or_an_answer_only() {
+        let task = CaseId::new("t").unwrap();
+        let gate = Gate::of_task(GateKind::HumanReview, &task, String::new(), Timestamp::UNIX_EPOCH).unwrap();
+        let decided = |decision| Gate { decision, ..gate.clone() }.is_approved();
+        assert!(decided(Some(Decision::Approved)) && decided(Some(Decision::Answered { text: "yes".to_owned() })));
+        assert!(!decided(Some(Decision::Rejected { reason: "no".to_owned() })) && !decided(None));
+    }
+
+    #[test]
     fn a_conflict_is_settled_before_its_gate_is_approved() {
         assert!(to_settle_first("three conflicts with main").unwrap().contains("git merge main"));
         assert_eq!(to_settle_first("merge three into main"), None);
