@@ -1,9 +1,11 @@
-//! The rules of git axiom, as types and pure functions: ids and names (`base`), tasks, agents and gates (`work`),
-//! checkpoints, operations, hooks (`hook`), and the state that events change (`state`).
+//! The rules of git axiom, as types and pure functions: ids and names (`base`), tasks, agents and gates (`work`), agent
+//! programs and what their output says (`agent`), checkpoints, operations, hooks (`hook`), and the state that events change
+//! (`state`).
 //!
 //! Nothing here reads a file, a clock, a process or a repository: callers pass in what they have read. Begin reading with
 //! `state` and `work`.
 
+pub mod agent;
 pub mod base;
 pub mod checkpoint;
 pub mod hook;

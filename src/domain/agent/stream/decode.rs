@@ -1,0 +1,198 @@
+//! The decoder: bytes of an agent program's output in, what they say out.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::json::object;
+use super::lines::{Lines, MAX_LINE};
+use super::read::{About, Said, read};
+use super::rules::{CostCounting, Format, StreamRules};
+use super::seen::{Denied, Seen, ToolCompleted, ToolStarted};
+use crate::domain::agent::adapter::ToolKind;
+
+/// The most tool calls that are remembered as begun, and as refused.
+const MOST_CALLS: usize = 100;
+
+/// Reads the output of one run of a program. It may come in any pieces; what is said does not depend on them. A line that is
+/// broken or of no meaning is passed over, and so is one of more than [`MAX_LINE`] bytes, which is never held.
+#[derive(Debug)]
+pub struct Decoder {
+    rules: StreamRules,
+    tools: BTreeMap<String, ToolKind>,
+    lines: Lines,
+    heard: Heard,
+}
+
+impl Decoder {
+    /// A decoder for a run. `tools` says what tools do.
+    pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
+        Self { rules: rules.clone(), tools: tools.clone(), lines: Lines::default(), heard: Heard::default() }
+    }
+
+    /// What the lines say that end in `bytes`.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Seen> {
+        let Self { rules, tools, lines, heard } = self;
+        lines.feed(bytes, |line| heard.line(line, rules, tools));
+        std::mem::take(&mut heard.told)
+    }
+
+    /// The output has ended: what the last line says where it has no line end, and a text whose pieces were still coming.
+    pub fn end(&mut self) -> Vec<Seen> {
+        let Self { rules, tools, lines, heard } = self;
+        lines.end(|line| heard.line(line, rules, tools));
+        heard.join();
+        std::mem::take(&mut heard.told)
+    }
+
+    /// The bytes that are held until more come: at most about two lines.
+    pub fn held(&self) -> usize {
+        self.lines.held().saturating_add(self.heard.pieces.as_ref().map_or(0, String::len))
+    }
+}
+
+/// Where the program stands with its model.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Turn {
+    /// Nothing was said yet.
+    #[default]
+    NotBegun,
+    /// The model has been asked.
+    Asked,
+    /// The model has answered.
+    Answered,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    told: Vec<Seen>,
+    /// A text whose pieces are coming.
+    pieces: Option<String>,
+    session: Option<String>,
+    turn: Turn,
+    /// The calls that have begun and not ended: ids and names.
+    begun: VecDeque<(Option<String>, String)>,
+    /// The ids of refused calls.
+    refused: VecDeque<String>,
+}
+
+impl Heard {
+    fn line(&mut self, line: &[u8], rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) {
+        match rules.format {
+            Format::Text => self.told.push(Seen::Text { text: String::from_utf8_lossy(line).into_owned() }),
+            Format::JsonLines => {
+                let Some(line) = object(line) else { return };
+                let about = About { tools, trouble: &rules.trouble };
+                let said: Vec<Said> = rules.rules.iter().flat_map(|rule| read(rule, &line, about)).collect();
+                if !said.iter().any(|said| said.piece) {
+                    self.join();
+                }
+                for Said { seen, piece } in said {
+                    self.hear(seen, piece, rules.cost);
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, seen: Seen, piece: bool, cost: CostCounting) {
+        match seen {
+            Seen::Session { id } => {
+                if self.session.as_ref() != Some(&id) {
+                    self.session = Some(id.clone());
+                    self.told.push(Seen::Session { id });
+                }
+                self.ask_first();
+            }
+            Seen::Text { text } => {
+                self.answered();
+                if piece { self.piece(text) } else { self.tell(Seen::Text { text }) }
+            }
+            Seen::ToolStarted(call) => {
+                self.answered();
+                self.begin(call);
+            }
+            Seen::ToolCompleted(call) => self.complete(call),
+            Seen::Denied(denied) => self.refuse(denied),
+            Seen::Usage(mut usage) => {
+                usage.cost_usd = usage.cost_usd.filter(|_| cost != CostCounting::None);
+                self.ask_first();
+                self.tell(Seen::Usage(usage));
+            }
+            Seen::Waits(_) | Seen::Ended(_) | Seen::Failed(_) | Seen::RequestSent | Seen::ResponseReceived => {
+                self.ask_first();
+                self.tell(seen);
+            }
+        }
+    }
+
+    fn tell(&mut self, seen: Seen) {
+        self.join();
+        self.told.push(seen);
+    }
+
+    /// Tells the text whose pieces have come.
+    fn join(&mut self) {
+        if let Some(text) = self.pieces.take() {
+            self.told.push(Seen::Text { text });
+        }
+    }
+
+    fn piece(&mut self, text: String) {
+        if self.pieces.as_ref().is_some_and(|begun| begun.len().saturating_add(text.len()) > MAX_LINE) {
+            self.join();
+        }
+        self.pieces.get_or_insert_default().push_str(&text);
+    }
+
+    /// The start is a request.
+    fn ask_first(&mut self) {
+        if self.turn == Turn::NotBegun {
+            self.turn = Turn::Asked;
+            self.told.push(Seen::RequestSent);
+        }
+    }
+
+    fn answered(&mut self) {
+        self.ask_first();
+        if self.turn == Turn::Asked {
+            self.turn = Turn::Answered;
+            self.told.push(Seen::ResponseReceived);
+        }
+    }
+
+    fn begin(&mut self, call: ToolStarted) {
+        if self.begun.len() >= MOST_CALLS {
+            self.begun.pop_front();
+        }
+        self.begun.push_back((call.id.clone(), call.name.clone()));
+        self.tell(Seen::ToolStarted(call));
+    }
+
+    /// The results go to the model when all calls have ended.
+    fn complete(&mut self, mut call: ToolCompleted) {
+        self.ask_first();
+        let same = |(id, name): &(Option<String>, String)| *id == call.id && (id.is_some() || *name == call.name);
+        let begun = self.begun.iter().position(same).and_then(|at| self.begun.remove(at));
+        if let Some((_, name)) = begun.filter(|_| call.name.is_empty()) {
+            call.name = name;
+        }
+        self.tell(Seen::ToolCompleted(call));
+        if self.begun.is_empty() && self.turn == Turn::Answered {
+            self.turn = Turn::Asked;
+            self.told.push(Seen::RequestSent);
+        }
+    }
+
+    /// A call is refused once, however often the program says so.
+    fn refuse(&mut self, denied: Denied) {
+        self.ask_first();
+        if let Some(id) = &denied.id {
+            if self.refused.contains(id) {
+                return;
+            }
+            if self.refused.len() >= MOST_CALLS {
+                self.refused.pop_front();
+            }
+            self.refused.push_back(id.clone());
+        }
+        self.tell(Seen::Denied(denied));
+    }
+}

@@ -1,0 +1,15 @@
+//! What the output of an agent program says: rules as data (`rules`, checked in `check`), lines out of bytes (`lines`, `json`),
+//! rules applied to a line (`read`), the decoder that does all of this as bytes come (`decode`), and the sum of what was seen
+//! (`summary`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
+//!
+//! Begin reading with `seen`, then `decode`.
+
+mod check;
+pub mod decode;
+mod json;
+pub mod lines;
+mod read;
+pub mod rules;
+pub mod seen;
+pub mod summary;
+pub mod trouble;

@@ -1,0 +1,127 @@
+//! One rule applied to one line.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::json::{first, holds, nothing, sum, text_of, whole, whole_sum};
+use super::rules::{Conditions, Kind, Places, Rule};
+use super::seen::{Denied, Ended, Failed, MAX_TOOL_TEXT, MAX_WORDS, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut};
+use super::trouble::{Trouble, classify, status_in};
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::base::hex::to_hex;
+
+/// The most elements of a list that are looked at.
+const MOST_ELEMENTS: usize = 1000;
+
+/// What a rule needs to know beside the line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) tools: &'a BTreeMap<String, ToolKind>,
+    pub(super) trouble: &'a BTreeMap<String, Trouble>,
+}
+
+/// What was said, and whether it is a piece of a text that goes on.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) seen: Seen,
+    pub(super) piece: bool,
+}
+
+/// What `line` says by this rule: nothing, one thing, or one for each element.
+pub(super) fn read(rule: &Rule, line: &Value, about: About<'_>) -> Vec<Said> {
+    if !fits(rule, line) {
+        return Vec::new();
+    }
+    let Some(list) = &rule.each else { return said(rule, line, about).into_iter().collect() };
+    let elements = line.pointer(list).and_then(Value::as_array).into_iter().flatten().take(MOST_ELEMENTS);
+    elements.filter(|element| holds(&rule.of, element)).filter_map(|element| said(rule, element, about)).collect()
+}
+
+fn fits(rule: &Rule, line: &Value) -> bool {
+    let has_part =
+        |(place, part): (&String, &String)| line.pointer(place).is_some_and(|found| text_of(found).contains(part.as_str()));
+    holds(&rule.when, line)
+        && rule.has.iter().all(|place| line.pointer(place).is_some_and(|found| !found.is_null()))
+        && rule.contains.iter().all(has_part)
+        && !rule.lacks.iter().any(has_part)
+}
+
+fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
+    let is_so = |conditions: &Option<Conditions>| conditions.as_ref().is_some_and(|conditions| holds(conditions, at));
+    let words = |places: &Option<Places>| first(places.as_ref(), at).map(|value| cut(text_of(value), MAX_WORDS));
+    let seen = match rule.is {
+        Kind::Session => Seen::Session { id: words(&rule.id).filter(|id| !id.is_empty())? },
+        Kind::Text => Seen::Text { text: first(rule.text.as_ref(), at).and_then(Value::as_str)?.to_owned() },
+        Kind::ToolStarted => Seen::ToolStarted(started(rule, at, about, words(&rule.name)?)),
+        Kind::ToolCompleted => {
+            let output = first(rule.output.as_ref(), at).map(text_of).unwrap_or_default();
+            let exit = first(rule.exit.as_ref(), at).and_then(Value::as_i64);
+            Seen::ToolCompleted(ToolCompleted {
+                id: words(&rule.id),
+                name: words(&rule.name).unwrap_or_default(),
+                failed: is_so(&rule.failed) || exit.is_some_and(|status| status != 0),
+                exit,
+                hash: hash(&[&output]),
+                output: cut(output, MAX_TOOL_TEXT),
+            })
+        }
+        Kind::Denied => Seen::Denied(Denied {
+            id: words(&rule.id),
+            tool: words(&rule.name).unwrap_or_default(),
+            why: words(&rule.text).unwrap_or_default(),
+        }),
+        Kind::Waits => {
+            let why = words(&rule.text).unwrap_or_default();
+            let (trouble, status) = trouble(rule, at, &why, about);
+            Seen::Waits(Waits { trouble, status, why, seconds: seconds(rule, at) })
+        }
+        Kind::Usage => Seen::Usage(Usage {
+            input: whole_sum(rule.input.as_ref(), at),
+            output: whole_sum(rule.output.as_ref(), at),
+            cached: whole_sum(rule.cached.as_ref(), at),
+            cost_usd: sum(rule.cost.as_ref(), at),
+        }),
+        Kind::Final => {
+            let text = first(rule.text.as_ref(), at).map(|value| cut(text_of(value), MAX_TOOL_TEXT));
+            Seen::Ended(Ended { success: is_so(&rule.success), text })
+        }
+        Kind::Error => {
+            let message = words(&rule.text).unwrap_or_default();
+            let (trouble, status) = trouble(rule, at, &message, about);
+            Seen::Failed(Failed { trouble, status, message })
+        }
+    };
+    Some(Said { seen, piece: is_so(&rule.piece) })
+}
+
+fn started(rule: &Rule, at: &Value, about: About<'_>, name: String) -> ToolStarted {
+    let input = first(rule.input.as_ref(), at).cloned().unwrap_or_else(nothing);
+    let text = input.to_string();
+    let hash = hash(&[&name, &text]);
+    let input = if text.len() <= MAX_TOOL_TEXT { input } else { Value::String(cut(text_of(&input), MAX_TOOL_TEXT)) };
+    let kind = about.tools.get(&name).copied().unwrap_or(ToolKind::Other);
+    ToolStarted { id: first(rule.id.as_ref(), at).map(|id| cut(text_of(id), MAX_WORDS)), name, kind, input, hash }
+}
+
+/// The kind of trouble, and the status, which may be in the text.
+fn trouble(rule: &Rule, at: &Value, text: &str, about: About<'_>) -> (Trouble, Option<u16>) {
+    let given = first(rule.status.as_ref(), at).and_then(whole).and_then(|status| u16::try_from(status).ok());
+    let status = given.or_else(|| status_in(text));
+    (classify(status, text, about.trouble), status)
+}
+
+fn seconds(rule: &Rule, at: &Value) -> Option<u64> {
+    let thousandths = whole_sum(rule.milliseconds.as_ref(), at).map(|milliseconds| milliseconds.div_ceil(1000));
+    whole_sum(rule.seconds.as_ref(), at).or(thousandths)
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+        hasher.update([0]);
+    }
+    to_hex(&hasher.finalize())
+}

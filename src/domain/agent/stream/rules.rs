@@ -1,0 +1,186 @@
+//! How the output of a program is read, as data. The keys are explained in `presets/claude.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::trouble::Trouble;
+
+/// How the output of a program is read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StreamRules {
+    /// What a line is.
+    #[serde(default)]
+    pub format: Format,
+    /// What a line with tokens counts.
+    #[serde(default)]
+    pub usage: Counting,
+    /// What a line with a cost counts.
+    #[serde(default)]
+    pub cost: CostCounting,
+    /// Parts of texts of errors, and what they mean; asked before the ones that are built in.
+    #[serde(default)]
+    pub trouble: BTreeMap<String, Trouble>,
+    /// What lines say. Each rule looks at each line.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+}
+
+/// What a line of the output is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Format {
+    /// Each line is text of the agent.
+    #[default]
+    Text,
+    /// Each line is a JSON object.
+    JsonLines,
+}
+
+/// What a number that the program tells counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Counting {
+    /// This run of the program so far: the last number counts.
+    #[default]
+    Run,
+    /// One step: the numbers are added.
+    Step,
+    /// The whole session, with the runs before that were gone on with: the last number counts, less the one before the run.
+    Cumulative,
+}
+
+/// The same for the cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CostCounting {
+    /// As [`Counting::Run`].
+    Run,
+    /// As [`Counting::Step`].
+    Step,
+    /// As [`Counting::Cumulative`].
+    Cumulative,
+    /// The program tells no cost.
+    #[default]
+    None,
+}
+
+/// Places, and the values that each has to hold.
+pub type Conditions = BTreeMap<String, OneOrMore<Value>>;
+
+/// One value, or a list of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMore<T> {
+    /// A list.
+    More(Vec<T>),
+    /// A single value.
+    One(T),
+}
+
+impl<T> OneOrMore<T> {
+    /// All of them.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::More(values) => values,
+        }
+    }
+}
+
+/// The places of a field, as JSON pointers: of texts the first that is there counts, numbers are added.
+pub type Places = OneOrMore<String>;
+
+/// When a line says something, and where in it the fields are. Which fields belong to which kind is in `check`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    /// What such a line says.
+    pub is: Kind,
+    /// Values that the line has to have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub when: Conditions,
+    /// Parts of texts that the line has to have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contains: BTreeMap<String, String>,
+    /// Parts of texts that it may not have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lacks: BTreeMap<String, String>,
+    /// What has to be there and not null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub has: Vec<String>,
+    /// The list whose elements say it; the fields are then read in each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
+    /// Values that such an element has to have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of: Conditions,
+    /// When a text is only a piece of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece: Option<Conditions>,
+    /// When a tool call has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Conditions>,
+    /// When the run has succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success: Option<Conditions>,
+    /// The id of a session or tool call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Places>,
+    /// The name of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Places>,
+    /// A text, a reason or a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Places>,
+    /// The input of a tool call, or the tokens that were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Places>,
+    /// The output of a tool call, or the tokens that came back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Places>,
+    /// The tokens that a cache had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<Places>,
+    /// The cost in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Places>,
+    /// The exit status of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Places>,
+    /// The status of an answer of HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Places>,
+    /// For how long it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Places>,
+    /// For how long it waits, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<Places>,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// The session's id.
+    Session,
+    /// The agent speaks.
+    Text,
+    /// A tool call begins.
+    ToolStarted,
+    /// A tool call has ended.
+    ToolCompleted,
+    /// The program refused a tool call.
+    Denied,
+    /// It waits for the model.
+    Waits,
+    /// Tokens and cost.
+    Usage,
+    /// The run's last word.
+    Final,
+    /// The run has failed.
+    Error,
+}

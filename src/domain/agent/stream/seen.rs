@@ -1,0 +1,143 @@
+//! What a line of an agent program's output says.
+
+use serde_json::Value;
+
+use super::trouble::Trouble;
+use crate::domain::agent::adapter::ToolKind;
+
+/// The longest input or output of a tool call that is kept, in bytes of text.
+pub const MAX_TOOL_TEXT: usize = 64 * 1024;
+/// The longest name, id, reason or message that is kept, in bytes.
+pub const MAX_WORDS: usize = 4096;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Seen {
+    /// The session's id. Told once, and again when it changes.
+    Session {
+        /// The id.
+        id: String,
+    },
+    /// The agent speaks. Pieces are joined.
+    Text {
+        /// What it says.
+        text: String,
+    },
+    /// A request was sent to the model: at the start, and when all tool calls have ended.
+    RequestSent,
+    /// The model answers: the first text or tool call after a request.
+    ResponseReceived,
+    /// A tool call begins.
+    ToolStarted(ToolStarted),
+    /// A tool call has ended.
+    ToolCompleted(ToolCompleted),
+    /// The program refused a tool call.
+    Denied(Denied),
+    /// It waits for the model.
+    Waits(Waits),
+    /// Tokens and cost.
+    Usage(Usage),
+    /// The run's last word.
+    Ended(Ended),
+    /// The run has failed.
+    Failed(Failed),
+}
+
+/// The beginning of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolStarted {
+    /// The call's id.
+    pub id: Option<String>,
+    /// The tool's name.
+    pub name: String,
+    /// What it does.
+    pub kind: ToolKind,
+    /// Its input; where that is longer than [`MAX_TOOL_TEXT`], the beginning of its text.
+    pub input: Value,
+    /// A hash of name and whole input: the same for the same call.
+    pub hash: String,
+}
+
+/// The end of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCompleted {
+    /// The call's id.
+    pub id: Option<String>,
+    /// The tool's name; empty where neither this line nor the beginning of the call told it.
+    pub name: String,
+    /// Whether it failed, as far as the program says.
+    pub failed: bool,
+    /// The exit status of a command.
+    pub exit: Option<i64>,
+    /// Its output, at most [`MAX_TOOL_TEXT`] of it.
+    pub output: String,
+    /// A hash of the whole output.
+    pub hash: String,
+}
+
+/// A tool call that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    /// The call's id.
+    pub id: Option<String>,
+    /// The tool's name.
+    pub tool: String,
+    /// The reason, as the program gives it.
+    pub why: String,
+}
+
+/// A wait for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waits {
+    /// What kind of trouble it has.
+    pub trouble: Trouble,
+    /// The status of HTTP.
+    pub status: Option<u16>,
+    /// The reason, as the program gives it.
+    pub why: String,
+    /// For how long, rounded up.
+    pub seconds: Option<u64>,
+}
+
+/// Tokens and cost. What is not told is `None`, never 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// All tokens that were sent.
+    pub input: Option<u64>,
+    /// The tokens that came back.
+    pub output: Option<u64>,
+    /// Those of `input` that a cache had.
+    pub cached: Option<u64>,
+    /// US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+/// The run's last word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Whether the program calls it a success.
+    pub success: bool,
+    /// Its last text, where the line has it.
+    pub text: Option<String>,
+}
+
+/// A failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// What kind of trouble it was.
+    pub trouble: Trouble,
+    /// The status of HTTP.
+    pub status: Option<u16>,
+    /// The message, as the program gives it.
+    pub message: String,
+}
+
+/// The beginning of `text`, at most `limit` bytes of it.
+pub(super) fn cut(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.shrink_to_fit();
+    }
+    text
+}

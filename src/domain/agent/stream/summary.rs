@@ -1,0 +1,201 @@
+//! The sum of what was seen in one run.
+
+use super::rules::{CostCounting, Counting, StreamRules};
+use super::seen::{Denied, Ended, Failed, MAX_TOOL_TEXT, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut};
+
+/// The most refused calls, and calls that have begun and not ended, that are kept.
+pub const MOST_KEPT: usize = 20;
+
+/// The sum of what was seen in one run. What the program did not tell is `None`, never 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    counting: Counting,
+    cost_counting: CostCounting,
+    /// The session's id.
+    pub session: Option<String>,
+    /// Tokens and cost: of this run, or raw totals of the session where the adapter says `cumulative`. The caller then
+    /// subtracts what the session had before.
+    pub usage: Usage,
+    /// The beginning of the last text.
+    pub last_text: Option<String>,
+    /// The last word.
+    pub ended: Option<Ended>,
+    /// The last failure; none where a success came after it.
+    pub failed: Option<Failed>,
+    /// The wait for the model that goes on now.
+    pub waits: Option<Waits>,
+    /// The first refused calls, at most [`MOST_KEPT`].
+    pub denied: Vec<Denied>,
+    /// The last calls that have begun and not ended, at most [`MOST_KEPT`].
+    pub begun: Vec<ToolStarted>,
+    /// How many texts there were.
+    pub texts: u64,
+    /// How many tool calls began.
+    pub tool_calls: u64,
+    /// How many requests were sent to the model, as far as the lines show.
+    pub requests: u64,
+}
+
+impl Summary {
+    /// Nothing was seen yet, of a program with these rules.
+    pub fn new(rules: &StreamRules) -> Self {
+        Self {
+            counting: rules.usage,
+            cost_counting: rules.cost,
+            session: None,
+            usage: Usage::default(),
+            last_text: None,
+            ended: None,
+            failed: None,
+            waits: None,
+            denied: Vec::new(),
+            begun: Vec::new(),
+            texts: 0,
+            tool_calls: 0,
+            requests: 0,
+        }
+    }
+
+    /// Adds what was seen.
+    pub fn add(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Session { id } => self.session = Some(id.clone()),
+            Seen::Text { text } => {
+                self.texts = self.texts.saturating_add(1);
+                self.last_text = Some(beginning(text));
+            }
+            Seen::RequestSent => self.requests = self.requests.saturating_add(1),
+            Seen::ResponseReceived => self.waits = None,
+            Seen::ToolStarted(call) => {
+                self.tool_calls = self.tool_calls.saturating_add(1);
+                if self.begun.len() >= MOST_KEPT {
+                    self.begun.remove(0);
+                }
+                self.begun.push(call.clone());
+            }
+            Seen::ToolCompleted(call) => self.complete(call),
+            Seen::Denied(denied) => {
+                if self.denied.len() < MOST_KEPT {
+                    self.denied.push(denied.clone());
+                }
+            }
+            Seen::Waits(waits) => self.waits = Some(waits.clone()),
+            Seen::Usage(usage) => self.count(usage),
+            Seen::Ended(ended) => {
+                self.waits = None;
+                self.failed = self.failed.take().filter(|_| !ended.success);
+                self.ended = Some(ended.clone());
+            }
+            Seen::Failed(failed) => {
+                self.waits = None;
+                self.failed = Some(failed.clone());
+            }
+        }
+    }
+
+    fn complete(&mut self, call: &ToolCompleted) {
+        let same = |begun: &ToolStarted| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
+        if let Some(at) = self.begun.iter().position(same) {
+            self.begun.remove(at);
+        }
+    }
+
+    fn count(&mut self, new: &Usage) {
+        let old = self.usage;
+        let tokens = |old: Option<u64>, new: Option<u64>| match (self.counting, old, new) {
+            (Counting::Step, Some(old), Some(new)) => Some(old.saturating_add(new)),
+            (Counting::Step | Counting::Run | Counting::Cumulative, old, new) => new.or(old),
+        };
+        let cost = match (self.cost_counting, old.cost_usd, new.cost_usd) {
+            (CostCounting::None, _, _) => None,
+            (CostCounting::Step, Some(old), Some(new)) => Some(old + new).filter(|sum| sum.is_finite()).or(Some(old)),
+            (CostCounting::Step | CostCounting::Run | CostCounting::Cumulative, old, new) => new.or(old),
+        };
+        self.usage = Usage {
+            input: tokens(old.input, new.input),
+            output: tokens(old.output, new.output),
+            cached: tokens(old.cached, new.cached),
+            cost_usd: cost,
+        };
+    }
+}
+
+fn beginning(text: &str) -> String {
+    // No copy of a text of megabytes, only to cut it.
+    cut(text.chars().take(MAX_TOOL_TEXT).collect(), MAX_TOOL_TEXT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::agent::stream::trouble::Trouble;
+
+    fn summary(usage: Counting, cost: CostCounting) -> Summary {
+        Summary::new(&StreamRules { usage, cost, ..StreamRules::default() })
+    }
+
+    fn usage(input: u64, cost: f64) -> Seen {
+        Seen::Usage(Usage { input: Some(input), output: None, cached: None, cost_usd: Some(cost) })
+    }
+
+    #[test]
+    fn numbers_are_added_or_replaced_and_unknown_ones_stay_unknown() {
+        for (counting, cost, expected) in [
+            (Counting::Step, CostCounting::Step, (Some(u64::MAX), Some(3.0))),
+            (Counting::Run, CostCounting::Cumulative, (Some(7), Some(2.0))),
+            (Counting::Cumulative, CostCounting::Run, (Some(7), Some(2.0))),
+            (Counting::Run, CostCounting::None, (Some(7), None)),
+        ] {
+            let mut sum = summary(counting, cost);
+            assert_eq!(sum.usage, Usage::default());
+            sum.add(&usage(u64::MAX, 1.0));
+            sum.add(&usage(7, 2.0));
+            sum.add(&Seen::Usage(Usage::default()));
+            assert_eq!((sum.usage.input, sum.usage.cost_usd), expected);
+            assert_eq!((sum.usage.output, sum.usage.cached), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_success_after_a_failure_ends_it_and_a_failure_after_a_success_counts() {
+        let failed = Seen::Failed(Failed { trouble: Trouble::Overload, status: Some(529), message: "x".into() });
+        let ended = |success| Seen::Ended(Ended { success, text: None });
+        let mut sum = summary(Counting::Run, CostCounting::None);
+        sum.add(&failed);
+        sum.add(&ended(false));
+        assert!(sum.failed.is_some());
+        sum.add(&ended(true));
+        assert!(sum.failed.is_none());
+        sum.add(&failed);
+        assert!(sum.failed.is_some());
+    }
+
+    #[test]
+    fn a_wait_ends_with_the_answer() {
+        let mut sum = summary(Counting::Run, CostCounting::None);
+        let waits = Waits { trouble: Trouble::RateLimit, status: Some(429), why: String::new(), seconds: Some(3) };
+        sum.add(&Seen::Waits(waits.clone()));
+        assert_eq!(sum.waits, Some(waits));
+        sum.add(&Seen::ResponseReceived);
+        assert_eq!(sum.waits, None);
+    }
+
+    #[test]
+    fn lists_and_texts_are_bounded() {
+        let mut sum = summary(Counting::Run, CostCounting::None);
+        for number in 0..100 {
+            sum.add(&Seen::Denied(Denied { id: None, tool: number.to_string(), why: String::new() }));
+            sum.add(&Seen::ToolStarted(ToolStarted {
+                id: Some(number.to_string()),
+                name: "t".into(),
+                kind: crate::domain::agent::adapter::ToolKind::Other,
+                input: serde_json::Value::Null,
+                hash: String::new(),
+            }));
+        }
+        sum.add(&Seen::Text { text: "é".repeat(MAX_TOOL_TEXT) });
+        assert_eq!((sum.denied.len(), sum.begun.len(), sum.tool_calls), (MOST_KEPT, MOST_KEPT, 100));
+        assert_eq!((sum.denied[0].tool.as_str(), sum.begun[0].id.as_deref()), ("0", Some("80")));
+        assert_eq!(sum.last_text.unwrap().len(), MAX_TOOL_TEXT);
+    }
+}
