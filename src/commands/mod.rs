@@ -39,7 +39,6 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, Global, Verb};
-use crate::domain::work::adapter::{self, AgentProgram, PromptKind};
 use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Error, Exit, Result};
@@ -171,24 +170,6 @@ pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) ->
     }
     ctx.repo.worktrees().not_in_a_bare_one()?;
     Ok(ctx)
-}
-
-/// The agent program that the configuration names: from its own table, or a preset.
-///
-/// # Errors
-/// `CONFIG_INVALID`.
-pub fn configured_program(ctx: &Context) -> Result<AgentProgram> {
-    let name = &ctx.config.agents.default;
-    match ctx.config.agents.adapters.get(name) {
-        Some(table) if !table.command.is_empty() => Ok(AgentProgram {
-            name: name.clone(),
-            command: table.command.clone(),
-            exit_completes: table.exit_completes,
-            stop_signal: table.stop_signal.clone(),
-            prompt: PromptKind::Prompt,
-        }),
-        Some(_) | None => adapter::preset(name),
-    }
 }
 
 /// The repository without its state, for verbs that need no state.

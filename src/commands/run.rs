@@ -13,11 +13,11 @@ use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
-use crate::domain::work::adapter;
 use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::programs::{self, Programs};
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
 /// The largest number of agents.
@@ -152,10 +152,10 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
         until_idle: args.until_idle,
         mode: args.mode,
         retry: args.retry,
-        program: if args.program.is_empty() {
-            super::configured_program(ctx)?
+        programs: if args.program.is_empty() {
+            Programs::configured(&ctx.config)?
         } else {
-            adapter::bare_program(from_here(args.program.clone(), &super::working_dir(global)?)?)
+            Programs::only(programs::bare(from_here(args.program.clone(), &super::working_dir(global)?)?)?)
         },
     })
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::foreground::tell_hooks;
-use super::{configured_program, open_with_usable_config};
+use super::open_with_usable_config;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
@@ -63,7 +63,7 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
             .hint(format!("git axiom {verb} --all    for all of them")));
     }
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let options = Options::attending(configured_program(&ctx)?);
+    let options = Options::attending();
     let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
     let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {

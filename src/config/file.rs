@@ -5,6 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use super::keys::Kind;
+use super::named::find;
 use crate::error::{Code, Error, Result};
 
 /// More keys than any configuration has: others cannot make every verb slow.
@@ -45,13 +47,20 @@ fn line_of(text: &str, offset: usize) -> usize {
 fn collect(ends: &[usize], prefix: &str, table: &DeTable<'_>, found: &mut Vec<(String, Place)>) -> bool {
     table.iter().all(|(key, value)| {
         let name = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
-        if let DeValue::Table(inner) = value.get_ref() {
+        if let DeValue::Table(inner) = value.get_ref()
+            && !takes_table(&name)
+        {
             return collect(ends, &name, inner, found);
         }
         let line = 1 + ends.partition_point(|end| *end < key.span().start);
         found.push((name, Place { value: convert(value.get_ref()), line }));
         found.len() <= MOST_KEYS
     })
+}
+
+/// Whether a key of this name takes a whole table.
+fn takes_table(name: &str) -> bool {
+    find(name, false).is_some_and(|named| named.key.kind == Kind::Table)
 }
 
 /// A TOML value as JSON. Types that no key accepts become strings or null.
@@ -66,7 +75,6 @@ fn convert(value: &DeValue<'_>) -> Value {
         DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
         DeValue::Datetime(time) => Value::from(time.to_string()),
         DeValue::Array(items) => items.iter().map(|item| convert(item.get_ref())).collect(),
-        // Can only occur within a list, and no key accepts a list of tables.
-        DeValue::Table(_) => Value::Null,
+        DeValue::Table(table) => table.iter().map(|(key, value)| (key.get_ref().to_string(), convert(value.get_ref()))).collect(),
     }
 }

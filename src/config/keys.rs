@@ -29,7 +29,14 @@ pub enum Kind {
     Patterns,
     /// A list of names of files and folders, which may be in any folder. Nothing in them has a special meaning.
     Names,
+    /// The name of a signal.
+    Signal,
+    /// A table, which only a file can have. What is in it is checked where it is used.
+    Table,
 }
+
+/// The signals that ask a program to stop.
+const SIGNALS: [&str; 4] = ["TERM", "INT", "HUP", "QUIT"];
 
 /// A key.
 #[derive(Debug)]
@@ -40,6 +47,13 @@ pub struct Key {
     pub name: &'static str,
     /// The kind of its values.
     pub kind: Kind,
+}
+
+impl Key {
+    /// The first part of its section: `agents` for those of an agent program's table.
+    pub fn family(&self) -> &'static str {
+        self.section.split('.').next().unwrap_or_default()
+    }
 }
 
 const fn key(section: &'static str, name: &'static str, kind: Kind) -> Key {
@@ -96,11 +110,26 @@ pub const LATER: &[(&str, &str)] = &[
     ("system", "autoCleanupEnabled"),
 ];
 
-/// The keys of an agent program's table, `agents.<name>`.
-pub const ADAPTER_KEYS: &[Key] = &[
-    key("agents.<name>", "command", Kind::List),
-    key("agents.<name>", "exitCompletes", Kind::Switch),
-    key("agents.<name>", "stopSignal", Kind::Text),
+/// The section of the keys of an agent program's table.
+pub const OF_AGENT: &str = "agents.<name>";
+/// The section of the keys of a persona's table.
+pub const OF_PERSONA: &str = "personas.<name>";
+
+/// The keys of tables that have a name of the user's choice: agent programs and personas.
+pub const NAMED_KEYS: &[Key] = &[
+    key(OF_AGENT, "command", Kind::List),
+    key(OF_AGENT, "resume", Kind::List),
+    key(OF_AGENT, "exitCompletes", Kind::Switch),
+    key(OF_AGENT, "stopSignal", Kind::Signal),
+    key(OF_AGENT, "silenceLimit", Kind::Seconds),
+    key(OF_AGENT, "version", Kind::List),
+    key(OF_AGENT, "unconfined", Kind::Text),
+    key(OF_AGENT, "env", Kind::Table),
+    key(OF_AGENT, "tools", Kind::Table),
+    key(OF_AGENT, "price", Kind::Table),
+    key(OF_AGENT, "stream", Kind::Table),
+    key(OF_PERSONA, "agent", Kind::Text),
+    key(OF_PERSONA, "prompt", Kind::Text),
 ];
 
 /// The largest number of a value with a unit, so that nothing overflows when it is converted to bytes or milliseconds.
@@ -119,6 +148,8 @@ impl Kind {
             Self::Folder => "a folder, absolute or relative to the main worktree, but not that itself".into(),
             Self::List => "a list of texts".into(),
             Self::Names => "a list of files or folders without wildcards, such as [\".envrc\", \"deploy/prod\"]".into(),
+            Self::Signal => format!("one of {}", SIGNALS.join(", ")),
+            Self::Table => "a table, in a configuration file".into(),
             Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
         }
     }
@@ -128,7 +159,15 @@ impl Kind {
             Self::Megabytes => &[("mb", 1), ("gb", 1000), ("tb", 1_000_000)],
             Self::Seconds => &[("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("d", 86400)],
             Self::Days => &[("d", 1), ("w", 7)],
-            Self::Switch | Self::Number(..) | Self::Text | Self::Folder | Self::List | Self::Patterns | Self::Names => &[],
+            Self::Switch
+            | Self::Number(..)
+            | Self::Text
+            | Self::Folder
+            | Self::List
+            | Self::Patterns
+            | Self::Names
+            | Self::Signal
+            | Self::Table => &[],
         }
     }
 
@@ -146,6 +185,8 @@ impl Kind {
         match (self, &value) {
             (Self::Switch, Value::Bool(_)) => Ok(value),
             (Self::Text, Value::String(text)) if !text.trim().is_empty() => Ok(value),
+            (Self::Signal, Value::String(text)) if SIGNALS.contains(&text.as_str()) => Ok(value),
+            (Self::Table, Value::Object(_)) => Ok(value),
             (Self::Folder, Value::String(text)) => folder(text).map_or_else(refuse, |folder| Ok(Value::from(folder))),
             (Self::List, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())) => {
                 Ok(value)
@@ -185,7 +226,7 @@ impl Kind {
             Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days => {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
-            Self::Text | Self::Folder => Value::from(last),
+            Self::Text | Self::Folder | Self::Signal | Self::Table => Value::from(last),
             Self::List | Self::Patterns | Self::Names if texts == [""] => Value::Array(Vec::new()),
             Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
         }
@@ -195,7 +236,15 @@ impl Kind {
     pub fn is_list(self) -> bool {
         match self {
             Self::List | Self::Patterns | Self::Names => true,
-            Self::Switch | Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days | Self::Text | Self::Folder => false,
+            Self::Switch
+            | Self::Number(..)
+            | Self::Megabytes
+            | Self::Seconds
+            | Self::Days
+            | Self::Text
+            | Self::Folder
+            | Self::Signal
+            | Self::Table => false,
         }
     }
 }

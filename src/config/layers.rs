@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, Place};
-use super::keys::{ADDED_TO, KEYS, Key};
+use super::keys::{self, ADDED_TO, KEYS, Key};
 use super::named::{self, Named, does_nothing, find, is_called, unknown};
 use super::schema::Config;
+use crate::domain::agent::presets;
 use crate::error::{Code, Error, Result};
 
 /// The source of a value.
@@ -248,11 +249,13 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
 
 fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Config> {
     for (path, setting) in settings {
-        let Some(Named { key, adapter, .. }) = find(path, false) else { continue };
-        match adapter {
-            None => config[key.section][key.name] = setting.value.clone(),
-            Some(adapter) => config["agents"]["adapters"][adapter.as_str()][key.name] = setting.value.clone(),
-        }
+        let Some(Named { key, table, .. }) = find(path, false) else { continue };
+        let place = match (table.as_deref(), key.section) {
+            (None, section) => &mut config[section],
+            (Some(table), keys::OF_AGENT) => &mut config["agents"]["adapters"][table],
+            (Some(table), _) => &mut config[key.family()][table],
+        };
+        place[key.name] = setting.value.clone();
     }
     serde_json::from_value(config)
         .map_err(|e| Error::new(Code::ConfigInvalid, "the configuration does not fit together").because(e))
@@ -269,14 +272,10 @@ pub fn check(config: &Config) -> Result<()> {
                 .hint("it takes at least a second, such as \"60s\""));
         }
     }
-    for (name, adapter) in &config.agents.adapters {
-        if adapter.command.is_empty() {
+    for (name, table) in &config.agents.adapters {
+        if !table.contains_key("command") && !presets::names().any(|preset| preset == name) {
             return Err(Error::new(Code::ConfigInvalid, format!("agents.{name} has no command"))
                 .hint(format!("set agents.{name}.command to the program and its arguments")));
-        }
-        if !["TERM", "INT", "HUP", "QUIT"].contains(&adapter.stop_signal.as_str()) {
-            let what = format!("agents.{name}.stopSignal cannot be '{}'", adapter.stop_signal);
-            return Err(Error::new(Code::ConfigInvalid, what).hint("it takes TERM, INT, HUP or QUIT"));
         }
     }
     Ok(())
@@ -379,8 +378,22 @@ mod tests {
     fn adapters_have_a_table_of_their_own() {
         let config = with_file("[agents.mine]\ncommand = ['my-agent', '{prompt}']\nexitCompletes = false\n").unwrap().config;
         let adapter = &config.agents.adapters["mine"];
-        assert_eq!((adapter.command.len(), adapter.exit_completes), (2, false));
-        assert_eq!(from_git(&[("axiom.agents.mine.command", "x")]).unwrap().config.agents.adapters["mine"].command, ["x"]);
+        assert_eq!((&adapter["command"][1], &adapter["exitCompletes"]), (&Value::from("{prompt}"), &Value::from(false)));
+        let git = from_git(&[("axiom.agents.mine.command", "x"), ("axiom.personas.reviewer.agent", "mine")]).unwrap().config;
+        assert_eq!(git.agents.adapters["mine"]["command"], serde_json::json!(["x"]));
+        assert_eq!(git.personas["reviewer"].agent.as_deref(), Some("mine"));
+    }
+
+    #[test]
+    fn a_preset_is_changed_piecewise_and_tables_stay_whole() {
+        let text = "[agents.claude]\nenv.A = 'b'\nstream.rules = [{ is = 'text', text = '/x' }]\n[agents.claude.tools]\nBash = 'shell'\n";
+        let config = with_file(text).unwrap().config;
+        let table = serde_json::to_value(&config.agents.adapters["claude"]).unwrap();
+        let rules = serde_json::json!({ "rules": [{ "is": "text", "text": "/x" }] });
+        assert_eq!(table, serde_json::json!({ "env": { "A": "b" }, "tools": { "Bash": "shell" }, "stream": rules }));
+        let error = with_file("[agents.claude]\nstopSignal = 'KILL'\n").unwrap_err();
+        assert!(error.hints().join("").contains("TERM, INT, HUP, QUIT"), "{:?}", error.hints());
+        assert!(from_git(&[("axiom.agents.claude.env", "x")]).unwrap_err().hints().join("").contains("in a configuration file"));
     }
 
     #[test]

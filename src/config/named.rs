@@ -1,31 +1,31 @@
 //! Keys by the names that people and git write, and the nearest key where there is none of that name.
 
-use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER};
+use super::keys::{KEYS, Key, LATER, NAMED_KEYS};
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Result};
 
 /// The key that a name refers to.
 #[derive(Debug)]
 pub struct Named {
-    /// `section.name`, or `agents.<adapter>.name`.
+    /// `section.name`, or `agents.<table>.name` and `personas.<table>.name`.
     pub path: String,
     /// The key.
     pub key: &'static Key,
-    /// The agent program whose key it is.
-    pub adapter: Option<String>,
+    /// The agent program or persona whose key it is.
+    pub table: Option<String>,
 }
 
 impl Named {
     /// The names of the tables in which it stands in a file, then its own.
     pub fn parts(&self) -> Vec<&str> {
-        match &self.adapter {
+        match &self.table {
             None => vec![self.key.section, self.key.name],
-            Some(adapter) => vec!["agents", adapter, self.key.name],
+            Some(table) => vec![self.key.family(), table, self.key.name],
         }
     }
 }
 
-/// The key of this name, to give it a value. As in git, case does not matter, but in the name of an agent program it does.
+/// The key of this name, to give it a value. As in git, case does not matter, but in the name of an agent program or a persona it does.
 ///
 /// # Errors
 /// `INVALID_INPUT` with the nearest key; `CONFIG_INVALID` for a key that does nothing yet.
@@ -33,9 +33,9 @@ pub fn to_set(name: &str) -> Result<Named> {
     if let Some(later) = later(name, str::eq_ignore_ascii_case) {
         return Err(says_does_nothing(&later).hint("a later version will support it"));
     }
-    let is_plain = |adapter: &String| !adapter.is_empty() && !adapter.contains(|c: char| c == '.' || c.is_control());
+    let is_plain = |table: &String| !table.is_empty() && !table.contains(|c: char| c == '.' || c.is_control());
     match find(name, true) {
-        Some(named) if named.adapter.as_ref().is_none_or(is_plain) => Ok(named),
+        Some(named) if named.table.as_ref().is_none_or(is_plain) => Ok(named),
         Some(_) | None => Err(no_key(name)),
     }
 }
@@ -64,12 +64,12 @@ fn says_does_nothing(key: &str) -> Error {
 pub(super) fn find(name: &str, ignore_case: bool) -> Option<Named> {
     let same = if ignore_case { str::eq_ignore_ascii_case } else { str::eq };
     if let Some(key) = KEYS.iter().find(|key| is_called(key, name, same)) {
-        return Some(Named { path: format!("{}.{}", key.section, key.name), key, adapter: None });
+        return Some(Named { path: format!("{}.{}", key.section, key.name), key, table: None });
     }
     let (section, last) = name.rsplit_once('.')?;
-    let (agents, adapter) = section.split_once('.')?;
-    let key = ADAPTER_KEYS.iter().find(|key| same(key.name, last)).filter(|_| same(agents, "agents"))?;
-    Some(Named { path: format!("agents.{adapter}.{}", key.name), key, adapter: Some(adapter.to_owned()) })
+    let (family, table) = section.split_once('.')?;
+    let key = NAMED_KEYS.iter().find(|key| same(key.name, last) && same(key.family(), family))?;
+    Some(Named { path: format!("{}.{table}.{}", key.family(), key.name), key, table: Some(table.to_owned()) })
 }
 
 /// Whether `path` consists of the key's section and name. Allocates nothing, because every verb calls this a thousand times.
@@ -90,8 +90,9 @@ pub(super) fn unknown(name: &str, at: &str) -> Error {
 
 fn with_nearest(error: Error, name: &str) -> Error {
     let mut known: Vec<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
-    if let ["agents", adapter, _] = name.split('.').collect::<Vec<_>>()[..] {
-        known.extend(ADAPTER_KEYS.iter().map(|key| format!("agents.{adapter}.{}", key.name)));
+    if let [family, table, _] = name.split('.').collect::<Vec<_>>()[..] {
+        let of_family = NAMED_KEYS.iter().filter(|key| key.family() == family);
+        known.extend(of_family.map(|key| format!("{family}.{table}.{}", key.name)));
     }
     nearest::hinted(error, name, known.iter().map(String::as_str), "git axiom config show    lists all keys")
 }

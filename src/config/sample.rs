@@ -22,7 +22,7 @@ const TAIL: &str = "
 # An agent program of your own: a table for each, by its name.
 #[agents.mine]
 #command = [\"my-agent\", \"--prompt\", \"{prompt}\"]
-# Whether exit status 0 completes the task; otherwise it has to say so: git axiom signal complete
+# Whether exit status 0 completes the task; without this it has to say so: git axiom signal complete
 #exitCompletes = true
 # The signal that asks it to stop: TERM, INT, HUP or QUIT.
 #stopSignal = \"TERM\"

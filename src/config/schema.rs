@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::work::guarded;
 
@@ -36,6 +37,8 @@ section! {
         verify: Verify = Verify::default(),
         /// Hooks.
         hooks: Hooks = Hooks::default(),
+        /// Personas by name.
+        personas: BTreeMap<String, Persona> = BTreeMap::new(),
     }
 }
 
@@ -114,20 +117,18 @@ section! {
         silence_limit: Option<u64> = None,
         /// Where workspaces are made, relative to the main worktree.
         workspace_root: String = ".worktrees".into(),
-        /// Agent programs by name.
-        adapters: BTreeMap<String, Adapter> = BTreeMap::new(),
+        /// What is set for agent programs, by their names: it is laid over a preset's keys, or it is a program of the user's own.
+        adapters: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new(),
     }
 }
 
 section! {
-    /// An agent program.
-    Adapter {
-        /// The program and its arguments; `{prompt}` and `{promptFile}` are replaced, otherwise the prompt comes on stdin.
-        command: Vec<String> = Vec::new(),
-        /// Whether exit status 0 completes the task; otherwise a signal or final event is needed.
-        exit_completes: bool = true,
-        /// The signal that asks it to stop: TERM, INT, HUP or QUIT.
-        stop_signal: String = "TERM".into(),
+    /// A persona: what tasks are given to that name it.
+    Persona {
+        /// The agent program, if it is not the default.
+        agent: Option<String> = None,
+        /// What is said at the beginning of its prompts.
+        prompt: Option<String> = None,
     }
 }
 

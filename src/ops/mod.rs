@@ -16,6 +16,7 @@ pub mod lock;
 pub mod merge;
 pub mod operation;
 pub mod pager;
+pub mod programs;
 pub mod recover;
 pub mod revert_task;
 pub mod rollback;

@@ -152,7 +152,7 @@ fn what_cannot_be_used_is_refused_before_anything_is_written() {
         env.ok(&["config", "set", layer, "agents.mine.command", "x"]);
         env.ok(&["config", "set", layer, "agents.mine.exitCompletes", "false"]);
         let before = all(&env);
-        env.axiom(&["config", "set", layer, "agents.mine.stopSignal", "KILL"]).fails_with(Code::ConfigInvalid);
+        env.axiom(&["config", "set", layer, "agents.mine.stopSignal", "KILL"]).fails_with(Code::InvalidInput);
         env.axiom(&["config", "unset", layer, "agents.mine.command"]).fails_with(Code::ConfigInvalid);
         assert_eq!(all(&env), before);
         env.ok(&["config", "unset", layer, "agents.mine.exitCompletes"]);

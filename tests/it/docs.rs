@@ -91,7 +91,7 @@ fn the_list_of_configuration_keys_is_current() {
         let value = if value.is_null() { "not set".to_owned() } else { format!("`{value}`") };
         text.push_str(&format!("| `{}.{}` | {value} | {} |\n", key.section, key.name, key.kind.expects()));
     }
-    for key in keys::ADAPTER_KEYS {
+    for key in keys::NAMED_KEYS {
         text.push_str(&format!("| `{}.{}` | | {} |\n", key.section, key.name, key.kind.expects()));
     }
     check("docs/CONFIGURATION.md", &text);

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::foreground::tell_hooks;
-use super::{configured_program, open_with_usable_config, purpose};
+use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
@@ -64,7 +64,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     };
     let mut view = survey::look(&mut ctx)?;
     if args.yes {
-        let options = Options::attending(configured_program(&ctx)?);
+        let options = Options::attending();
         survey::recover(&mut ctx, options, &mut Progress::new(false))?;
         // The remaining conditions need a human, and may be others than before.
         let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);

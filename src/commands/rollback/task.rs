@@ -9,7 +9,6 @@ use super::parts::{self, Parts};
 use super::words::{agents, say_who_is_stopped};
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::commands::configured_program;
 use crate::commands::grammar::consent::Consent;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{CaseId, GateId};
@@ -108,13 +107,7 @@ pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result
             screen.confirm("Take it back?", false)?;
         }
     }
-    let stop = match args.no_stop {
-        true => None,
-        false => {
-            let program = configured_program(ctx)?;
-            Some(Options::attending(program))
-        }
-    };
+    let stop = (!args.no_stop).then(Options::attending);
     if stop.is_some() {
         say_who_is_stopped(screen, &op::to_stop(ctx, &wanted)?);
     }

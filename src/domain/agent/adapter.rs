@@ -8,7 +8,7 @@ use super::stream::rules::StreamRules;
 use crate::error::{Code, Error, Result};
 
 /// An agent program. The keys in TOML are explained in `presets/claude.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Adapter {
     /// The name of the preset, or the one that the user gave it.

@@ -5,7 +5,6 @@
 //!
 //! Begin reading with `case`, then `ready` and `outcome`.
 
-pub mod adapter;
 pub mod agent;
 pub mod answer;
 pub mod case;

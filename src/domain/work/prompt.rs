@@ -35,14 +35,20 @@ pub struct Parts<'a> {
     pub branch: &'a str,
     /// The branch that the work will be merged into.
     pub target: &'a str,
+    /// What is said to agents of the task's persona.
+    pub persona: Option<&'a str>,
     /// The earlier attempts.
     pub history: &'a History,
 }
 
 /// The prompt, in Markdown.
 pub fn prompt(parts: Parts<'_>) -> String {
-    let Parts { case, body, token, iteration, max_iterations, branch, target, history } = parts;
-    let mut text = format!("# Task {}: {}\n\n", case.id, case.title);
+    let Parts { case, body, token, iteration, max_iterations, branch, target, persona, history } = parts;
+    let mut text = String::new();
+    if let Some(persona) = persona {
+        let _ = write!(text, "{}\n\n", persona.trim_end());
+    }
+    let _ = write!(text, "# Task {}: {}\n\n", case.id, case.title);
     if !body.is_empty() {
         let _ = write!(text, "{}\n\n", body.trim_end());
     }
@@ -126,9 +132,11 @@ mod tests {
             max_iterations: 3,
             branch: "axiom/t",
             target: "main",
+            persona: Some("Be brief."),
             history: &history,
         };
         let text = prompt(parts);
+        assert!(text.starts_with("Be brief.\n\n# Task t: T\n"), "{text}");
         assert!(text.contains("abc") && text.contains("**Previous attempts:** 1"), "{text}");
         assert!(signal::markers(&text, &token).is_empty(), "{text}");
     }

@@ -77,7 +77,7 @@ impl Supervisor<'_> {
             iteration,
             token: token.clone(),
             from: from.clone(),
-            exit_completes: self.options.program.exit_completes,
+            exit_completes: self.options.programs.of(&case).exit_completes,
         })?;
         self.prepared.remove(agent);
         env::fault_point("iterate.intended");

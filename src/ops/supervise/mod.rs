@@ -42,7 +42,6 @@ use crate::domain::base::names::RefName;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::{By, Event};
-use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::failures::{Shared, Step, Times};
 use crate::domain::work::gate::{Decision, GateKind, Held};
@@ -55,6 +54,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::{Context, OPERATION_PATIENCE};
 use crate::ops::merge::verified::Check;
+use crate::ops::programs::Programs;
 use crate::ops::recover::repair::HumansOperation;
 use crate::ops::steps;
 use crate::process::client::leftovers;
@@ -89,14 +89,15 @@ pub struct Options {
     pub mode: Option<Mode>,
     /// Whether tasks that a human stopped or rolled back are claimed again.
     pub retry: bool,
-    /// The agent program.
-    pub program: AgentProgram,
+    /// The agent programs.
+    pub programs: Programs,
 }
 
 impl Options {
     /// Options for looking after agents without a session: no agent is started.
-    pub fn attending(program: AgentProgram) -> Self {
-        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, program }
+    pub fn attending() -> Self {
+        let programs = Programs::none();
+        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, programs }
     }
 }
 

@@ -32,7 +32,7 @@ const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
     ctx.repo.require_git_version()?;
     ctx.repo.identity()?;
-    find_program(&options.program.command)?;
+    options.programs.all().try_for_each(|program| find_program(&program.command))?;
     let head = ctx.repo.refs().head(main)?;
     let target = match (&ctx.config.merge.target, &head) {
         (Some(target), _) => RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)),
@@ -87,7 +87,8 @@ impl Supervisor<'_> {
             start_checkpoint: None,
         };
         self.step(Event::SessionStarted { session })?;
-        let program = self.options.program.name.clone();
+        let names: Vec<&str> = self.options.programs.all().map(|program| program.name.as_str()).collect();
+        let program = names.join("', '");
         let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
         let mode = self.ctx.state().restorable.mode;
         self.tell(Notice::Started { session: id, target, slots, program, mode });

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Supervisor;
+use crate::domain::agent::adapter::{self, PromptKind};
 use crate::domain::base::ids::{AgentId, Token};
-use crate::domain::work::adapter::PromptKind;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Case;
@@ -56,7 +56,7 @@ impl Supervisor<'_> {
 
     fn spec(&self, next: &Next<'_>, files: Files) -> Result<KeeperSpec> {
         let Next { agent, case, workspace, iteration, token } = *next;
-        let program = &self.options.program;
+        let program = self.options.programs.of(case);
         let config = &self.ctx.config.agents;
         let variables: [(&str, OsString); 7] = [
             ("AXIOM_TASK_ID", case.id.to_string().into()),
@@ -67,6 +67,7 @@ impl Supervisor<'_> {
             ("AXIOM_BRANCH", workspace.branch.short_in_git().into_owned()),
             ("AXIOM_TARGET", self.target()?.short_in_git().into_owned()),
         ];
+        let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
         let mut words = program.command.iter().map(OsString::from);
         Ok(KeeperSpec {
             v: VERSION,
@@ -84,10 +85,10 @@ impl Supervisor<'_> {
             state_check: StateCheck { common_dir: self.ctx.repo.common_dir().to_owned(), intent_seq: None },
             grace_seconds: config.grace_seconds,
             time_limit_seconds: config.time_limit,
-            silence_limit_seconds: config.silence_limit,
-            stop_signal: stop_signal(&program.stop_signal),
+            silence_limit_seconds: config.silence_limit.or(program.silence_limit),
+            stop_signal: stop_signal(program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
-            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
         })
     }
 
@@ -97,7 +98,7 @@ impl Supervisor<'_> {
             Some(text) => texts::load(&self.ctx.repo, text)?,
             None => String::new(),
         };
-        match self.options.program.prompt {
+        match self.options.programs.of(case).prompt {
             PromptKind::Script if body.trim().is_empty() => Err(Error::new(
                 Code::InvalidInput,
                 format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
@@ -113,10 +114,16 @@ impl Supervisor<'_> {
                     max_iterations: self.options.max_iterations,
                     branch: workspace.branch.short(),
                     target: self.target()?.short(),
+                    persona: self.persona_prompt(case),
                     history: &history,
                 }))
             }
         }
+    }
+
+    /// What the configuration says to agents of the task's persona.
+    fn persona_prompt(&self, case: &Case) -> Option<&str> {
+        self.ctx.config.personas.get(case.persona.as_ref()?)?.prompt.as_deref()
     }
 
     /// The history of earlier attempts for the prompt, read now, so that it is up to date.
@@ -150,12 +157,12 @@ struct Files {
     log: PathBuf,
 }
 
-fn stop_signal(name: &str) -> StopSignal {
-    match name {
-        "INT" => StopSignal::Int,
-        "HUP" => StopSignal::Hup,
-        "QUIT" => StopSignal::Quit,
-        _ => StopSignal::Term,
+fn stop_signal(signal: adapter::StopSignal) -> StopSignal {
+    match signal {
+        adapter::StopSignal::Term => StopSignal::Term,
+        adapter::StopSignal::Int => StopSignal::Int,
+        adapter::StopSignal::Hup => StopSignal::Hup,
+        adapter::StopSignal::Quit => StopSignal::Quit,
     }
 }
 

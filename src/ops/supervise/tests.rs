@@ -6,7 +6,6 @@ use super::{Interrupts, Options, Supervisor};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::text::Change;
 use crate::domain::state::event::Event;
-use crate::domain::work::adapter;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Status};
 use crate::domain::work::failures::{MOST_TRIES, Shared, Step};
 use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
@@ -58,7 +57,7 @@ fn with_a_human(work: impl FnOnce(&mut Supervisor<'_>, &mut Context)) {
     human.append(Event::CasesAdded { cases: ["t", "u", "v"].map(case).into() }).unwrap();
     ctx.store.refresh().unwrap();
     let (mut told, interrupts) = (Told(Vec::new()), Interrupts::default());
-    let options = Options::attending(adapter::preset("shell").unwrap());
+    let options = Options::attending();
     work(&mut Supervisor::new(&mut ctx, &mut told, &interrupts, options, None).unwrap(), &mut human);
 }
 

@@ -9,7 +9,6 @@ use git_axiom::domain::base::ids::{CaseId, CheckpointName};
 use git_axiom::domain::checkpoint::document::Trigger;
 use git_axiom::domain::operation::undo::Asked;
 use git_axiom::domain::state::event::By;
-use git_axiom::domain::work::adapter;
 use git_axiom::domain::work::gate::Afterwards;
 use git_axiom::domain::work::guarded::Allowed;
 use git_axiom::error::{Code, Error, Result};
@@ -198,8 +197,7 @@ impl Real {
             resolve: false,
             afterwards: Afterwards::Waits,
         };
-        let program = adapter::preset("shell").unwrap();
-        let stop = Some(Options::attending(program));
+        let stop = Some(Options::attending());
         match self.doing(false, |context| revert_task::run(context, &wanted, stop, &mut Progress::new(false)))? {
             Outcome::Done(_) => Ok(()),
             Outcome::Conflict(_) | Outcome::ToSettle(..) => Err(Error::new(Code::MergeConflict, "conflict")),
