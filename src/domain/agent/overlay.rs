@@ -50,7 +50,7 @@ pub(super) fn adapter_of(table: Value) -> Result<Adapter> {
     let adapter: Adapter = serde_json::from_value(table).map_err(|error| {
         crate::error::Error::new(Code::ConfigInvalid, format!("agents.{name} cannot be used"))
             .because(error)
-            .hint("the keys and their values are explained in docs/CONFIGURATION.md")
+            .hint("correct or remove the key")
     })?;
     adapter.checked()
 }

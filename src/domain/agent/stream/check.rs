@@ -37,8 +37,8 @@ impl StreamRules {
         if self.trouble.keys().any(|text| text.trim().is_empty()) {
             return Err(invalid("trouble has an empty text, which every error would fit".into()));
         }
-        let numbered = self.rules.iter().enumerate();
-        numbered.map(|(at, rule)| check(rule).map_err(|error| error.context(format!("rule {}", at + 1)))).collect()
+        let mut numbered = self.rules.iter().enumerate();
+        numbered.try_for_each(|(at, rule)| check(rule).map_err(|error| error.context(format!("rule {}", at + 1))))
     }
 }
 

@@ -13,3 +13,12 @@ pub mod rules;
 pub mod seen;
 pub mod summary;
 pub mod trouble;
+
+#[cfg(test)]
+mod expected_tests;
+#[cfg(test)]
+mod fuzz_tests;
+#[cfg(test)]
+mod recordings_tests;
+#[cfg(test)]
+mod tags_tests;
