@@ -110,7 +110,8 @@ fn is_time(text: &str) -> bool {
 /// Whether a document, up to a value, ends with a key that has the name of a time.
 fn is_of_a_time(before: &str) -> bool {
     let Some(key) = before.strip_suffix("\":").and_then(|before| Some(&before[before.rfind('"')? + 1..])) else { return false };
-    matches!(key, "at" | "until" | "lastActivity") || key.ends_with("At")
+    let named = ["at", "until", "lastActivity", "lastCheckpoint", "waitingSince", "estimatedCompletion"];
+    named.contains(&key) || key.ends_with("At")
 }
 
 #[cfg(test)]
@@ -122,6 +123,7 @@ mod tests {
         for (stored, wanted) in [
             (r#"{"at":"2026-01-13T12:00:00Z"}"#, r#"{"at":"2026-01-13T12:00:00.000Z"}"#),
             (r#"{"createdAt":"2026-01-13T12:00:00.5Z","n":1}"#, r#"{"createdAt":"2026-01-13T12:00:00.500Z","n":1}"#),
+            (r#"{"waitingSince":"2026-01-13T12:00:00Z"}"#, r#"{"waitingSince":"2026-01-13T12:00:00.000Z"}"#),
             (r#"{"until":"2026-01-13T12:00:00.123456Z"}"#, r#"{"until":"2026-01-13T12:00:00.123Z"}"#),
             (r#"{"at":"2026-01-13T12:00:00.120Z","id":"Z"}"#, r#"{"at":"2026-01-13T12:00:00.120Z","id":"Z"}"#),
             (

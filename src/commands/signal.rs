@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::domain::work::signal::{FileReport, Signal, ToolReport};
+use crate::config::keys::Kind;
+use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
 use crate::error::{Exit, Result};
 use crate::ops::keeper;
 
@@ -56,19 +57,43 @@ and answer are in the prompt of the next iteration.")]
         scope: Option<String>,
     },
     /// Report which phase of the work begins
-    #[command(after_help = "For people only: shown by 'git axiom status --json' as 'phase' of the agent.")]
+    #[command(after_help = "For people: shown by 'git axiom status' and 'git axiom task show TASK'.")]
     Phase {
         /// Its name
         name: String,
+        /// How sure you are of the work so far, 0 to 1
+        #[arg(long, value_name = "C")]
+        confidence: Option<f64>,
     },
-    /// Report that a part of the task begins, or is done
-    #[command(after_help = "Recorded in the history of the task; after a crash, it helps to see how far the work was.")]
+    /// Report that a part of the task is planned, begins, or is done
+    #[command(after_help = "\
+Without an option, the part begins. 'git axiom status' shows how many parts are done, 'git axiom
+task show TASK' lists them, also after a crash. At most 200 are kept.")]
     Subtask {
         /// Its name
         name: String,
+        /// It comes later
+        #[arg(long, conflicts_with = "done")]
+        planned: bool,
         /// It is done
         #[arg(long)]
         done: bool,
+    },
+    /// Report how long the rest of the task will take
+    #[command(after_help = "Shown by 'git axiom task show TASK' as the time at which the task is expected to be done.")]
+    Estimate {
+        /// From now on: 45s, 20min, 2h
+        #[arg(value_name = "DURATION", value_parser = duration)]
+        seconds: u64,
+    },
+    /// Report libraries that the work uses
+    #[command(after_help = "\
+Shown by 'git axiom task show TASK'; at most 100 are kept. The task waits for nothing because of
+it: 'git axiom task edit TASK --after OTHER' makes it wait for another task.")]
+    Depends {
+        /// Their names
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
     },
     /// Report how far a file is
     File(FileArgs),
@@ -89,26 +114,50 @@ and answer are in the prompt of the next iteration.")]
 /// Arguments of `signal file`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Recorded in the history of the task; after a crash, it helps to see how far the work was. Only
-the path is needed.")]
+Without an option, work on the file begins or goes on. 'git axiom task show TASK' lists the
+files, also after a crash; a later report keeps what it does not mention. At most 500 are kept.")]
 pub struct FileArgs {
     /// The file, relative to the workspace
     path: String,
     /// It is done
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["related", "test"])]
     done: bool,
-    /// The section that was finished last
+    /// It only helps to understand the work
+    #[arg(long, conflicts_with = "test")]
+    related: bool,
+    /// It tests the work
     #[arg(long)]
+    test: bool,
+    /// The section that was finished last
+    #[arg(long, value_name = "S")]
     section: Option<String>,
     /// The section that comes next
-    #[arg(long)]
+    #[arg(long, value_name = "S")]
     next: Option<String>,
     /// The line that was reached
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     line: Option<u64>,
     /// How sure you are, 0 to 1
-    #[arg(long)]
+    #[arg(long, value_name = "C")]
     confidence: Option<f64>,
+}
+
+impl FileArgs {
+    fn report(self) -> FileReport {
+        let role = match (self.related, self.test) {
+            (true, _) => Some(FileRole::Related),
+            (false, true) => Some(FileRole::Test),
+            (false, false) => None,
+        };
+        let Self { path, done, section, next, line, confidence, .. } = self;
+        FileReport { path, done, section, next, line, confidence, role }
+    }
+}
+
+/// A time as in the configuration, in seconds.
+fn duration(text: &str) -> Result<u64, String> {
+    let seconds = Kind::Seconds.accept_text("DURATION", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
+    seconds.ok_or_else(|| format!("it takes {}", Kind::Seconds.expects()))
 }
 
 /// Arguments of `signal tool-started` and `signal tool-completed`.
@@ -148,11 +197,11 @@ fn signal(verb: SignalVerb) -> Signal {
         SignalVerb::Waiting { question } => Signal::Waiting { question },
         SignalVerb::Progress { percent } => Signal::Progress { percent },
         SignalVerb::Learning { text, scope } => Signal::Learning { text, scope },
-        SignalVerb::Phase { name } => Signal::Phase { name },
-        SignalVerb::Subtask { name, done } => Signal::Subtask { name, done },
-        SignalVerb::File(FileArgs { path, done, section, next, line, confidence }) => {
-            Signal::File(Box::new(FileReport { path, done, section, next, line, confidence }))
-        }
+        SignalVerb::Phase { name, confidence } => Signal::Phase { name, confidence },
+        SignalVerb::Subtask { name, planned, done } => Signal::Subtask { name, done, planned },
+        SignalVerb::Estimate { seconds } => Signal::Estimate { seconds },
+        SignalVerb::Depends { names } => Signal::Depends { names },
+        SignalVerb::File(args) => Signal::File(Box::new(args.report())),
         SignalVerb::Ready { name, text } => Signal::Ready { name, text },
         SignalVerb::ToolStarted(args) => Signal::ToolStarted(tool(args)),
         SignalVerb::ToolCompleted(args) => Signal::ToolCompleted(tool(args)),

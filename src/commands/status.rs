@@ -18,11 +18,15 @@ use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report
 /// How often `--watch` checks for changes.
 const INTERVAL: Duration = Duration::from_millis(500);
 
+/// How many characters of a phase the table shows.
+const LONGEST_PHASE: usize = 24;
+
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Says whether a supervisor runs, what each agent does, how many tasks are in which status, what
-waits for you, and whether something has to be recovered. Takes no lock and changes nothing.
+waits for you, and whether something has to be recovered. PARTS, PHASE and PROGRESS are what the
+agent reports, HEARD is when something was last heard of it. Takes no lock and changes nothing.
 
 --watch needs a terminal to draw on; with --json it needs none, and prints one document for each
 change, a line each.")]
@@ -85,7 +89,8 @@ fn in_words(report: &Report) -> String {
     ));
     if !report.agents.is_empty() {
         text.push('\n');
-        let mut rows = vec![["AGENT", "STATE", "TASK", "ITERATION", "PROGRESS", "TIME", "TITLE"].map(String::from).to_vec()];
+        let heading = ["AGENT", "STATE", "TASK", "ITERATION", "PROGRESS", "PARTS", "PHASE", "TIME", "HEARD", "TITLE"];
+        let mut rows = vec![heading.map(String::from).to_vec()];
         rows.extend(report.agents.iter().map(agent_row));
         text.push_str(&table(&rows));
     }
@@ -126,11 +131,26 @@ fn agent_row(agent: &AgentView) -> Vec<String> {
     };
     vec![
         agent.id.clone(),
-        agent.state.to_owned(),
+        match agent.waiting_since {
+            Some(since) => format!("{} since {}", agent.state, words::clock(since)),
+            None => agent.state.to_owned(),
+        },
         or_dash(agent.task_id.clone()),
         iteration,
         or_dash(agent.progress.map(|percent| format!("{percent}%"))),
+        or_dash(agent.parts.filter(|parts| parts.total > 0).map(|parts| format!("{}/{}", parts.completed, parts.total))),
+        or_dash(agent.phase.as_deref().map(short)),
         or_dash(agent.duration.map(|seconds| format!("{}:{:02}", seconds / 60, seconds % 60))),
+        or_dash(agent.last_activity.map(words::clock)),
         or_dash(agent.title.clone()),
     ]
+}
+
+/// The name of a phase, as far as there is room for it in a table.
+fn short(name: &str) -> String {
+    if name.chars().count() <= LONGEST_PHASE {
+        name.to_owned()
+    } else {
+        name.chars().take(LONGEST_PHASE).chain(['…']).collect()
+    }
 }

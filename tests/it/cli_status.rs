@@ -11,7 +11,7 @@ use crate::common::TestEnv;
 fn before_the_first_session() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["status", "--json"]), @r#"
-    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"delays":[],"settling":[],"recovery":{"needed":false,"reasons":[]}}
+    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0}},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0,"filesModified":0,"testsPassing":null}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"delays":[],"settling":[],"recovery":{"needed":false,"reasons":[]}}
     --- exit 0
     "#);
     assert!(!env.axiom_dir().exists(), "looking makes nothing");
@@ -100,7 +100,9 @@ fn while_a_session_runs_and_after_its_supervisor_was_killed() {
     let agent = status["agents"][0]["id"].as_str().unwrap();
     assert_eq!(project(&status), ["active", "task-001", agent]);
     let project_says = |key: &str| status["project"][key] == status["session"][key];
-    assert!(["lastAction", "updatedAt", "metadata"].into_iter().all(project_says), "{status}");
+    assert!(["lastAction", "updatedAt"].into_iter().all(project_says), "{status}");
+    assert_eq!(status["project"]["metadata"]["startedAt"], status["session"]["metadata"]["startedAt"]);
+    assert!(status["project"]["metadata"]["testsPassing"].is_null(), "{status}");
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
     let status = wait_for(&|status| status["session"]["state"] == "crashed");
@@ -112,5 +114,6 @@ fn while_a_session_runs_and_after_its_supervisor_was_killed() {
     assert_eq!((&status["session"]["state"], &status["progress"]["merged"]), (&"idle".into(), &1.into()));
     assert_eq!(status["recovery"]["needed"], false);
     assert_eq!(project(&status), ["completed", "-", "-"]);
+    assert_eq!(status["project"]["metadata"]["filesModified"], 1, "{status}");
     env.fsck();
 }

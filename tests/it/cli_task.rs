@@ -112,7 +112,7 @@ fn the_keys_of_the_list() {
     env.ok(&["task", "add", "Group", "--kind", "operation", "--id", "g"]);
     env.ok(&["task", "add", "One", "--parent", "g", "--persona", "ed", "--verify", "true", "--body", "x"]);
     insta::assert_snapshot!(env.axiom(&["task", "list", "--json"]), @r#"
-    {"schema":2,"verb":"task list","tasks":[{"id":"g","title":"Group","kind":"operation","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"waitsFor":[],"persona":null,"verify":[],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00.000Z","bodySize":0},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"waitsFor":[],"persona":"ed","verify":["true"],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01.000Z","bodySize":1}]}
+    {"schema":2,"verb":"task list","tasks":[{"id":"g","title":"Group","kind":"operation","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"waitsFor":[],"persona":null,"verify":[],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00.000Z","bodySize":0,"parts":{"total":1,"completed":0,"inProgress":0,"waiting":0},"startedAt":null,"lastCheckpoint":null,"waitingSince":null,"confidence":null,"dependencies":{}},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"waitsFor":[],"persona":"ed","verify":["true"],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01.000Z","bodySize":1,"parts":{"total":0,"completed":0,"inProgress":0,"waiting":0},"startedAt":null,"lastCheckpoint":null,"waitingSince":null,"confidence":null}]}
     --- exit 0
     "#);
 }
@@ -221,7 +221,7 @@ fn an_import_is_all_or_nothing() {
     ");
     insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
     ID        STATUS        PROGRESS  AFTER  TITLE
-    b         pending       100%      -      a group [operation]
+    b         completed     100%      -      a group [operation]
     c         done, merged  100%      -      part
     old       pending         0%      -      here already
     task-001  pending         0%      b      needs b

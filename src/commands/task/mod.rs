@@ -6,6 +6,7 @@ mod audit;
 mod edit;
 mod import;
 mod list;
+mod reported;
 mod restate;
 mod show;
 mod view;

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
+use super::reported;
 use super::view::{CaseView, joined, status_words};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
@@ -12,6 +13,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::work::case::{Case, Kind};
 use crate::domain::work::groups::Groups;
+use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 
@@ -19,8 +21,8 @@ use crate::ops::cases::texts;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Its status and the reason, what it waits for, its branch and workspace, what was spent on it,
-and its body. 'git axiom task audit ID' shows its history, 'git axiom output ID' what agents
-printed.")]
+what its agents reported (phase, parts, files, libraries), and its body. 'git axiom task audit
+ID' shows its history, 'git axiom output ID' what agents printed.")]
 pub struct Show {
     /// The case
     id: String,
@@ -33,6 +35,7 @@ struct TaskShowAnswer<'a> {
     body: Option<&'a str>,
     branch: Option<&'a str>,
     workspace: Option<&'a str>,
+    reports: Option<Reported<'a>>,
 }
 
 /// Shows a case.
@@ -52,6 +55,7 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
         body: body.as_deref(),
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
+        reports: state.reports(&id).map(Reported::of),
     };
     screen.answer(&answer, || in_words(&groups, case, body.as_deref()))?;
     Ok(Exit::Done)
@@ -101,7 +105,26 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, body: Option<&str>) -> Stri
         row("retries", record.retry_count.to_string());
         row("duration", format!("{} s", record.duration_ms / 1000));
     }
+    let standing = Standing::of(groups, case);
+    let mut time = |name: &str, at: Option<jiff::Timestamp>| {
+        if let Some(at) = at {
+            row(name, words::time(at));
+        }
+    };
+    // Waiting for other tasks is in a line of its own, and has no beginning that anybody remembers.
+    time("waits since", standing.waiting_since.filter(|since| *since != case.created_at));
+    time("started", standing.started_at);
+    time("last recorded", standing.last_checkpoint);
+    if case.kind != Kind::Task {
+        row("complete", format!("{} of {}", standing.parts.completed, standing.parts.total));
+    }
+    if let Some(sure) = standing.confidence {
+        row("confidence", format!("{:.0}%", sure * 100.0));
+    }
     row("added", words::time(case.created_at));
+    if let Some(reports) = state.reports(&case.id) {
+        rows.extend(reported::rows(&Reported::of(reports)));
+    }
     let head = format!("{}: {}\n{}", case.id, visible::line(&case.title), table(&rows));
     match body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.

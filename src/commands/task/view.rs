@@ -7,6 +7,7 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::text::Text;
 use crate::domain::work::case::{Case, Kind, Merged, Status};
 use crate::domain::work::groups::Groups;
+use crate::domain::work::standing::Standing;
 use crate::domain::work::view::Shown;
 
 /// A case as JSON. `import` accepts the same keys.
@@ -35,6 +36,8 @@ pub struct CaseView<'a> {
     duration: u64,
     created_at: Timestamp,
     body_size: u64,
+    #[serde(flatten)]
+    standing: Standing<'a>,
 }
 
 impl<'a> CaseView<'a> {
@@ -69,13 +72,14 @@ impl<'a> CaseView<'a> {
                 Some(Text::Inline(text)) => text.len() as u64,
                 Some(Text::Stored { size, .. }) => *size,
             },
+            standing: Standing::of(groups, case),
         }
     }
 }
 
 /// The status in words. For `done` it shows whether the work is merged.
 pub fn status_words<'a>(groups: &Groups<'a>, case: &'a Case) -> String {
-    let shown = Shown::of(groups, case).as_str();
+    let shown = Shown::of(groups, case).in_words();
     if case.merged.is_some() && case.status == Status::Done { format!("{shown}, merged") } else { shown.to_owned() }
 }
 

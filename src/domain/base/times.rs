@@ -36,6 +36,22 @@ pub fn zone_name(zone: &TimeZone, at: Timestamp) -> String {
     }
 }
 
+/// A length of time in at most two units: `45s`, `20min`, `2h 5min`, `3d 4h`.
+pub fn span(seconds: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let mut rest = seconds;
+    let mut parts = Vec::new();
+    for (length, unit) in UNITS {
+        let number = rest / length;
+        rest %= length;
+        if number > 0 {
+            parts.push(format!("{number}{unit}"));
+        }
+    }
+    parts.truncate(2);
+    if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +67,12 @@ mod tests {
                 assert_eq!(with_zone(zone, at), zoned.strftime("%Y-%m-%d %H:%M:%S %z").to_string());
             }
         }
+    }
+
+    #[test]
+    fn a_span_has_two_units_at_most() {
+        let spans = [0, 45, 1200, 7500, 3600, 273_661].map(span);
+        assert_eq!(spans, ["0s", "45s", "20min", "2h 5min", "1h", "3d 4h"]);
     }
 
     #[test]

@@ -82,6 +82,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::OperationReversed { .. }
         | Event::StateAdopted { .. }
         | Event::RepositoryPlaced { .. }
+        | Event::WorkspaceCaptured { .. }
         | Event::LogRepaired { .. } => Vec::new(),
     }
 }

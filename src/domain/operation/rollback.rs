@@ -127,7 +127,14 @@ pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate],
         .collect();
     restored.workspaces.retain(|task, _| standing.contains(task));
     let stays = now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path));
-    restored.workspaces.extend(stays.map(|(task, workspace)| (task.clone(), workspace.clone())));
+    restored.workspaces.extend(stays.clone().map(|(task, workspace)| (task.clone(), workspace.clone())));
+    // What was reported is of the work in a workspace, which stays as it is.
+    for (task, _) in stays {
+        match now.reports.get(task) {
+            Some(reports) => drop(restored.reports.insert(task.clone(), reports.clone())),
+            None => drop(restored.reports.remove(task)),
+        }
+    }
     restored
 }
 

@@ -62,6 +62,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }
+        | Event::WorkspaceCaptured { .. }
         | Event::LogRepaired { .. } => Touched::Nothing,
     }
 }

@@ -55,6 +55,7 @@ impl State {
             Event::WorkspaceOpened { task, workspace } => {
                 self.case(task)?;
                 self.restorable.workspaces.insert(task.clone(), workspace.clone());
+                self.restorable.reports.remove(task);
                 self.make_branch(&workspace.branch);
             }
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
@@ -76,7 +77,10 @@ impl State {
                     self.hold(gate);
                 }
             }
-            Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate))),
+            Event::GateOpened { gate } => {
+                self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate));
+                self.record.last_action = Some(format!("gate {} opened", gate.id));
+            }
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
@@ -95,6 +99,7 @@ impl State {
                 self.take_branches_for_ours();
             }
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
+            Event::WorkspaceCaptured { task, capture } => self.captured(task, capture, at)?,
             Event::HookRan { .. } | Event::LogRepaired { .. } => {}
         }
         Ok(())

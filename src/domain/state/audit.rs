@@ -7,11 +7,12 @@ use super::whole::State;
 use crate::domain::base::ids::{AgentId, CaseId, GateId, TxnId};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Text;
+use crate::domain::base::times;
 use crate::domain::work::agent::Outcome;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::work::gate::Decision;
 use crate::domain::work::session::{Request, SessionState};
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::{FileReport, FileRole, Signal};
 use crate::domain::work::verification::Verification;
 use crate::error::Result;
 
@@ -99,6 +100,7 @@ impl Audit {
             Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
                 *task == self.id
             }
+            Event::WorkspaceCaptured { task, .. } => *task == self.id,
             Event::IterationIntended { agent, .. } | Event::IterationStarted { agent, .. } => self.works_on_it(agent),
             Event::Signalled { agent, .. } | Event::IterationEnded { agent, .. } => self.works_on_it(agent),
             Event::WorkReleased { agent, .. } | Event::VerificationFailed { agent, .. } => self.works_on_it(agent),
@@ -200,6 +202,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::RepositoryPlaced { placing } => (8, placing.words()),
         Event::LogRepaired { bytes, .. } => (1, format!("an incomplete end of {bytes} bytes was cut off the log")),
+        Event::WorkspaceCaptured { task, capture } => (1, format!("captured the workspace of {task} as {}", capture.short())),
         Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
     }
 }
@@ -275,15 +278,35 @@ fn signal_text(signal: &Signal) -> String {
         Signal::Waiting { question } => format!("waiting: {question}"),
         Signal::Progress { percent } => format!("progress {percent}%"),
         Signal::Learning { text, .. } => format!("learning: {text}"),
-        Signal::Phase { name } => format!("phase {name}"),
-        Signal::Subtask { name, done } => format!("subtask {name}{}", if *done { " done" } else { "" }),
-        Signal::File(_) => "a file".into(),
+        Signal::Phase { name, confidence } => format!("phase {name}{}", sure_text(*confidence)),
+        Signal::Subtask { name, planned: true, .. } => format!("subtask {name} planned"),
+        Signal::Subtask { name, done, .. } => format!("subtask {name}{}", if *done { " done" } else { "" }),
+        Signal::File(file) => format!("file {}{}", file.path, file_text(file)),
         Signal::Ready { name, .. } => format!("ready: {name}"),
         Signal::ToolStarted(_) => "a tool started".into(),
         Signal::ToolCompleted(_) => "a tool ended".into(),
         Signal::RequestSent {} => "request sent".into(),
         Signal::ResponseReceived {} => "response received".into(),
+        Signal::Estimate { seconds } => format!("{} to go", times::span(*seconds)),
+        Signal::Depends { names } => format!("uses {}", names.join(", ")),
     }
+}
+
+fn sure_text(confidence: Option<f64>) -> String {
+    confidence.map_or_else(String::new, |sure| format!(", {:.0}% sure", sure * 100.0))
+}
+
+fn file_text(file: &FileReport) -> String {
+    let what = match file.role {
+        Some(FileRole::Related) => " is related",
+        Some(FileRole::Test) => " is a test",
+        None if file.done => " done",
+        None => "",
+    };
+    let line = file.line.map_or_else(String::new, |line| format!(", line {line}"));
+    let section = file.section.as_ref().map_or_else(String::new, |section| format!(", after {section}"));
+    let next = file.next.as_ref().map_or_else(String::new, |next| format!(", next {next}"));
+    format!("{what}{line}{section}{next}{}", sure_text(file.confidence))
 }
 
 fn listed<T: ToString>(what: &str, names: &[T]) -> String {

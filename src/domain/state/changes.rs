@@ -10,6 +10,7 @@ use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::case::Case;
 use crate::domain::work::gate::Gate;
+use crate::domain::work::reports::Reports;
 use crate::domain::work::session::Mode;
 
 /// New values; `None` for what is gone.
@@ -28,6 +29,9 @@ pub struct RestorableChanges {
     /// Gates.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub gates: BTreeMap<GateId, Option<Gate>>,
+    /// What was reported of tasks.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<CaseId, Option<Reports>>,
     /// The mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -37,12 +41,13 @@ impl RestorableChanges {
     /// What makes `now` into `then`.
     pub fn between(now: &Restorable, then: &Restorable) -> Self {
         // Every field is listed, so that a new one has to be considered.
-        let Restorable { cases, agents, workspaces, mode, gates } = then;
+        let Restorable { cases, agents, workspaces, mode, gates, reports } = then;
         Self {
             cases: changed(&now.cases, cases),
             agents: changed(&now.agents, agents),
             workspaces: changed(&now.workspaces, workspaces),
             gates: changed(&now.gates, gates),
+            reports: changed(&now.reports, reports),
             mode: (now.mode != *mode).then_some(*mode),
         }
     }
@@ -54,11 +59,12 @@ impl RestorableChanges {
 
     /// Makes the changes.
     pub fn apply(&self, to: &mut Restorable) {
-        let Self { cases, agents, workspaces, gates, mode } = self;
+        let Self { cases, agents, workspaces, gates, reports, mode } = self;
         change(&mut to.cases, cases);
         change(&mut to.agents, agents);
         change(&mut to.workspaces, workspaces);
         change(&mut to.gates, gates);
+        change(&mut to.reports, reports);
         to.mode = mode.unwrap_or(to.mode);
     }
 }

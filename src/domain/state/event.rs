@@ -311,6 +311,13 @@ pub enum Event {
         /// The old and the new place, and how it came there.
         placing: Box<Placing>,
     },
+    /// The workspace of a task was captured while its agent worked, because something had changed.
+    WorkspaceCaptured {
+        /// The task.
+        task: CaseId,
+        /// The capture.
+        capture: Oid,
+    },
     /// A damaged end of the log was cut off and saved.
     LogRepaired {
         /// How many bytes.
@@ -366,6 +373,7 @@ impl Event {
             Self::OperationEnded { .. } => "operationEnded",
             Self::StateAdopted { .. } => "stateAdopted",
             Self::RepositoryPlaced { .. } => "repositoryPlaced",
+            Self::WorkspaceCaptured { .. } => "workspaceCaptured",
             Self::LogRepaired { .. } => "logRepaired",
         }
     }

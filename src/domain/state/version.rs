@@ -6,10 +6,11 @@ use super::whole::{Restorable, State};
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::gate::{Cause, Gate, Held};
+use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 3;
+pub const LOG_VERSION: u32 = 4;
 
 /// The version that every program can read.
 const FIRST: u32 = 1;
@@ -17,6 +18,8 @@ const FIRST: u32 = 1;
 const SECOND: u32 = 2;
 /// The version with hooks.
 const THIRD: u32 = 3;
+/// The version with what agents report of parts, files, libraries and time.
+const FOURTH: u32 = 4;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
     if is_needed { version } else { FIRST }
@@ -31,8 +34,12 @@ impl Event {
     pub fn version(&self) -> u32 {
         if let Self::Delayed { .. } = self {
             SECOND
+        } else if let Self::WorkspaceCaptured { .. } = self {
+            FOURTH
         } else if let Self::HookRan { .. } = self {
             THIRD
+        } else if let Self::Signalled { signal, .. } = self {
+            of_signal(signal)
         } else if let Self::MergeVerified { verification, .. } = self {
             of_verification(verification)
         } else if let Self::GateOpened { gate } = self {
@@ -85,11 +92,31 @@ fn of_operation(operation: &Operation) -> u32 {
 }
 
 fn of_restorable(restorable: &Restorable) -> u32 {
-    newest(restorable.gates.values().map(of_gate))
+    newest(restorable.gates.values().map(of_gate)).max(since(FOURTH, !restorable.reports.is_empty()))
 }
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
-    newest(changes.gates.values().flatten().map(of_gate)).max(SECOND)
+    newest(changes.gates.values().flatten().map(of_gate)).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
+}
+
+fn of_signal(signal: &Signal) -> u32 {
+    let is_new = match signal {
+        Signal::Estimate { .. } | Signal::Depends { .. } => true,
+        Signal::Subtask { planned, .. } => *planned,
+        Signal::Phase { confidence, .. } => confidence.is_some(),
+        Signal::File(file) => file.role.is_some(),
+        Signal::Complete {}
+        | Signal::Blocked { .. }
+        | Signal::Waiting { .. }
+        | Signal::Progress { .. }
+        | Signal::Learning { .. }
+        | Signal::Ready { .. }
+        | Signal::ToolStarted(_)
+        | Signal::ToolCompleted(_)
+        | Signal::RequestSent {}
+        | Signal::ResponseReceived {} => false,
+    };
+    since(FOURTH, is_new)
 }
 
 fn of_verification(verification: &Verification) -> u32 {
@@ -209,6 +236,32 @@ mod tests {
         let delay = Delay { step: Step::Claim, code, why, tried: 0, failed_at };
         state.record.delays.insert(CaseId::new("t").unwrap(), delay);
         assert_eq!((state.version(), adopted(state.clone()).version()), (SECOND, SECOND));
+    }
+
+    #[test]
+    fn what_older_versions_do_not_know_of_reports_needs_the_newest_version() {
+        use crate::domain::work::reports::Reports;
+        use crate::domain::work::signal::{FileReport, FileRole};
+        let (agent, token) = (AgentId::new("a-001").unwrap(), crate::domain::base::ids::Token::new("t").unwrap());
+        let version = |signal| Event::Signalled { agent: agent.clone(), token: token.clone(), signal }.version();
+        let subtask = |planned| Signal::Subtask { name: "x".into(), done: false, planned };
+        let phase = |confidence| Signal::Phase { name: "x".into(), confidence };
+        let file = |role| Signal::File(Box::new(FileReport { path: "x".into(), role, ..FileReport::default() }));
+        let old = [subtask(false), phase(None), file(None), Signal::Progress { percent: 1 }];
+        assert_eq!(old.map(version), [FIRST; 4]);
+        let new = [
+            subtask(true),
+            phase(Some(1.0)),
+            file(Some(FileRole::Test)),
+            Signal::Estimate { seconds: 1 },
+            Signal::Depends { names: vec!["x".into()] },
+        ];
+        assert_eq!(new.map(version), [FOURTH; 5]);
+        let mut state = State::default();
+        state.restorable.reports.insert(CaseId::new("t").unwrap(), Reports::default());
+        assert_eq!((state.version(), adopted(state.clone()).version()), (FOURTH, FOURTH));
+        let changes = RestorableChanges::between(&Restorable::default(), &state.restorable);
+        assert_eq!(of_changes(&changes), FOURTH);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
+use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Mode, Request, Session};
 use crate::domain::work::verification::Verification;
 use crate::error::{Code, Error, Result};
@@ -55,6 +56,10 @@ pub struct Restorable {
     pub mode: Mode,
     /// The gates that wait for a human.
     pub gates: BTreeMap<GateId, Gate>,
+    /// What was reported of the work in each workspace, by task. Use [`State::reports`]: what is here may be of a workspace that
+    /// is gone.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<CaseId, Reports>,
 }
 
 impl Restorable {
@@ -181,8 +186,97 @@ impl State {
         self.restorable.agents.values().filter(|agent| agent.work.is_some())
     }
 
+    /// What was reported of the work on a task, as long as that work is there: in its workspace, or done.
+    pub fn reports(&self, task: &CaseId) -> Option<&Reports> {
+        let is_done = || self.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
+        let is_there = self.restorable.workspaces.contains_key(task) || is_done();
+        self.restorable.reports.get(task).filter(|_| is_there)
+    }
+
     /// How many tasks are done.
     pub fn tasks_done(&self) -> u32 {
         self.restorable.cases.values().filter(|case| case.kind == Kind::Task && case.status == Status::Done).count() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::Token;
+    use crate::domain::state::event::{By, Envelope, Event};
+    use crate::domain::work::signal::Signal;
+
+    fn id() -> CaseId {
+        CaseId::new("t").unwrap()
+    }
+
+    fn applied(state: &mut State, event: Event) {
+        let at = Timestamp::from_second(i64::try_from(state.seq).unwrap()).unwrap();
+        let envelope = Envelope { seq: state.seq + 1, at, txn: TxnId::new("x").unwrap(), by: By::Supervisor, event };
+        state.apply(&envelope).unwrap();
+    }
+
+    fn opened() -> Event {
+        let branch = RefName::branch("axiom/t");
+        let base = Oid::new("1".repeat(40)).unwrap();
+        let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };
+        Event::WorkspaceOpened { task: id(), workspace }
+    }
+
+    fn with_progress() -> State {
+        let mut state = State::default();
+        let case = Case {
+            id: id(),
+            kind: Kind::Task,
+            title: "T".into(),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status: Status::Pending,
+            merged: None,
+            reason: None,
+            created_at: Timestamp::UNIX_EPOCH,
+        };
+        let (agent, token) = (AgentId::new("a-001").unwrap(), Token::new("k").unwrap());
+        let from = Oid::new("1".repeat(40)).unwrap();
+        for event in [
+            Event::CasesAdded { cases: vec![case] },
+            opened(),
+            Event::TaskClaimed { agent: agent.clone(), task: id(), complete: false },
+            Event::IterationIntended { agent: agent.clone(), iteration: 1, token: token.clone(), from, exit_completes: true },
+            Event::Signalled { agent, token, signal: Signal::Progress { percent: 80 } },
+        ] {
+            applied(&mut state, event);
+        }
+        state
+    }
+
+    #[test]
+    fn what_was_reported_lasts_as_long_as_the_workspace() {
+        let mut state = with_progress();
+        let progress = |state: &State| state.reports(&id()).and_then(|reports| reports.progress);
+        assert_eq!(progress(&state), Some(80));
+        let started = state.reports(&id()).and_then(|reports| reports.started_at);
+        assert_eq!(started, Some(Timestamp::from_second(2).unwrap()));
+        let released = |status| Event::WorkReleased {
+            agent: AgentId::new("a-001").unwrap(),
+            status,
+            reason: String::new(),
+            retry: true,
+            complete: None,
+            gate: None,
+        };
+        applied(&mut state, released(Status::Pending));
+        assert_eq!(progress(&state), Some(80), "it is interrupted, and its work is there");
+        applied(&mut state, Event::WorkspaceClosed { task: id(), trash: None });
+        assert_eq!(progress(&state), None);
+        applied(&mut state, opened());
+        assert_eq!(progress(&state), None, "a new workspace begins anew");
+        let mut done = with_progress();
+        applied(&mut done, released(Status::Done));
+        applied(&mut done, Event::WorkspaceClosed { task: id(), trash: None });
+        assert_eq!(progress(&done), Some(80));
     }
 }

@@ -3,9 +3,21 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
+
 use super::case::{Case, Kind, Status};
+use super::standing::Facts;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
+
+/// What is known of a group from its parts.
+#[derive(Debug, Clone, Copy)]
+struct Whole {
+    /// Whether all of it is merged or settled.
+    is_in_target: bool,
+    progress: u8,
+    facts: Facts,
+}
 
 /// The tree of groups of one state.
 #[derive(Debug)]
@@ -14,8 +26,9 @@ pub struct Groups<'a> {
     parts: HashMap<&'a CaseId, Vec<&'a Case>>,
     /// What agents report of their tasks.
     reported: HashMap<&'a CaseId, u8>,
-    /// Of each group: whether all of it is merged or settled, and its progress.
-    groups: HashMap<&'a CaseId, (bool, u8)>,
+    groups: HashMap<&'a CaseId, Whole>,
+    /// Since when a gate is open for a task.
+    gates: HashMap<&'a CaseId, Timestamp>,
 }
 
 impl<'a> Groups<'a> {
@@ -31,8 +44,18 @@ impl<'a> Groups<'a> {
             }
         }
         let reports = state.busy_agents().filter_map(|agent| agent.work.as_ref());
-        let reported = reports.filter_map(|work| Some((&work.task, work.progress?))).collect();
-        let mut tree = Self { state, parts, reported, groups: HashMap::new() };
+        let heard = reports.filter_map(|work| Some((&work.task, work.progress?)));
+        // What is left of earlier agents' work counts until the next agent says otherwise.
+        let left = state.restorable.reports.keys().filter_map(|task| Some((task, state.reports(task)?.progress?)));
+        let reported = left.chain(heard).collect();
+        let mut gates: HashMap<&CaseId, Timestamp> = HashMap::new();
+        for gate in state.restorable.gates.values().filter(|gate| gate.decision.is_none()) {
+            if let Some(task) = &gate.task_id {
+                let since = gates.entry(task).or_insert(gate.opened_at);
+                *since = gate.opened_at.min(*since);
+            }
+        }
+        let mut tree = Self { state, parts, reported, groups: HashMap::new(), gates };
         // Nested groups may be deeper than a stack is.
         let mut at = 0;
         while let Some(case) = topmost_first.get(at) {
@@ -52,11 +75,30 @@ impl<'a> Groups<'a> {
     }
 
     /// From the answers of its parts.
-    fn answer(&self, group: &Case) -> (bool, u8) {
+    fn answer(&self, group: &Case) -> Whole {
         let parts = self.parts(&group.id);
         let sum: usize = parts.iter().map(|part| usize::from(self.progress(part))).sum();
         let mean = sum.checked_div(parts.len()).and_then(|mean| u8::try_from(mean).ok()).unwrap_or(0);
-        (parts.iter().all(|part| self.is_in_target(&part.id)), mean)
+        let counted = parts.iter().filter(|part| part.status != Status::Archived);
+        let facts = counted.map(|part| self.facts(part)).fold(Facts::default(), Facts::and);
+        Whole { is_in_target: parts.iter().all(|part| self.is_in_target(&part.id)), progress: mean, facts }
+    }
+
+    /// What is known of the work on a case.
+    pub(super) fn facts(&self, case: &Case) -> Facts {
+        match case.kind {
+            Kind::Task => {
+                let interrupted = self.state.record.cases.get(&case.id).is_some_and(|record| record.interrupted);
+                Facts::of_task(case, self.state.reports(&case.id), interrupted)
+            }
+            Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or_else(Facts::default, |whole| whole.facts),
+        }
+    }
+
+    /// Since when a case waits: for a human, or since it was added for other cases.
+    pub fn waiting_since(&self, case: &'a Case) -> Option<Timestamp> {
+        let for_others = || case.status == Status::Pending && !self.dependencies_met(case);
+        self.gates.get(&case.id).copied().or_else(|| for_others().then_some(case.created_at))
     }
 
     /// The direct parts of a group.
@@ -77,9 +119,9 @@ impl<'a> Groups<'a> {
         self.waits_for(case).next().is_none()
     }
 
-    fn is_in_target(&self, id: &CaseId) -> bool {
+    pub(super) fn is_in_target(&self, id: &CaseId) -> bool {
         let Some(case) = self.state.restorable.cases.get(id) else { return false };
-        case.is_settled() || self.groups.get(id).is_some_and(|(is_in_target, _)| *is_in_target)
+        case.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
     }
 
     /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts.
@@ -87,7 +129,7 @@ impl<'a> Groups<'a> {
         match case.kind {
             _ if case.is_settled() || case.status == Status::Done => 100,
             Kind::Task => self.reported.get(&case.id).copied().unwrap_or(0),
-            Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or(0, |(_, progress)| *progress),
+            Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or(0, |whole| whole.progress),
         }
     }
 }

@@ -43,7 +43,9 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
         | Signal::ToolStarted(_)
         | Signal::ToolCompleted(_)
         | Signal::RequestSent {}
-        | Signal::ResponseReceived {} => None,
+        | Signal::ResponseReceived {}
+        | Signal::Estimate { .. }
+        | Signal::Depends { .. } => None,
     });
     match (end, spoken) {
         (End::Killed, _) => Outcome::Stopped,

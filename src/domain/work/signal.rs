@@ -11,6 +11,10 @@ use crate::error::{Code, Error, Result};
 pub const MAX_TEXT: usize = 64 * 1024;
 /// The longest name (phase, subtask, tool, path …) in a signal, in bytes.
 pub const MAX_NAME: usize = 4096;
+/// The longest estimate, in seconds: a year.
+pub const MAX_ESTIMATE: u64 = 366 * 24 * 3600;
+/// How many names one signal has at most.
+pub const MAX_NAMES: usize = 100;
 
 /// One report of an agent. Reading it from JSON is in `signal_json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,15 +49,21 @@ pub enum Signal {
     Phase {
         /// The phase's name.
         name: String,
+        /// How sure the agent is of the work so far, 0 to 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        confidence: Option<f64>,
     },
-    /// A part of the task was begun or is done.
+    /// A part of the task was planned, was begun, or is done.
     Subtask {
         /// The part's name.
         name: String,
         /// Whether it is done.
         done: bool,
+        /// Whether it is only planned.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        planned: bool,
     },
-    /// A file is being worked on, or is done.
+    /// A file is being worked on, or is done, or is good to know.
     File(Box<FileReport>),
     /// Something others may wait for is ready.
     Ready {
@@ -70,6 +80,26 @@ pub enum Signal {
     RequestSent {},
     /// The model answered.
     ResponseReceived {},
+    /// How long the rest of the task will take.
+    Estimate {
+        /// Seconds from now on.
+        seconds: u64,
+    },
+    /// Libraries that the work uses. No task waits for them.
+    Depends {
+        /// Their names.
+        names: Vec<String>,
+    },
+}
+
+/// What a file is for the task, where it is not one that the work changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FileRole {
+    /// It helps to understand the work.
+    Related,
+    /// It tests the work.
+    Test,
 }
 
 /// The progress on one file.
@@ -93,6 +123,9 @@ pub struct FileReport {
     /// How sure the agent is, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+    /// What else it is, where the work does not change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<FileRole>,
 }
 
 /// A tool call.
@@ -126,6 +159,8 @@ impl Signal {
             Self::ToolCompleted(_) => "toolCompleted",
             Self::RequestSent {} => "requestSent",
             Self::ResponseReceived {} => "responseReceived",
+            Self::Estimate { .. } => "estimate",
+            Self::Depends { .. } => "depends",
         }
     }
 
@@ -146,7 +181,11 @@ impl Signal {
                 text("the learning", learnt)?;
                 optional("the scope", scope.as_deref())?;
             }
-            Self::Phase { name: phase } => name("the phase", phase)?,
+            Self::Phase { name: phase, confidence } => {
+                name("the phase", phase)?;
+                sure(*confidence)?;
+            }
+            Self::Subtask { done: true, planned: true, .. } => return Err(invalid("a subtask is planned or done, not both")),
             Self::Subtask { name: part, .. } => name("the subtask", part)?,
             Self::File(report) => file(report)?,
             Self::Ready { name: what, text: about } => {
@@ -158,6 +197,13 @@ impl Signal {
                 optional("the id", tool.id.as_deref())?;
                 optional("the hash", tool.hash.as_deref())?;
             }
+            Self::Estimate { seconds } if *seconds > MAX_ESTIMATE => {
+                return Err(
+                    invalid(format!("{seconds} seconds are more than a year")).hint("estimate what is left, such as 20min")
+                );
+            }
+            Self::Estimate { .. } => {}
+            Self::Depends { names } => libraries(names)?,
         }
         Ok(self)
     }
@@ -170,7 +216,24 @@ fn file(report: &FileReport) -> Result<()> {
     if report.line == Some(0) {
         return Err(invalid("0 is not a line").hint("lines are counted from 1"));
     }
-    match report.confidence {
+    if report.done && report.role.is_some() {
+        return Err(invalid("a file is done, related or a test, not several of these"));
+    }
+    sure(report.confidence)
+}
+
+fn libraries(names: &[String]) -> Result<()> {
+    if names.is_empty() {
+        return Err(invalid("no library is named"));
+    }
+    if names.len() > MAX_NAMES {
+        return Err(Error::new(Code::TooLarge, format!("{} names, the limit is {MAX_NAMES}", names.len())));
+    }
+    names.iter().try_for_each(|library| name("the library", library))
+}
+
+fn sure(confidence: Option<f64>) -> Result<()> {
+    match confidence {
         Some(sure) if !(0.0..=1.0).contains(&sure) => Err(invalid(format!("{sure} is not a confidence")).hint("give 0 to 1")),
         Some(_) | None => Ok(()),
     }
@@ -265,10 +328,23 @@ mod tests {
         let long = "x".repeat(MAX_TEXT + 1);
         assert_eq!(Signal::Blocked { reason: long }.validated().unwrap_err().code(), Code::TooLarge);
         assert!(Signal::Blocked { reason: "x".repeat(MAX_TEXT) }.validated().is_ok());
+        let many = Signal::Depends { names: vec!["x".into(); MAX_NAMES + 1] };
+        assert_eq!(many.validated().unwrap_err().code(), Code::TooLarge);
         for bad in [
             Signal::Progress { percent: 101 },
             Signal::Waiting { question: " ".into() },
-            Signal::Phase { name: "a\nb".into() },
+            Signal::Phase { name: "a\nb".into(), confidence: None },
+            Signal::Phase { name: "a".into(), confidence: Some(1.5) },
+            Signal::Subtask { name: "a".into(), done: true, planned: true },
+            Signal::File(Box::new(FileReport {
+                path: "a".into(),
+                done: true,
+                role: Some(FileRole::Test),
+                ..FileReport::default()
+            })),
+            Signal::Estimate { seconds: MAX_ESTIMATE + 1 },
+            Signal::Depends { names: vec![] },
+            Signal::Depends { names: vec!["a".into(), " ".into()] },
             Signal::File(Box::new(FileReport { path: "a".into(), line: Some(0), ..FileReport::default() })),
             Signal::File(Box::new(FileReport { path: "a".into(), confidence: Some(f64::NAN), ..FileReport::default() })),
         ] {

@@ -25,6 +25,8 @@ enum Kind {
     ToolCompleted,
     RequestSent,
     ResponseReceived,
+    Estimate,
+    Depends,
 }
 
 macro_rules! contents {
@@ -41,9 +43,11 @@ contents! {
     Waiting { question: String }
     Progress { percent: u8 }
     Learning { text: String, #[serde(default)] scope: Option<String> }
-    Phase { name: String }
-    Subtask { name: String, #[serde(default)] done: bool }
+    Phase { name: String, #[serde(default)] confidence: Option<f64> }
+    Subtask { name: String, #[serde(default)] done: bool, #[serde(default)] planned: bool }
     Ready { name: String, text: String }
+    Estimate { seconds: u64 }
+    Depends { names: Vec<String> }
 }
 
 /// Reads the signal of this kind from the rest of the object.
@@ -56,12 +60,16 @@ fn read<'de, D: Deserializer<'de>>(kind: &Kind, rest: D) -> Result<Signal, D::Er
         Kind::Waiting => Waiting::deserialize(rest).map(|Waiting { question }| Signal::Waiting { question })?,
         Kind::Progress => Progress::deserialize(rest).map(|Progress { percent }| Signal::Progress { percent })?,
         Kind::Learning => Learning::deserialize(rest).map(|Learning { text, scope }| Signal::Learning { text, scope })?,
-        Kind::Phase => Phase::deserialize(rest).map(|Phase { name }| Signal::Phase { name })?,
-        Kind::Subtask => Subtask::deserialize(rest).map(|Subtask { name, done }| Signal::Subtask { name, done })?,
+        Kind::Phase => Phase::deserialize(rest).map(|Phase { name, confidence }| Signal::Phase { name, confidence })?,
+        Kind::Subtask => {
+            Subtask::deserialize(rest).map(|Subtask { name, done, planned }| Signal::Subtask { name, done, planned })?
+        }
         Kind::Ready => Ready::deserialize(rest).map(|Ready { name, text }| Signal::Ready { name, text })?,
         Kind::File => Signal::File(Box::new(FileReport::deserialize(rest)?)),
         Kind::ToolStarted => Signal::ToolStarted(ToolReport::deserialize(rest)?),
         Kind::ToolCompleted => Signal::ToolCompleted(ToolReport::deserialize(rest)?),
+        Kind::Estimate => Estimate::deserialize(rest).map(|Estimate { seconds }| Signal::Estimate { seconds })?,
+        Kind::Depends => Depends::deserialize(rest).map(|Depends { names }| Signal::Depends { names })?,
     })
 }
 
@@ -125,6 +133,7 @@ impl<'de> Deserialize<'de> for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::work::signal::FileRole;
 
     fn all() -> Vec<Signal> {
         let text = || "a \"b\"\n\u{1F600}".to_owned();
@@ -135,14 +144,19 @@ mod tests {
             Signal::Progress { percent: 40 },
             Signal::Learning { text: text(), scope: Some(text()) },
             Signal::Learning { text: text(), scope: None },
-            Signal::Phase { name: text() },
-            Signal::Subtask { name: text(), done: true },
+            Signal::Phase { name: text(), confidence: None },
+            Signal::Phase { name: text(), confidence: Some(0.75) },
+            Signal::Subtask { name: text(), done: true, planned: false },
+            Signal::Subtask { name: text(), done: false, planned: true },
             Signal::File(Box::new(FileReport { path: text(), line: Some(3), confidence: Some(0.1), ..FileReport::default() })),
+            Signal::File(Box::new(FileReport { path: text(), role: Some(FileRole::Test), ..FileReport::default() })),
             Signal::Ready { name: text(), text: text() },
             Signal::ToolStarted(ToolReport { name: text(), id: Some(text()), hash: None }),
             Signal::ToolCompleted(ToolReport { name: text(), ..ToolReport::default() }),
             Signal::RequestSent {},
             Signal::ResponseReceived {},
+            Signal::Estimate { seconds: 1200 },
+            Signal::Depends { names: vec![text()] },
         ]
     }
 

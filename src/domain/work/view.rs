@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::case::{Case, Kind, Status};
 use super::gate::{Gate, to_settle_first};
 use super::groups::Groups;
+use super::standing;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 
@@ -28,6 +29,12 @@ pub enum Shown {
     Failed,
     /// No longer part of the plan.
     Archived,
+    /// A group: an agent works on a part of it, and it has hardly come any further.
+    Starting,
+    /// A group: parts of it were begun.
+    InProgress,
+    /// A group: all of it is merged.
+    Completed,
 }
 
 impl Shown {
@@ -42,11 +49,38 @@ impl Shown {
             Self::Blocked => Status::Blocked.as_str(),
             Self::Failed => Status::Failed.as_str(),
             Self::Archived => Status::Archived.as_str(),
+            Self::Starting => "starting",
+            Self::InProgress => "inProgress",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// The status in words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::InProgress => "in progress",
+            Self::Pending
+            | Self::Waiting
+            | Self::Interrupted
+            | Self::Active
+            | Self::Done
+            | Self::Blocked
+            | Self::Failed
+            | Self::Archived
+            | Self::Starting
+            | Self::Completed => self.as_str(),
         }
     }
 
     /// The status to show for a case.
     pub fn of<'a>(groups: &Groups<'a>, case: &'a Case) -> Self {
+        match case.kind {
+            Kind::Task => Self::of_task(groups, case),
+            Kind::Operation | Kind::Directive => standing::group_shown(groups, case),
+        }
+    }
+
+    fn of_task<'a>(groups: &Groups<'a>, case: &'a Case) -> Self {
         match case.status {
             Status::Pending if !groups.dependencies_met(case) => Self::Waiting,
             Status::Pending if groups.state().record.cases.get(&case.id).is_some_and(|record| record.interrupted) => {

@@ -75,6 +75,20 @@ struct Line {
     _branch: IgnoredAny,
     #[serde(default, rename = "workspace")]
     _workspace: IgnoredAny,
+    #[serde(default, rename = "parts")]
+    _parts: IgnoredAny,
+    #[serde(default, rename = "startedAt")]
+    _started_at: IgnoredAny,
+    #[serde(default, rename = "lastCheckpoint")]
+    _last_checkpoint: IgnoredAny,
+    #[serde(default, rename = "waitingSince")]
+    _waiting_since: IgnoredAny,
+    #[serde(default, rename = "confidence")]
+    _confidence: IgnoredAny,
+    #[serde(default, rename = "dependencies")]
+    _dependencies: IgnoredAny,
+    #[serde(default, rename = "reports")]
+    _reports: IgnoredAny,
 }
 
 #[derive(Debug, Deserialize)]

@@ -9,6 +9,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::LIVE;
 use crate::domain::checkpoint::retention;
+use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit};
@@ -20,15 +21,15 @@ pub fn live_ref(task: &CaseId) -> RefName {
     RefName::new(format!("{LIVE}{task}"))
 }
 
-/// Captures the workspace of a task while its agent works, if its files have changed since the last capture; returns whether
-/// it did. A crash leaves the old capture or the new one.
+/// Captures the workspace of a task while its agent works, if its files have changed since the last capture, and records it;
+/// returns whether it did. A crash leaves the old capture or the new one, which is recorded with the next one.
 ///
 /// # Errors
 /// `BUSY`; those of a capture, for example where a file vanished while it was read: then the old capture is still there.
 pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
-    ctx.with_operation_lock(|ctx| {
-        let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+    let made = ctx.with_operation_lock(|ctx| {
+        let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(None) };
         let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
         let name = live_ref(task);
         let same_tree = match (ctx.repo.refs().read_ref(&name)?, capture.head.commit()) {
@@ -38,12 +39,17 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
             (None, None) => false,
         };
         if same_tree {
-            return Ok(false);
+            return Ok(None);
         }
         let made = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
-        let edit = RefEdit { name, expected: Expected::Any, new: Some(made.commit) };
+        let edit = RefEdit { name, expected: Expected::Any, new: Some(made.commit.clone()) };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
-        Ok(true)
+        Ok(Some(made.commit))
+    })?;
+    let Some(capture) = made else { return Ok(false) };
+    env::fault_point("live.before-record");
+    ctx.in_its_own_transaction(By::Supervisor, |ctx| {
+        ctx.append(Event::WorkspaceCaptured { task: task.clone(), capture }).map(|_| true)
     })
 }
 

@@ -10,7 +10,9 @@ use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
+use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::standing::PartCounts;
 use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::Result;
 use crate::ops::context::handle::{Context, Progress};
@@ -75,8 +77,21 @@ pub struct ProjectView {
     pub status: ProjectStatus,
     /// The time of the last event.
     pub updated_at: Option<Timestamp>,
+    /// As in the session, and more.
+    pub metadata: ProjectMetadata,
+}
+
+/// More about the project.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectMetadata {
     /// The same as in the session.
-    pub metadata: Metadata,
+    #[serde(flatten)]
+    pub session: Metadata,
+    /// How many files the iterations of the current or newest task changed.
+    pub files_modified: u64,
+    /// Whether its verification passed when it was last run.
+    pub tests_passing: Option<bool>,
 }
 
 /// More about the session.
@@ -130,6 +145,14 @@ pub struct AgentView {
     pub progress: Option<u8>,
     /// The phase that the agent reports.
     pub phase: Option<String>,
+    /// The parts of the task that its agents named; `None` where it works on none.
+    pub parts: Option<PartCounts>,
+    /// How sure the agent is of its work, 0 to 1.
+    pub confidence: Option<f64>,
+    /// When it expects to be done.
+    pub estimated_completion: Option<Timestamp>,
+    /// Since when the task waits for a human.
+    pub waiting_since: Option<Timestamp>,
     /// Seconds since the claim.
     pub duration: Option<u64>,
     /// Tokens used on the task, where the program reports them.
@@ -252,15 +275,26 @@ fn session_now(state: &State, alive: bool) -> SessionNow {
 
 fn project_view(state: &State, status: ProjectStatus, metadata: Metadata) -> ProjectView {
     let agent = current_agent(state);
-    let task = agent.and_then(|agent| agent.work.as_ref()).map(|work| work.task.to_string());
+    let task = agent.and_then(|agent| agent.work.as_ref()).map(|work| &work.task);
+    let reports = task.and_then(|task| state.reports(task)).or_else(|| newest_reports(state));
     ProjectView {
-        current_task_id: task,
+        current_task_id: task.map(ToString::to_string),
         current_agent_id: agent.map(|agent| agent.id.to_string()),
         last_action: state.record.last_action.clone(),
         status,
         updated_at: state.updated_at,
-        metadata,
+        metadata: ProjectMetadata {
+            session: metadata,
+            files_modified: reports.map_or(0, |reports| reports.files_modified),
+            tests_passing: reports.and_then(|reports| reports.verified),
+        },
     }
+}
+
+/// What was reported of the task of which something was recorded last.
+fn newest_reports(state: &State) -> Option<&Reports> {
+    let all = state.restorable.reports.keys().filter_map(|task| state.reports(task));
+    all.max_by_key(|reports| reports.recorded_at)
 }
 
 fn recovery(state: &State, who: Alive) -> RecoveryView {
@@ -286,6 +320,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
     let work = agent.work.as_ref();
     let record = work.and_then(|work| state.record.cases.get(&work.task));
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
+    let reports = work.and_then(|work| state.reports(&work.task));
     AgentView {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, work)),
@@ -297,11 +332,20 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         branch: workspace.map(|workspace| workspace.branch.to_string()),
         progress: work.and_then(|work| work.progress),
         phase: work.and_then(|work| work.phase.clone()),
+        parts: work.map(|_| reports.map(PartCounts::of_reports).unwrap_or_default()),
+        confidence: reports.and_then(|reports| reports.confidence),
+        estimated_completion: reports.and_then(|reports| reports.expected_at),
+        waiting_since: work.and_then(|work| waiting_since(state, work)),
         duration: work.map(|work| now.duration_since(work.claimed_at).as_secs().max(0).unsigned_abs()),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
         last_activity: work.map(|work| work.last_activity),
     }
+}
+
+fn waiting_since(state: &State, work: &Work) -> Option<Timestamp> {
+    let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+    open.filter(|gate| gate.task_id.as_ref() == Some(&work.task)).map(|gate| gate.opened_at).min()
 }
 
 fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {

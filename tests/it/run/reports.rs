@@ -33,6 +33,84 @@ fn signals_say_how_far_a_task_is_and_that_it_is_done() {
 }
 
 #[test]
+fn parts_files_and_libraries_are_shown_and_outlive_a_crash() {
+    let world = World::new();
+    let wait = world.until_go();
+    let script = format!(
+        "git axiom signal subtask signature --done && git axiom signal subtask logic && git axiom signal subtask errors --planned &&\n\
+         git axiom signal file src/a.rs --section parse --next print --line 127 --confidence 0.82 &&\n\
+         git axiom signal file src/old.rs --related && git axiom signal file src/a_test.rs --test &&\n\
+         git axiom signal phase 'Loop 3' --confidence 0.8 && git axiom signal estimate 20min && git axiom signal progress 80 &&\n\
+         git axiom signal depends serde tokio || exit 9\n{wait}; echo 1 > t.txt"
+    );
+    world.env.ok(&["task", "add", "A group", "--id", "g", "--kind", "operation"]);
+    world.task("t", &script, &["--parent", "g", "--verify", "true"]);
+    world.task("u", "echo 2 > u.txt", &["--parent", "g", "--after", "t", "--verify", "true"]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("all is heard", || {
+        world.show("t")["reports"]["context"]["dependencies"].as_array().is_some_and(|all| all.len() == 2)
+    });
+    let agent = world.agents()[0].clone();
+    assert_eq!((&agent["parts"]["total"], &agent["parts"]["completed"]), (&3.into(), &1.into()), "{agent}");
+    assert!(agent["estimatedCompletion"].is_string() && agent["waitingSince"].is_null(), "{agent}");
+    let words = world.env.ok(&["status"]);
+    assert!(words.contains("1/3") && words.contains("Loop 3"), "{words}");
+    let project = world.env.json(&["status"])["project"].clone();
+    assert_eq!(project["currentTaskId"], "t");
+    live.kill();
+    // All of it is known without a supervisor.
+    let shown = world.show("t");
+    let reports = &shown["reports"];
+    assert_eq!(reports["subtasks"][2], serde_json::json!({"name": "errors", "stage": "planned"}), "{shown}");
+    assert_eq!((&reports["files"][0]["currentLine"], &reports["files"][0]["nextSection"]), (&127.into(), &"print".into()));
+    assert_eq!(
+        (&reports["context"]["relatedFiles"][0], &reports["context"]["testFiles"][0]),
+        (&"src/old.rs".into(), &"src/a_test.rs".into())
+    );
+    assert_eq!((&shown["progress"], &shown["confidence"]), (&80.into(), &0.8.into()));
+    let group = world.show("g");
+    assert_eq!((&group["shown"], &group["progress"]), (&"inProgress".into(), &40.into()), "{group}");
+    assert_eq!(group["parts"], serde_json::json!({"total": 2, "completed": 0, "inProgress": 1, "waiting": 1}), "{group}");
+    assert_eq!(group["dependencies"], serde_json::json!({"u": ["t"]}), "{group}");
+    let words = world.env.ok(&["task", "show", "t"]);
+    for part in ["logic, begun", "src/a.rs, line 127, after parse, next print, 82% sure", "serde, tokio", "Loop 3"] {
+        assert!(words.contains(part), "{part}\n{words}");
+    }
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    let metadata = world.env.json(&["status"])["project"]["metadata"].clone();
+    assert_eq!((&metadata["testsPassing"], &metadata["filesModified"]), (&true.into(), &1.into()), "{metadata}");
+    let (task, group) = (world.show("t"), world.show("g"));
+    assert_eq!((&task["reports"]["testsPassing"], &task["reports"]["filesModified"]), (&true.into(), &1.into()), "{task}");
+    assert_eq!((&group["shown"], &group["parts"]["completed"]), (&"completed".into(), &2.into()), "{group}");
+    // With the work goes what was reported of it, and both come back.
+    world.env.ok(&["rollback", "task", "t", "--cascade", "--yes"]);
+    assert!(world.show("t")["reports"].is_null());
+    world.env.ok(&["undo", "--yes"]);
+    assert_eq!(world.show("t")["reports"], task["reports"]);
+    world.all_is_well();
+}
+
+#[test]
+fn a_capture_while_the_agent_works_is_recorded() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.agents.captureInterval", "1"]);
+    world.task("t", &format!("echo 1 > t.txt; {}", world.until_go()), &[]);
+    let live = world.start_autopilot(&[]);
+    let captured = || world.env.ok(&["task", "audit", "t"]).contains("captured the workspace of t as ");
+    wait_until("it is captured", captured);
+    let status = world.env.json(&["status"]);
+    assert_eq!(status["project"]["lastAction"], "captured the workspace of t", "{status}");
+    // A capture is made, and recorded, only where something has changed since.
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert_eq!(world.env.ok(&["task", "audit", "t"]).matches("captured the workspace").count(), 1);
+    world.signal_file("go");
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
 fn a_blocked_agent_blocks_its_task_with_its_words() {
     let world = World::new();
     world.task("t", "echo half > half.txt; git axiom signal blocked 'no key for the API'", &[]);

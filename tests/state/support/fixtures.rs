@@ -88,6 +88,8 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
     place(&files, dir.path());
     let mut state = State::default();
     history[..16].iter().for_each(|envelope| state.apply(envelope).unwrap());
+    // As version 1 wrote it: it kept no reports.
+    state.restorable.reports.clear();
     let active = &history[sealed_at.unwrap_or(0)..16];
     let bytes = lines(active);
     let position = log::Position {
@@ -112,6 +114,20 @@ pub fn summed(mut body: Vec<u8>) -> Vec<u8> {
     let sum = crc32c::crc32c(&body);
     body.extend(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
     body
+}
+
+/// What version 4 added: an agent's estimate, a planned part, a library.
+fn reported(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+    let signal =
+        |seq, signal: &str| line(4, seq, &format!(r#"{{"signalled":{{"agent":"ed-001","token":"k24","signal":{{{signal}}}}}}}"#));
+    [
+        line(1, 24, r#"{"taskClaimed":{"agent":"ed-001","task":"case-13"}}"#),
+        line(1, 25, r#"{"iterationIntended":{"agent":"ed-001","iteration":1,"token":"k24","from":"0000000000000000000000000000000000000009","exitCompletes":true}}"#),
+        signal(26, r#""kind":"estimate","seconds":1200"#),
+        signal(27, r#""kind":"subtask","name":"parts","done":false,"planned":true"#),
+        signal(28, r#""kind":"depends","names":["serde"]"#),
+    ]
+    .concat()
 }
 
 /// Every fixture: its name, its files, and what loading it gives.
@@ -156,6 +172,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         ("good-v1-sealed", sound(&history, Some(8)), Ok(24)),
         ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
         ("good-v3", log_only(with([line(3, 24, ran), line(3, 25, vetoed)].concat())), Ok(25)),
+        ("good-v4", log_only(with(reported(&line))), Ok(28)),
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),

@@ -17,7 +17,7 @@ use git_axiom::domain::work::agent::{IterationReport, Outcome, SilentEnd, Worksp
 use git_axiom::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use git_axiom::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held};
 use git_axiom::domain::work::session::{Mode, Request, Session, SessionState};
-use git_axiom::domain::work::signal::Signal;
+use git_axiom::domain::work::signal::{FileReport, Signal};
 use git_axiom::store::handle::Author;
 
 /// How many kinds of events [`propose`] knows.
@@ -124,14 +124,28 @@ fn report(salt: u32) -> IterationReport {
     }
 }
 
+fn later_signal(salt: u32) -> Signal {
+    let name = format!("part {}", salt % 7);
+    match salt / 5 % 5 {
+        0 => Signal::Subtask { name, done: false, planned: true },
+        1 => Signal::Estimate { seconds: u64::from(salt) },
+        2 => Signal::Depends { names: vec![name, "serde".into()] },
+        3 => Signal::Phase { name, confidence: Some(f64::from(salt % 101) / 100.0) },
+        _ => Signal::File(Box::new(FileReport { path: name, line: Some(3), confidence: Some(0.5), ..FileReport::default() })),
+    }
+}
+
 fn signal(salt: u32) -> Signal {
+    if is_later(salt) && salt.is_multiple_of(5) {
+        return later_signal(salt);
+    }
     match salt % 6 {
         0 => Signal::Complete {},
         1 => Signal::Blocked { reason: "stuck".into() },
         2 => Signal::Progress { percent: (salt % 101) as u8 },
-        3 => Signal::Phase { name: "testing".into() },
+        3 => Signal::Phase { name: "testing".into(), confidence: None },
         4 => Signal::Learning { text: "cargo needs --offline".into(), scope: None },
-        _ => Signal::Subtask { name: "part".into(), done: true },
+        _ => Signal::Subtask { name: "part".into(), done: true, planned: false },
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::delay::{self, Delay};
+use crate::domain::work::reports::Captured;
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 use crate::error::Code;
@@ -34,6 +35,9 @@ impl State {
         let record = self.record.cases.entry(task.clone()).or_default();
         record.last_agent = Some(agent.clone());
         record.complete = None;
+        let reports = self.restorable.reports.entry(task.clone()).or_default();
+        reports.started_at = reports.started_at.or(Some(at));
+        reports.recorded_at = Some(at);
         self.record.last_action = Some(format!("{agent} claimed {task}"));
         Ok(())
     }
@@ -89,9 +93,11 @@ impl State {
         if let Signal::Progress { percent } = signal {
             work.progress = Some(*percent);
         }
-        if let Signal::Phase { name } = signal {
+        if let Signal::Phase { name, .. } = signal {
             work.phase = Some(name.clone());
         }
+        let task = work.task.clone();
+        self.restorable.reports.entry(task).or_default().hear(signal, at);
         Ok(())
     }
 
@@ -117,6 +123,7 @@ impl State {
         };
         work.silent_end.clone_from(&report.silent_end);
         let task = work.task.clone();
+        self.restorable.reports.entry(task.clone()).or_default().iterated(report, at);
         let record = self.record.cases.entry(task.clone()).or_default();
         // A program that was as quick as this ran before its start was recorded.
         if report.exit_code.is_some() || report.signal.is_some() {
@@ -142,6 +149,9 @@ impl State {
         }
         work.stage = Stage::Between { last: Some(Outcome::Unfinished { why: why.to_owned() }) };
         work.last_activity = at;
+        let task = work.task.clone();
+        self.record.last_action = Some(format!("verification of {task} failed"));
+        self.restorable.reports.entry(task).or_default().verified = Some(false);
         Ok(())
     }
 
@@ -163,10 +173,25 @@ impl State {
         ended.iter().for_each(|task| drop(self.record.delays.remove(task)));
     }
 
+    pub(super) fn captured(&mut self, task: &CaseId, capture: &Oid, at: Timestamp) -> Result<()> {
+        self.case(task)?;
+        // Without a workspace there is nothing left that was captured.
+        if self.restorable.workspaces.contains_key(task) {
+            let reports = self.restorable.reports.entry(task.clone()).or_default();
+            reports.captured = Some(Captured { at, capture: capture.clone() });
+            reports.recorded_at = Some(at);
+        }
+        self.record.last_action = Some(format!("captured the workspace of {task}"));
+        Ok(())
+    }
+
     pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification) -> Result<()> {
         self.case(task)?;
         let record = self.record.cases.entry(task.clone()).or_default();
         record.merge_verified = Some(Box::new(verification.clone()));
+        if let Some(reports) = self.restorable.reports.get_mut(task) {
+            reports.verified = Some(verification.summary().is_none());
+        }
         Ok(())
     }
 
@@ -185,7 +210,9 @@ impl State {
         if let Some(agent) = self.restorable.agents.get_mut(agent) {
             agent.work = None;
         }
+        let mut verifies = false;
         if let Some(case) = self.restorable.cases.get_mut(&task) {
+            verifies = !case.verify.is_empty();
             case.status = status;
             case.reason = matches!(status, Status::Blocked | Status::Failed).then(|| reason.to_owned());
         }
@@ -197,6 +224,11 @@ impl State {
         record.complete = complete.filter(|_| status == Status::Pending).cloned();
         if status == Status::Done {
             record.answer = None;
+            if let Some(reports) = self.restorable.reports.get_mut(&task) {
+                reports.completed();
+                // It is done only when its verify steps have passed.
+                reports.verified = verifies.then_some(true).or(reports.verified);
+            }
             self.record.tasks_completed += 1;
         }
         self.record.last_action = Some(format!("{task} is {status}"));

@@ -1,0 +1,317 @@
+//! What agents have reported of the work on a task: parts, files, phase, estimate, libraries. Pure.
+//!
+//! It belongs to the work in the task's workspace: a new workspace begins without it, and a rollback brings back what was
+//! reported then. How it is shown is in `standing`.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::agent::IterationReport;
+use super::signal::{FileReport, Signal};
+use crate::domain::base::names::Oid;
+
+/// How many parts of a task are kept.
+pub const MOST_SUBTASKS: usize = 200;
+/// How many files of a task are kept.
+pub const MOST_FILES: usize = 500;
+/// How many libraries of a task are kept.
+pub const MOST_DEPENDENCIES: usize = 100;
+/// How many names of changed files are kept while a task is worked on.
+const MOST_CHANGED: usize = 500;
+/// How many bytes the names of one task may have together, so that the state stays small.
+pub const MOST_BYTES: usize = 128 * 1024;
+
+/// All that was reported of the work on one task.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Reports {
+    /// When the task was first claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When something was last recorded of the work: its claim, a report, a capture, the end of an iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<Timestamp>,
+    /// The progress in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<u8>,
+    /// The phase of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// How sure the agent is of the work, 0 to 1, as it said last of a phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// When the agent expects to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_at: Option<Timestamp>,
+    /// The parts of the task, in the order in which they were first named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subtasks: Vec<Subtask>,
+    /// The files, in the order in which they were first named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileReport>,
+    /// The libraries that the work uses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<String>,
+    /// How many reports were left out because of the limits.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// Names of the files that its iterations changed, while it is worked on.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub changed: BTreeSet<String>,
+    /// How many files its iterations changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub files_modified: u64,
+    /// Whether its verification passed when it was last run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// The newest capture of its workspace that was made while an agent worked in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub captured: Option<Captured>,
+}
+
+/// A capture of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Captured {
+    /// When it was made.
+    pub at: Timestamp,
+    /// The capture.
+    pub capture: Oid,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A part of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subtask {
+    /// Its name.
+    pub name: String,
+    /// How far it is.
+    pub stage: PartStage,
+}
+
+/// How far a part of a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PartStage {
+    /// It comes later.
+    Planned,
+    /// It was begun.
+    Begun,
+    /// It is done.
+    Done,
+}
+
+impl Reports {
+    /// Takes up a signal of the task's agent.
+    pub fn hear(&mut self, signal: &Signal, at: Timestamp) {
+        self.recorded_at = Some(at);
+        match signal {
+            Signal::Progress { percent } => self.progress = Some(*percent),
+            Signal::Phase { name, confidence } => {
+                self.phase = Some(name.clone());
+                self.confidence = confidence.or(self.confidence);
+            }
+            Signal::Subtask { name, done, planned } => {
+                let stage = match (done, planned) {
+                    (true, _) => PartStage::Done,
+                    (false, true) => PartStage::Planned,
+                    (false, false) => PartStage::Begun,
+                };
+                self.put_subtask(name, stage);
+            }
+            Signal::File(report) => self.put_file(report),
+            Signal::Estimate { seconds } => {
+                let seconds = i64::try_from(*seconds).unwrap_or(i64::MAX);
+                self.expected_at = at.checked_add(SignedDuration::from_secs(seconds)).ok();
+            }
+            Signal::Depends { names } => names.iter().for_each(|name| self.put_dependency(name)),
+            Signal::Complete {}
+            | Signal::Blocked { .. }
+            | Signal::Waiting { .. }
+            | Signal::Learning { .. }
+            | Signal::Ready { .. }
+            | Signal::ToolStarted(_)
+            | Signal::ToolCompleted(_)
+            | Signal::RequestSent {}
+            | Signal::ResponseReceived {} => {}
+        }
+    }
+
+    /// Takes up the end of an iteration.
+    pub fn iterated(&mut self, report: &IterationReport, at: Timestamp) {
+        self.recorded_at = Some(at);
+        let room = MOST_CHANGED.saturating_sub(self.changed.len());
+        let new: Vec<&String> = report.files.iter().filter(|name| !self.changed.contains(*name)).take(room).collect();
+        self.changed.extend(new.into_iter().cloned());
+        self.files_modified = self.changed.len() as u64;
+    }
+
+    /// Forgets what counts only while the task is worked on.
+    pub fn completed(&mut self) {
+        self.changed.clear();
+        self.expected_at = None;
+    }
+
+    fn put_subtask(&mut self, name: &str, stage: PartStage) {
+        if let Some(known) = self.subtasks.iter_mut().find(|known| known.name == name) {
+            known.stage = stage;
+        } else if self.subtasks.len() < MOST_SUBTASKS && self.has_room(name.len()) {
+            self.subtasks.push(Subtask { name: name.to_owned(), stage });
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// A later report of a file replaces the earlier one, except for what it does not mention.
+    fn put_file(&mut self, report: &FileReport) {
+        let known = self.files.iter().position(|known| known.path == report.path);
+        let before = known.and_then(|index| self.files.get(index)).cloned().unwrap_or_default();
+        let merged = FileReport {
+            section: report.section.clone().or(before.section),
+            next: if report.done { None } else { report.next.clone().or(before.next) },
+            line: report.line.or(before.line),
+            confidence: report.confidence.or(before.confidence),
+            ..report.clone()
+        };
+        if !self.has_room(bytes_of(&merged)) || known.is_none() && self.files.len() >= MOST_FILES {
+            self.left_out += 1;
+            return;
+        }
+        match known.and_then(|index| self.files.get_mut(index)) {
+            Some(place) => *place = merged,
+            None => self.files.push(merged),
+        }
+    }
+
+    fn put_dependency(&mut self, name: &str) {
+        if self.dependencies.iter().any(|known| known == name) {
+            return;
+        }
+        if self.dependencies.len() < MOST_DEPENDENCIES && self.has_room(name.len()) {
+            self.dependencies.push(name.to_owned());
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn has_room(&self, more: usize) -> bool {
+        let subtasks: usize = self.subtasks.iter().map(|part| part.name.len()).sum();
+        let files: usize = self.files.iter().map(bytes_of).sum();
+        let libraries: usize = self.dependencies.iter().map(String::len).sum();
+        subtasks + files + libraries + more <= MOST_BYTES
+    }
+}
+
+fn bytes_of(file: &FileReport) -> usize {
+    let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    file.path.len() + length(&file.section) + length(&file.next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::work::signal::FileRole;
+
+    fn heard(signals: &[Signal]) -> Reports {
+        let mut reports = Reports::default();
+        signals.iter().for_each(|signal| reports.hear(signal, Timestamp::UNIX_EPOCH));
+        reports
+    }
+
+    fn subtask(name: &str, done: bool, planned: bool) -> Signal {
+        Signal::Subtask { name: name.into(), done, planned }
+    }
+
+    fn file(report: FileReport) -> Signal {
+        Signal::File(Box::new(report))
+    }
+
+    #[test]
+    fn a_part_is_named_once_and_has_its_newest_stage() {
+        let reports = heard(&[subtask("a", false, true), subtask("b", false, false), subtask("a", true, false)]);
+        let found: Vec<_> = reports.subtasks.iter().map(|part| (part.name.as_str(), part.stage)).collect();
+        assert_eq!(found, [("a", PartStage::Done), ("b", PartStage::Begun)]);
+    }
+
+    #[test]
+    fn a_later_report_of_a_file_keeps_what_it_does_not_mention() {
+        let first = FileReport {
+            path: "a".into(),
+            section: Some("one".into()),
+            next: Some("two".into()),
+            line: Some(7),
+            ..FileReport::default()
+        };
+        let second = FileReport { path: "a".into(), confidence: Some(0.5), ..FileReport::default() };
+        let reports = heard(&[file(first.clone()), file(second)]);
+        assert_eq!(reports.files, [FileReport { confidence: Some(0.5), ..first.clone() }]);
+        let done = FileReport { path: "a".into(), done: true, ..FileReport::default() };
+        let role = FileReport { path: "b".into(), role: Some(FileRole::Test), ..FileReport::default() };
+        let reports = heard(&[file(first.clone()), file(done), file(role.clone())]);
+        assert_eq!(reports.files, [FileReport { done: true, next: None, ..first }, role]);
+    }
+
+    #[test]
+    fn an_estimate_is_a_time_and_the_newest_confidence_stays() {
+        let phase = |name: &str, confidence| Signal::Phase { name: name.into(), confidence };
+        let reports = heard(&[Signal::Estimate { seconds: 60 }, phase("a", Some(0.5)), phase("b", None)]);
+        assert_eq!(reports.expected_at, Some(Timestamp::from_second(60).unwrap()));
+        assert_eq!((reports.phase.as_deref(), reports.confidence), (Some("b"), Some(0.5)));
+    }
+
+    #[test]
+    fn what_is_over_a_limit_is_counted() {
+        let mut reports = Reports::default();
+        for number in 0..600 {
+            let name = format!("n{number}");
+            for signal in [
+                subtask(&name, false, false),
+                file(FileReport { path: name.clone(), ..FileReport::default() }),
+                Signal::Depends { names: vec![name.clone()] },
+            ] {
+                reports.hear(&signal, Timestamp::UNIX_EPOCH);
+            }
+        }
+        let kept = [reports.subtasks.len(), reports.files.len(), reports.dependencies.len()];
+        assert_eq!(kept, [MOST_SUBTASKS, MOST_FILES, MOST_DEPENDENCIES]);
+        assert_eq!(reports.left_out, 400 + 100 + 500);
+        let long = "x".repeat(4096);
+        let many: Vec<Signal> = (0..100).map(|number| subtask(&format!("{number}{long}"), false, false)).collect();
+        let reports = heard(&many);
+        let bytes: usize = reports.subtasks.iter().map(|part| part.name.len()).sum();
+        assert!(bytes <= MOST_BYTES && reports.left_out > 0, "{bytes}");
+    }
+
+    #[test]
+    fn changed_files_are_counted_once() {
+        use crate::domain::work::agent::Outcome;
+        let oid = Oid::new("1".repeat(40)).unwrap();
+        let of = |files: &[&str]| IterationReport {
+            outcome: Outcome::Complete,
+            exit_code: None,
+            signal: None,
+            from: oid.clone(),
+            to: oid.clone(),
+            files: files.iter().map(|name| (*name).to_owned()).collect(),
+            left_out: vec![],
+            duration_ms: 0,
+            tokens: None,
+            cost_usd: None,
+            not_started: false,
+            silent_end: None,
+        };
+        let mut reports = Reports::default();
+        reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);
+        reports.iterated(&of(&["b", "c"]), Timestamp::UNIX_EPOCH);
+        assert_eq!(reports.files_modified, 3);
+        reports.completed();
+        assert_eq!((reports.files_modified, reports.changed.len()), (3, 0));
+    }
+}

@@ -1,0 +1,377 @@
+//! How far cases are, for display: parts, since when, confidence, the words for groups. From what agents reported and, of a
+//! group, from its tasks. Pure.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::case::{Case, Kind, Status};
+use super::groups::Groups;
+use super::reports::{PartStage, Reports};
+use super::signal::{FileReport, FileRole};
+use super::view::Shown;
+use crate::domain::base::ids::CaseId;
+
+/// A group that has come no further than this many percent is starting.
+pub const STARTING: u8 = 5;
+
+/// How many parts a case has, and how far they are. What is in none of the three is ready, blocked or failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartCounts {
+    /// All: of a group, what is not archived; of a task, what its agent named.
+    pub total: usize,
+    /// Those that are complete.
+    pub completed: usize,
+    /// Those that were begun.
+    pub in_progress: usize,
+    /// Those that come later: waiting for others, or planned.
+    pub waiting: usize,
+}
+
+impl PartCounts {
+    /// The parts that the agents of a task named.
+    pub fn of_reports(reports: &Reports) -> Self {
+        let mut counts = Self::default();
+        for part in &reports.subtasks {
+            counts.total += 1;
+            match part.stage {
+                PartStage::Done => counts.completed += 1,
+                PartStage::Begun => counts.in_progress += 1,
+                PartStage::Planned => counts.waiting += 1,
+            }
+        }
+        counts
+    }
+
+    fn of_group<'a>(groups: &Groups<'a>, group: &'a Case) -> Self {
+        let mut counts = Self::default();
+        for part in groups.parts(&group.id).iter().filter(|part| part.status != Status::Archived) {
+            counts.total += 1;
+            match Shown::of(groups, part) {
+                Shown::Done | Shown::Completed => counts.completed += 1,
+                Shown::Active | Shown::Starting | Shown::InProgress | Shown::Interrupted => counts.in_progress += 1,
+                Shown::Waiting => counts.waiting += 1,
+                Shown::Pending | Shown::Blocked | Shown::Failed | Shown::Archived => {}
+            }
+        }
+        counts
+    }
+}
+
+/// How far a case is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing<'a> {
+    /// Its parts.
+    pub parts: PartCounts,
+    /// When work on it began.
+    pub started_at: Option<Timestamp>,
+    /// When something was last recorded of the work.
+    pub last_checkpoint: Option<Timestamp>,
+    /// Since when it waits: for a human at a gate, or for other cases since it was added.
+    pub waiting_since: Option<Timestamp>,
+    /// How sure its agent is, 0 to 1; of a group, the mean of the tasks of which it is known.
+    pub confidence: Option<f64>,
+    /// Of a group: what each of its parts comes after, where it comes after anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<BTreeMap<&'a CaseId, &'a [CaseId]>>,
+}
+
+impl<'a> Standing<'a> {
+    /// How far `case` is.
+    pub fn of(groups: &Groups<'a>, case: &'a Case) -> Self {
+        let facts = groups.facts(case);
+        let reports = groups.state().reports(&case.id);
+        let (parts, dependencies) = match case.kind {
+            Kind::Task => (reports.map(PartCounts::of_reports).unwrap_or_default(), None),
+            Kind::Operation | Kind::Directive => {
+                let parts = groups.parts(&case.id).iter().filter(|part| !part.after.is_empty());
+                let after = parts.map(|part| (&part.id, part.after.as_slice())).collect();
+                (PartCounts::of_group(groups, case), Some(after))
+            }
+        };
+        Self {
+            parts,
+            started_at: facts.started_at,
+            last_checkpoint: facts.recorded_at,
+            waiting_since: groups.waiting_since(case),
+            confidence: facts.confidence(),
+            dependencies,
+        }
+    }
+}
+
+/// What is known of the work on a task, or of the tasks of a group together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Facts {
+    /// The first claim.
+    pub started_at: Option<Timestamp>,
+    /// The newest record.
+    pub recorded_at: Option<Timestamp>,
+    /// Whether an agent works on any of it.
+    pub is_active: bool,
+    /// Whether a crash ended the last attempt of any of it.
+    pub is_interrupted: bool,
+    /// Whether any of it is done.
+    pub has_done: bool,
+    /// The sum of what is known of confidence, and of how many tasks it is known.
+    confidence: (f64, u32),
+}
+
+impl Facts {
+    /// Of a task.
+    pub(super) fn of_task(case: &Case, reports: Option<&Reports>, interrupted: bool) -> Self {
+        let sure = reports.and_then(|reports| reports.confidence);
+        Self {
+            started_at: reports.and_then(|reports| reports.started_at),
+            recorded_at: reports.and_then(|reports| reports.recorded_at),
+            is_active: case.status == Status::Active,
+            is_interrupted: interrupted && case.status == Status::Pending,
+            has_done: case.status == Status::Done,
+            confidence: (sure.unwrap_or(0.0), u32::from(sure.is_some())),
+        }
+    }
+
+    /// Of two together.
+    #[must_use]
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            // `None` is less than any time.
+            started_at: self.started_at.into_iter().chain(other.started_at).min(),
+            recorded_at: self.recorded_at.max(other.recorded_at),
+            is_active: self.is_active || other.is_active,
+            is_interrupted: self.is_interrupted || other.is_interrupted,
+            has_done: self.has_done || other.has_done,
+            confidence: (self.confidence.0 + other.confidence.0, self.confidence.1 + other.confidence.1),
+        }
+    }
+
+    fn confidence(&self) -> Option<f64> {
+        let (sum, of) = self.confidence;
+        // Two digits: a mean has more than anybody knows.
+        (of > 0).then(|| (sum / f64::from(of) * 100.0).round() / 100.0)
+    }
+}
+
+/// The status to show for a group.
+pub(super) fn group_shown<'a>(groups: &Groups<'a>, group: &'a Case) -> Shown {
+    match group.status {
+        Status::Archived => return Shown::Archived,
+        Status::Blocked => return Shown::Blocked,
+        Status::Failed => return Shown::Failed,
+        Status::Done => return Shown::Completed,
+        Status::Pending | Status::Active => {}
+    }
+    let facts = groups.facts(group);
+    let has_parts = groups.parts(&group.id).iter().any(|part| part.status != Status::Archived);
+    let progress = groups.progress(group);
+    if has_parts && groups.is_in_target(&group.id) {
+        Shown::Completed
+    } else if facts.is_active && progress <= STARTING {
+        Shown::Starting
+    } else if facts.is_active {
+        Shown::InProgress
+    } else if facts.is_interrupted {
+        Shown::Interrupted
+    } else if !groups.dependencies_met(group) {
+        Shown::Waiting
+    } else if facts.has_done || progress > 0 {
+        Shown::InProgress
+    } else {
+        Shown::Pending
+    }
+}
+
+/// What agents reported of one task, for `task show`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reported<'a> {
+    /// The phase.
+    pub phase: Option<&'a str>,
+    /// When its agent expects to be done.
+    pub estimated_completion: Option<Timestamp>,
+    /// The parts.
+    pub subtasks: &'a [super::reports::Subtask],
+    /// The files that are worked on or done.
+    pub files: Vec<ReportedFile<'a>>,
+    /// What else the work needs.
+    pub context: Context<'a>,
+    /// How many files its iterations changed.
+    pub files_modified: u64,
+    /// Whether its verification passed when it was last run.
+    pub tests_passing: Option<bool>,
+    /// How many reports were left out because of the limits.
+    pub left_out: u64,
+}
+
+/// A file that the work changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // as in `FileReport`
+pub struct ReportedFile<'a> {
+    pub path: &'a str,
+    pub completed: bool,
+    pub last_completed_section: Option<&'a str>,
+    pub next_section: Option<&'a str>,
+    pub current_line: Option<u64>,
+    pub confidence: Option<f64>,
+}
+
+/// What the work uses and does not change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context<'a> {
+    /// Libraries.
+    pub dependencies: &'a [String],
+    /// Files that help to understand the work.
+    pub related_files: Vec<&'a str>,
+    /// Files that test it.
+    pub test_files: Vec<&'a str>,
+}
+
+impl<'a> Reported<'a> {
+    /// What was reported, in this form.
+    pub fn of(reports: &'a Reports) -> Self {
+        let with = |role: Option<FileRole>| reports.files.iter().filter(move |file| file.role == role);
+        Self {
+            phase: reports.phase.as_deref(),
+            estimated_completion: reports.expected_at,
+            subtasks: &reports.subtasks,
+            files: with(None).map(ReportedFile::of).collect(),
+            context: Context {
+                dependencies: &reports.dependencies,
+                related_files: with(Some(FileRole::Related)).map(|file| file.path.as_str()).collect(),
+                test_files: with(Some(FileRole::Test)).map(|file| file.path.as_str()).collect(),
+            },
+            files_modified: reports.files_modified,
+            tests_passing: reports.verified,
+            left_out: reports.left_out,
+        }
+    }
+}
+
+impl<'a> ReportedFile<'a> {
+    fn of(file: &'a FileReport) -> Self {
+        Self {
+            path: &file.path,
+            completed: file.done,
+            last_completed_section: file.section.as_deref(),
+            next_section: file.next.as_deref(),
+            current_line: file.line,
+            confidence: file.confidence,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::{AgentId, CaseId};
+    use crate::domain::base::names::{Oid, RefName};
+    use crate::domain::state::whole::{CaseRecord, State};
+    use crate::domain::work::agent::Workspace;
+    use crate::domain::work::case::Merged;
+
+    fn id(text: &str) -> CaseId {
+        CaseId::new(text).unwrap()
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn case(name: &str, kind: Kind, parent: Option<&str>, status: Status) -> Case {
+        let merged = (status == Status::Done && kind == Kind::Task)
+            .then(|| Merged { commit: Oid::new("1".repeat(40)).unwrap(), target: RefName::branch("main") });
+        Case {
+            id: id(name),
+            kind,
+            title: name.into(),
+            body: None,
+            parent: parent.map(id),
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status,
+            merged,
+            reason: None,
+            created_at: at(1),
+        }
+    }
+
+    /// A group `g` with tasks of these statuses, called a, b, c …
+    fn group(statuses: &[Status]) -> State {
+        let mut state = State::default();
+        let tasks = statuses.iter().zip('a'..);
+        let tasks = tasks.map(|(status, name)| case(&name.to_string(), Kind::Task, Some("g"), *status));
+        for case in tasks.chain([case("g", Kind::Operation, None, Status::Pending)]) {
+            let branch = RefName::branch("x");
+            let base = Oid::new("1".repeat(40)).unwrap();
+            let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };
+            state.restorable.workspaces.insert(case.id.clone(), workspace);
+            state.restorable.cases.insert(case.id.clone(), case);
+        }
+        state
+    }
+
+    fn report(state: &mut State, task: &str, progress: u8, second: i64, confidence: Option<f64>) {
+        let (started_at, recorded_at) = (Some(at(second)), Some(at(second + 10)));
+        let reports = Reports { started_at, recorded_at, progress: Some(progress), confidence, ..Reports::default() };
+        state.restorable.reports.insert(id(task), reports);
+    }
+
+    fn shown(state: &State) -> Shown {
+        Shown::of(&Groups::of(state), &state.restorable.cases[&id("g")])
+    }
+
+    #[test]
+    fn a_group_is_called_by_how_far_its_parts_are() {
+        use Status::{Active, Archived, Done, Failed, Pending};
+        let table: [(&[Status], Shown); 7] = [
+            (&[], Shown::Pending),
+            (&[Pending, Pending], Shown::Pending),
+            (&[Active, Pending], Shown::Starting),
+            (&[Active, Done], Shown::InProgress),
+            (&[Done, Failed], Shown::InProgress),
+            (&[Done, Done, Archived], Shown::Completed),
+            (&[Archived], Shown::Pending),
+        ];
+        for (statuses, expected) in table {
+            assert_eq!(shown(&group(statuses)), expected, "{statuses:?}");
+        }
+        let mut state = group(&[Active, Pending]);
+        report(&mut state, "a", 80, 5, None);
+        assert_eq!(shown(&state), Shown::InProgress);
+        let mut state = group(&[Pending]);
+        state.record.cases.insert(id("a"), CaseRecord { interrupted: true, ..CaseRecord::default() });
+        report(&mut state, "a", 80, 5, None);
+        assert_eq!(shown(&state), Shown::Interrupted);
+        assert_eq!(Groups::of(&state).progress(&state.restorable.cases[&id("g")]), 80, "its work is there");
+        let mut state = group(&[Pending]);
+        state.restorable.cases.insert(id("x"), case("x", Kind::Task, None, Pending));
+        state.restorable.cases.get_mut(&id("g")).unwrap().after = vec![id("x")];
+        assert_eq!(shown(&state), Shown::Waiting);
+    }
+
+    #[test]
+    fn a_group_adds_up_its_parts() {
+        use Status::{Active, Archived, Done, Pending};
+        let mut state = group(&[Done, Active, Pending, Pending, Archived]);
+        state.restorable.cases.get_mut(&id("c")).unwrap().after = vec![id("b")];
+        report(&mut state, "a", 100, 7, Some(0.9));
+        report(&mut state, "b", 50, 3, Some(0.7));
+        let groups = Groups::of(&state);
+        let standing = Standing::of(&groups, &state.restorable.cases[&id("g")]);
+        assert_eq!(standing.parts, PartCounts { total: 4, completed: 1, in_progress: 1, waiting: 1 });
+        assert_eq!((standing.started_at, standing.last_checkpoint), (Some(at(3)), Some(at(17))));
+        assert_eq!(standing.confidence, Some(0.8));
+        let dependencies = serde_json::to_value(&standing.dependencies).unwrap();
+        assert_eq!(dependencies, serde_json::json!({"c": ["b"]}));
+        let waits = Standing::of(&groups, &state.restorable.cases[&id("c")]);
+        assert_eq!((waits.waiting_since, waits.dependencies), (Some(at(1)), None));
+        let ready = Standing::of(&groups, &state.restorable.cases[&id("d")]);
+        assert_eq!(ready.waiting_since, None);
+    }
+}
