@@ -167,6 +167,7 @@ impl Run {
             time_limit_seconds: None,
             silence_limit_seconds: None,
             stop_signal: StopSignal::Term,
+            reading: git_axiom::process::keeper::stream::Reading::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
             env: BTreeMap::from([marker, helper, ("AXIOM_TASK_ID".to_owned(), "t1".into())]),
         }

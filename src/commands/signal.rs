@@ -190,7 +190,7 @@ pub fn run(verb: SignalVerb, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn signal(verb: SignalVerb) -> Signal {
-    let tool = |args: ToolArgs| ToolReport { name: args.name, id: args.id, hash: args.hash };
+    let tool = |args: ToolArgs| ToolReport { name: args.name, id: args.id, hash: args.hash, ..ToolReport::default() };
     match verb {
         SignalVerb::Complete => Signal::Complete {},
         SignalVerb::Blocked { reason } => Signal::Blocked { reason },

@@ -12,7 +12,7 @@ use crate::domain::work::agent::Outcome;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::work::gate::Decision;
 use crate::domain::work::session::{Request, SessionState};
-use crate::domain::work::signal::{FileReport, FileRole, Signal};
+use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
 use crate::domain::work::verification::Verification;
 use crate::error::Result;
 
@@ -266,6 +266,8 @@ fn outcome_text(outcome: &Outcome) -> String {
         Outcome::Blocked { reason } => format!("blocked: {reason}"),
         Outcome::Waiting { question } => format!("asks: {question}"),
         Outcome::Unfinished { why } => format!("unfinished: {why}"),
+        Outcome::Limited { why, .. } => format!("not counted, the model's service refuses for now: {why}"),
+        Outcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
         Outcome::Stopped => "stopped".into(),
         Outcome::Crashed => "crashed".into(),
     }
@@ -283,10 +285,14 @@ fn signal_text(signal: &Signal) -> String {
         Signal::Subtask { name, done, .. } => format!("subtask {name}{}", if *done { " done" } else { "" }),
         Signal::File(file) => format!("file {}{}", file.path, file_text(file)),
         Signal::Ready { name, .. } => format!("ready: {name}"),
-        Signal::ToolStarted(_) => "a tool started".into(),
-        Signal::ToolCompleted(_) => "a tool ended".into(),
+        Signal::ToolStarted(ToolReport { name, about: None, .. }) => format!("tool {name} started"),
+        Signal::ToolStarted(ToolReport { name, about: Some(about), .. }) => format!("tool {name} started: {about}"),
+        Signal::ToolCompleted(ToolReport { name, failed: true, .. }) => format!("tool {name} failed"),
+        Signal::ToolCompleted(ToolReport { name, .. }) => format!("tool {name} ended"),
         Signal::RequestSent {} => "request sent".into(),
         Signal::ResponseReceived {} => "response received".into(),
+        Signal::Session { id } => format!("session {id}"),
+        Signal::Seen(_) => "output".into(),
         Signal::Estimate { seconds } => format!("{} to go", times::span(*seconds)),
         Signal::Depends { names } => format!("uses {}", names.join(", ")),
     }

@@ -5,6 +5,7 @@ use super::event::Event;
 use super::whole::{Restorable, State};
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::changes::RestorableChanges;
+use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::gate::{Cause, Gate, Held};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
@@ -40,6 +41,8 @@ impl Event {
             THIRD
         } else if let Self::Signalled { signal, .. } = self {
             of_signal(signal)
+        } else if let Self::IterationEnded { report, .. } = self {
+            of_outcome(&report.outcome)
         } else if let Self::MergeVerified { verification, .. } = self {
             of_verification(verification)
         } else if let Self::GateOpened { gate } = self {
@@ -92,16 +95,34 @@ fn of_operation(operation: &Operation) -> u32 {
 }
 
 fn of_restorable(restorable: &Restorable) -> u32 {
-    newest(restorable.gates.values().map(of_gate)).max(since(FOURTH, !restorable.reports.is_empty()))
+    let work = restorable.agents.values().filter_map(|agent| agent.work.as_ref());
+    let last = work.filter_map(|work| match &work.stage {
+        Stage::Between { last } => last.as_ref(),
+        Stage::Intended { .. } | Stage::Running { .. } => None,
+    });
+    let gates = restorable.gates.values().map(of_gate);
+    newest(gates.chain(last.map(of_outcome))).max(since(FOURTH, !restorable.reports.is_empty()))
 }
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
     newest(changes.gates.values().flatten().map(of_gate)).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
 }
 
+fn of_outcome(outcome: &Outcome) -> u32 {
+    match outcome {
+        Outcome::Limited { .. } | Outcome::NeedsHuman { .. } => FOURTH,
+        Outcome::Complete
+        | Outcome::Blocked { .. }
+        | Outcome::Waiting { .. }
+        | Outcome::Unfinished { .. }
+        | Outcome::Stopped
+        | Outcome::Crashed => FIRST,
+    }
+}
+
 fn of_signal(signal: &Signal) -> u32 {
     let is_new = match signal {
-        Signal::Estimate { .. } | Signal::Depends { .. } => true,
+        Signal::Estimate { .. } | Signal::Depends { .. } | Signal::Session { .. } | Signal::Seen(_) => true,
         Signal::Subtask { planned, .. } => *planned,
         Signal::Phase { confidence, .. } => confidence.is_some(),
         Signal::File(file) => file.role.is_some(),
@@ -131,6 +152,7 @@ fn of_gate(gate: &Gate) -> u32 {
     let cause = gate.cause.map_or(FIRST, |cause| match cause {
         Cause::VerifyFailed => FIRST,
         Cause::HookVeto => THIRD,
+        Cause::SignIn | Cause::ToolDenied => FOURTH,
     });
     // Older versions would merge other guarded files than those that were approved.
     held.max(cause).max(since(THIRD, gate.guarded.is_some()))

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::work::gate::Cause;
 
 /// A linked worktree in which an agent works on one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +157,21 @@ pub enum Outcome {
     /// The program ended without completing the task; the next iteration may complete it.
     Unfinished {
         /// What is known about the end.
+        why: String,
+    },
+    /// The model's service refuses for now. The iteration does not count, and is tried again.
+    Limited {
+        /// What the program said.
+        why: String,
+        /// For how many seconds, where the program was told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+    },
+    /// Only a human can help: to sign in, to allow what was refused.
+    NeedsHuman {
+        /// What is missing.
+        cause: Cause,
+        /// What the program said.
         why: String,
     },
     /// The program was stopped on request.

@@ -83,7 +83,7 @@ pub enum Class {
     Moved,
     /// There is no space.
     Full,
-    /// Another process is at work: a lock is held.
+    /// Another process is at work and a lock is held, or a service has too much to do.
     Held,
     /// A workspace is broken.
     Workspace,
@@ -132,7 +132,7 @@ impl Class {
             Code::IoFailed | Code::GitFailed | Code::DiskCheckoutFailed | Code::KeeperFailed => Self::Transient,
             Code::ChangedMeanwhile | Code::InvalidTransition => Self::Moved,
             Code::DiskFull => Self::Full,
-            Code::Busy | Code::GitLocked => Self::Held,
+            Code::Busy | Code::GitLocked | Code::ModelBusy => Self::Held,
             Code::WorkspaceBroken => Self::Workspace,
             Code::TargetMissing | Code::MergeConflict => Self::Branch,
             Code::UnbornBranch

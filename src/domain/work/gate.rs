@@ -137,6 +137,22 @@ pub enum Cause {
     VerifyFailed,
     /// A hook of the project keeps the task from being started or merged.
     HookVeto,
+    /// The agent program is not signed in.
+    SignIn,
+    /// The agent program refused its agent a tool.
+    ToolDenied,
+}
+
+impl Cause {
+    /// What is the matter, in words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::VerifyFailed => "the result of its merge did not pass its verification",
+            Self::HookVeto => "a hook keeps it",
+            Self::SignIn => "its agent program is not signed in",
+            Self::ToolDenied => "its agent program refused it a tool",
+        }
+    }
 }
 
 /// A decision that waits for a human.

@@ -2,7 +2,11 @@
 
 use super::agent::{Outcome, SilentEnd};
 use super::case::Status;
+use super::gate::Cause;
 use super::signal::Signal;
+use crate::domain::agent::stream::seen::{Denied, Ended, Failed};
+use crate::domain::agent::stream::summary::Summary;
+use crate::domain::agent::stream::trouble::Trouble;
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
         | Signal::ToolCompleted(_)
         | Signal::RequestSent {}
         | Signal::ResponseReceived {}
+        | Signal::Session { .. }
+        | Signal::Seen(_)
         | Signal::Estimate { .. }
         | Signal::Depends { .. } => None,
     });
@@ -64,6 +70,32 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
     }
 }
 
+/// What follows from a program's output, where the agent gave no signal that decides. `changed` is whether the branch has other files
+/// than before.
+pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> Outcome {
+    let (Outcome::Unfinished { why }, End::Exited(_) | End::Signalled(_)) = (&outcome, end) else { return outcome };
+    if let Some(Failed { trouble, message, .. }) = &told.failed {
+        let why = if message.trim().is_empty() { why.clone() } else { message.clone() };
+        return match trouble {
+            Trouble::SignIn => Outcome::NeedsHuman { cause: Cause::SignIn, why },
+            Trouble::RateLimit | Trouble::Overload => {
+                Outcome::Limited { why, seconds: told.last_wait.as_ref().and_then(|waits| waits.seconds) }
+            }
+            Trouble::Other => Outcome::Unfinished { why },
+        };
+    }
+    if let Some(Denied { tool, why, .. }) = told.denied.first() {
+        return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: format!("{tool}: {why}") };
+    }
+    match (&told.ended, changed) {
+        (Some(Ended { success: true, .. }), true) => Outcome::Complete,
+        (Some(Ended { success: true, .. }), false) => {
+            Outcome::Unfinished { why: "it ended without a change and without saying that the task is complete".into() }
+        }
+        (Some(Ended { success: false, .. }) | None, _) => outcome,
+    }
+}
+
 /// What happens after an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
@@ -75,6 +107,13 @@ pub enum Next {
     Ask {
         /// The question.
         question: String,
+    },
+    /// A human has to see to something first: the task waits at a gate.
+    Review {
+        /// What is missing.
+        cause: Cause,
+        /// What the program said.
+        why: String,
     },
     /// The agent becomes free, and the task gets this status.
     Release {
@@ -112,6 +151,9 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
         Outcome::Complete => Next::Verify,
         Outcome::Blocked { reason } => release(Status::Blocked, reason.clone(), false),
         Outcome::Waiting { question } => Next::Ask { question: question.clone() },
+        Outcome::NeedsHuman { cause, why } => Next::Review { cause: *cause, why: why.clone() },
+        // After a pause, however often.
+        Outcome::Limited { .. } => Next::Iterate,
         Outcome::Stopped => release(Status::Pending, "stopped".into(), false),
         Outcome::Crashed if limits.retry_count >= limits.max_retries => {
             release(Status::Failed, format!("it crashed {} times", limits.retry_count + 1), true)
@@ -158,9 +200,18 @@ pub fn after_halt(halt: Halt, last: Option<&Outcome>, verify: &[String]) -> Left
             Left { complete: true, ..left(Status::Pending, "complete, and stopped before it was verified") }
         }
         (Halt::Stop, Some(Outcome::Blocked { reason })) => left(Status::Blocked, reason),
-        (Halt::Stop, Some(Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Stopped | Outcome::Crashed) | None) => {
-            left(Status::Pending, "stopped")
-        }
+        (
+            Halt::Stop,
+            Some(
+                Outcome::Waiting { .. }
+                | Outcome::Unfinished { .. }
+                | Outcome::Limited { .. }
+                | Outcome::NeedsHuman { .. }
+                | Outcome::Stopped
+                | Outcome::Crashed,
+            )
+            | None,
+        ) => left(Status::Pending, "stopped"),
     }
 }
 

@@ -140,7 +140,9 @@ impl Reports {
             | Signal::ToolStarted(_)
             | Signal::ToolCompleted(_)
             | Signal::RequestSent {}
-            | Signal::ResponseReceived {} => {}
+            | Signal::ResponseReceived {}
+            | Signal::Session { .. }
+            | Signal::Seen(_) => {}
         }
     }
 

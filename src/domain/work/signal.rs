@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::agent::stream::seen::Seen;
 use crate::domain::base::ids::Token;
 use crate::error::{Code, Error, Result};
 
@@ -90,6 +92,14 @@ pub enum Signal {
         /// Their names.
         names: Vec<String>,
     },
+    /// The program's own session began; it can be gone on with by this id.
+    Session {
+        /// The id.
+        id: String,
+    },
+    /// What the program's output says of its end, its cost, and what was refused. It is no event: the report of the iteration has what
+    /// follows from it.
+    Seen(Box<Seen>),
 }
 
 /// What a file is for the task, where it is not one that the work changes.
@@ -140,9 +150,23 @@ pub struct ToolReport {
     /// A hash of the call's input, so that a repeated call can be recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// What the tool does, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub does: Option<ToolKind>,
+    /// What it is about in a few words: a command, a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Whether the call has failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
 }
 
 impl Signal {
+    /// Whether only the output of a program can say this, and no report of an agent.
+    pub fn is_of_output(&self) -> bool {
+        matches!(self, Self::Session { .. } | Self::Seen(_))
+    }
+
     /// The kind, as in JSON, and on the command line of `git axiom signal` (there with `-` between words).
     pub fn kind(&self) -> &'static str {
         match self {
@@ -161,6 +185,8 @@ impl Signal {
             Self::ResponseReceived {} => "responseReceived",
             Self::Estimate { .. } => "estimate",
             Self::Depends { .. } => "depends",
+            Self::Session { .. } => "session",
+            Self::Seen(_) => "seen",
         }
     }
 
@@ -170,7 +196,9 @@ impl Signal {
     /// `INVALID_INPUT` for an empty name or a number out of range, `TOO_LARGE` for a text over its limit.
     pub fn validated(self) -> Result<Self> {
         match &self {
-            Self::Complete {} | Self::RequestSent {} | Self::ResponseReceived {} => {}
+            // What output says is cut where it is read.
+            Self::Complete {} | Self::RequestSent {} | Self::ResponseReceived {} | Self::Seen(_) => {}
+            Self::Session { id } => name("the session", id)?,
             Self::Blocked { reason } => text("the reason", reason)?,
             Self::Waiting { question } => text("the question", question)?,
             Self::Progress { percent } if *percent > 100 => {
@@ -354,7 +382,7 @@ mod tests {
 
     #[test]
     fn json_round_trip() {
-        let tool = ToolReport { name: "Bash".into(), id: Some("1".into()), hash: None };
+        let tool = ToolReport { name: "Bash".into(), id: Some("1".into()), ..ToolReport::default() };
         for signal in [Signal::Complete {}, Signal::Progress { percent: 3 }, Signal::ToolStarted(tool), Signal::RequestSent {}] {
             let json = serde_json::to_string(&signal).unwrap();
             assert_eq!(serde_json::from_str::<Signal>(&json).unwrap(), signal, "{json}");

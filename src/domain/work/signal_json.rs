@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::signal::{FileReport, Signal, ToolReport};
+use crate::domain::agent::stream::seen::Seen;
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,6 +28,8 @@ enum Kind {
     ResponseReceived,
     Estimate,
     Depends,
+    Session,
+    Seen,
 }
 
 macro_rules! contents {
@@ -48,6 +51,7 @@ contents! {
     Ready { name: String, text: String }
     Estimate { seconds: u64 }
     Depends { names: Vec<String> }
+    Session { id: String }
 }
 
 /// Reads the signal of this kind from the rest of the object.
@@ -69,6 +73,8 @@ fn read<'de, D: Deserializer<'de>>(kind: &Kind, rest: D) -> Result<Signal, D::Er
         Kind::ToolStarted => Signal::ToolStarted(ToolReport::deserialize(rest)?),
         Kind::ToolCompleted => Signal::ToolCompleted(ToolReport::deserialize(rest)?),
         Kind::Estimate => Estimate::deserialize(rest).map(|Estimate { seconds }| Signal::Estimate { seconds })?,
+        Kind::Session => Session::deserialize(rest).map(|Session { id }| Signal::Session { id })?,
+        Kind::Seen => Signal::Seen(Box::new(Seen::deserialize(rest)?)),
         Kind::Depends => Depends::deserialize(rest).map(|Depends { names }| Signal::Depends { names })?,
     })
 }
@@ -151,7 +157,7 @@ mod tests {
             Signal::File(Box::new(FileReport { path: text(), line: Some(3), confidence: Some(0.1), ..FileReport::default() })),
             Signal::File(Box::new(FileReport { path: text(), role: Some(FileRole::Test), ..FileReport::default() })),
             Signal::Ready { name: text(), text: text() },
-            Signal::ToolStarted(ToolReport { name: text(), id: Some(text()), hash: None }),
+            Signal::ToolStarted(ToolReport { name: text(), id: Some(text()), ..ToolReport::default() }),
             Signal::ToolCompleted(ToolReport { name: text(), ..ToolReport::default() }),
             Signal::RequestSent {},
             Signal::ResponseReceived {},

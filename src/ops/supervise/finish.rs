@@ -5,8 +5,10 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::failing::reason_of;
+use super::model;
 use super::notice::Notice;
 use super::{Halted, Supervisor};
+use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::{By, Event};
@@ -14,7 +16,7 @@ use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace}
 use crate::domain::work::case::Case;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
-use crate::domain::work::outcome::{End, Halt, classify};
+use crate::domain::work::outcome::{End, Halt, by_output, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
@@ -59,14 +61,9 @@ impl Supervisor<'_> {
             },
         };
         env::fault_point("finish.leftovers-committed");
-        let silent_end = match (end, &outcome) {
-            (End::Exited(status), Outcome::Unfinished { .. }) if self.said_nothing(agent) => {
-                let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
-                let lines = last_lines(&self.ctx.layout().agent_log(agent, &case.id), since);
-                Some(SilentEnd { exit: *status, tree: self.ctx.repo.objects().tree_of(&kept.to)?, lines })
-            }
-            (_, _) => None,
-        };
+        let told = self.watches.get(agent).map(|watch| watch.told.clone()).unwrap_or_default();
+        let outcome = by_output(outcome, end, &told, kept.to != from);
+        let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
         let report = IterationReport {
             outcome: outcome.clone(),
@@ -77,8 +74,8 @@ impl Supervisor<'_> {
             files: kept.files,
             left_out: kept.left_out.clone(),
             duration_ms: u64::try_from(duration).unwrap_or(0),
-            tokens: None,
-            cost_usd: None,
+            tokens: model::tokens_of(&told.usage),
+            cost_usd: self.cost_of(&case, &told.usage),
             not_started: false,
             silent_end,
         };
@@ -103,6 +100,7 @@ impl Supervisor<'_> {
             left_out: kept.left_out,
         });
         self.passed(&task)?;
+        self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(()) } else { self.save_snapshot() }
     }
 
@@ -173,9 +171,31 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Whether no signal was received in the iteration that is ending.
+    /// How a program ended whose agent has sent no signal and did not complete the task.
+    fn silent_end(
+        &self,
+        (agent, case): (&AgentId, &Case),
+        (end, exit): (&End, Option<&ExitRecord>),
+        (outcome, told): (&Outcome, &Summary),
+        to: &Oid,
+    ) -> Result<Option<SilentEnd>> {
+        let (End::Exited(status), Outcome::Unfinished { .. }) = (end, outcome) else { return Ok(None) };
+        if !self.said_nothing(agent) {
+            return Ok(None);
+        }
+        let lines = match &told.last_text {
+            Some(text) => vec![text.chars().take(LONGEST_LINE).collect()],
+            None => {
+                let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
+                last_lines(&self.ctx.layout().agent_log(agent, &case.id), since)
+            }
+        };
+        Ok(Some(SilentEnd { exit: *status, tree: self.ctx.repo.objects().tree_of(to)?, lines }))
+    }
+
+    /// Whether the agent has sent no signal in the iteration that is ending.
     fn said_nothing(&self, agent: &AgentId) -> bool {
-        self.watches.get(agent).is_none_or(|watch| watch.signals_heard == 0)
+        self.watches.get(agent).is_none_or(|watch| watch.reported == 0)
     }
 
     /// Handles an iteration that could not be started: its program did not run, so it does not count, and the table says what
@@ -292,6 +312,8 @@ fn describe(outcome: &Outcome) -> String {
         Outcome::Blocked { reason } => format!("blocked: {reason}"),
         Outcome::Waiting { question } => format!("asks: {question}"),
         Outcome::Unfinished { why } => format!("not complete: {why}"),
+        Outcome::Limited { why, .. } => format!("the model's service refuses for now: {why}"),
+        Outcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
         Outcome::Stopped => "stopped".into(),
         Outcome::Crashed => "its keeper died".into(),
     }

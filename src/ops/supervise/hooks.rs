@@ -190,7 +190,11 @@ impl Supervisor<'_> {
 
 /// Whether a gate concerns the start of its task.
 pub(super) fn is_about_start(gate: &Gate) -> bool {
-    gate.kind == GateKind::HumanReview && gate.cause == Some(Cause::HookVeto)
+    let is_about_start = gate.cause.is_some_and(|cause| match cause {
+        Cause::HookVeto | Cause::SignIn | Cause::ToolDenied => true,
+        Cause::VerifyFailed => false,
+    });
+    gate.kind == GateKind::HumanReview && is_about_start
 }
 
 /// Why a human rejected the start of its task at a gate, if that is what was decided there.

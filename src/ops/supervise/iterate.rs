@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::start_keeper::{Next, start_keeper};
+use super::told;
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
@@ -230,11 +231,19 @@ impl Supervisor<'_> {
             self.warn(format!("{} of {agent} ignored", count_of(read.damaged, "damaged signal", "damaged signals")));
         }
         let recorded = self.work_of(agent).map_or(0, |work| work.signals);
+        let mut events = Vec::new();
         for received in read.signals {
             let signal = received.signal;
+            if let Some(watch) = self.watches.get_mut(agent) {
+                told::add(&mut watch.told, &signal);
+            }
+            if let Signal::Seen(_) = signal {
+                continue;
+            }
             let decides = matches!(signal, Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. });
             let new = self.watches.get_mut(agent).is_none_or(|watch| {
                 watch.signals_heard += 1;
+                watch.reported += u64::from(!told::is_marker(&signal));
                 if decides {
                     watch.verdict = Some(signal.clone());
                 }
@@ -247,8 +256,9 @@ impl Supervisor<'_> {
             if let (Signal::Progress { percent }, Some(task)) = (&signal, self.task_of(agent)) {
                 self.tell(Notice::Progress { agent: agent.clone(), task, percent: *percent });
             }
-            self.step(Event::Signalled { agent: agent.clone(), token: token.clone(), signal })?;
+            events.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal });
         }
+        self.steps(events)?;
         if let Some(watch) = self.watches.get_mut(agent) {
             watch.signals_read = read.next;
         }

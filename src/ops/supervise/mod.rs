@@ -19,6 +19,7 @@ mod iterate;
 pub mod live;
 mod merge_check;
 mod merging;
+mod model;
 pub mod notice;
 pub mod output;
 mod pauses;
@@ -32,11 +33,13 @@ mod stopping;
 mod take_over;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::RefName;
 use crate::domain::hook::event::HookEvent;
@@ -122,8 +125,12 @@ struct Watch {
     signals_read: u64,
     /// How many signals were read.
     signals_heard: u64,
+    /// How many of them the agent itself has sent.
+    reported: u64,
     /// The last signal that decides the outcome.
     verdict: Option<Signal>,
+    /// What its output says.
+    told: Summary,
     /// When its workspace was last captured, or watching began.
     captured_at: Option<Instant>,
     /// Whether it was told that its keeper or the machine died, where its work could not be committed since.
@@ -160,6 +167,8 @@ struct Supervisor<'a> {
     /// Notes for the next prompt of a task: a failed verification. A human's answer is in the state.
     notes: BTreeMap<CaseId, Vec<String>>,
     backoffs: HashMap<AgentId, Backoff>,
+    /// How many times in a row the model's service refused for a task.
+    limits_met: HashMap<CaseId, u32>,
     /// What failed for tasks, and how often.
     troubles: HashMap<CaseId, Trouble>,
     /// Steps that stand still for all tasks.
@@ -248,6 +257,7 @@ impl<'a> Supervisor<'a> {
             verified_again: HashMap::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
+            limits_met: HashMap::new(),
             troubles: HashMap::new(),
             standstills: HashMap::new(),
             prepared: HashMap::new(),

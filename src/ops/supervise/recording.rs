@@ -20,6 +20,18 @@ impl Supervisor<'_> {
         self.ctx.append(event).map(|_| ())
     }
 
+    /// Appends several events in one transaction.
+    ///
+    /// # Errors
+    /// As [`Supervisor::step`].
+    pub(super) fn steps(&mut self, events: Vec<Event>) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.ctx.act_as(By::Supervisor)?;
+        self.ctx.append_with(|_| Ok(events)).map(drop)
+    }
+
     /// Appends the event that `decide` returns for the newest state, in a transaction of its own; returns whether there was one.
     ///
     /// # Errors

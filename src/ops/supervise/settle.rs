@@ -11,7 +11,7 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::{Outcome, Stage, Work};
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::Step;
-use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
+use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
@@ -23,8 +23,8 @@ struct Counts {
     retry: bool,
     /// The commit that completes the work, where it is not verified yet.
     complete: Option<Oid>,
-    /// How the task is held.
-    held: Option<Held>,
+    /// At which gate the task waits, where it is pending.
+    gate: Option<Gate>,
 }
 
 impl Supervisor<'_> {
@@ -53,6 +53,10 @@ impl Supervisor<'_> {
             Next::Iterate => Ok(false),
             Next::Verify => self.verify(agent, work),
             Next::Ask { question } => self.ask(agent, work, &question),
+            Next::Review { cause, why } => {
+                self.review_agent(agent, cause, &why)?;
+                Ok(true)
+            }
             Next::Release { status, reason, retry } => {
                 self.release(agent, status, &reason, retry)?;
                 Ok(true)
@@ -147,12 +151,13 @@ impl Supervisor<'_> {
             Some(branch) => self.ctx.repo.refs().read_ref(&branch)?,
             None => None,
         };
-        self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, held })
+        let gate = held.and_then(|held| Gate::holding(&work.task, held, env::now()));
+        self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, gate })
     }
 
     /// Releases the agent's task with `status`.
     pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
-        self.release_with(agent, status, reason, Counts { retry, complete: None, held: None })
+        self.release_with(agent, status, reason, Counts { retry, complete: None, gate: None })
     }
 
     fn release_with(&mut self, agent: &AgentId, status: Status, reason: &str, counts: Counts) -> Result<()> {
@@ -160,12 +165,9 @@ impl Supervisor<'_> {
             return Ok(());
         };
         self.verifying.remove(agent);
-        let Counts { retry, complete, held } = counts;
-        let held = held.filter(|_| status == Status::Pending);
-        let gate = held.and_then(|held| Gate::holding(&work.task, held, env::now()));
-        let details = if matches!(held, Some(Held::Broken | Held::Failed)) { vec![reason.to_owned()] } else { Vec::new() };
-        let gate = gate.map(|gate| Gate { details: details.clone(), ..gate });
-        let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone()));
+        let Counts { retry, complete, gate } = counts;
+        let gate = gate.filter(|_| status == Status::Pending);
+        let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone(), gate.details.clone()));
         let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
         // A rollback may have taken the work from the agent meanwhile.
         let is_this = |now: &Work| (&now.task, now.claimed_at) == (&work.task, work.claimed_at);
@@ -179,7 +181,7 @@ impl Supervisor<'_> {
         self.troubles.remove(&work.task);
         self.ends.remove(agent);
         self.tell(Notice::Released { agent: agent.clone(), task: work.task.clone(), status, reason: reason.to_owned() });
-        if let Some((id, reason)) = opened {
+        if let Some((id, reason, details)) = opened {
             self.tell(Notice::GateOpened { id, reason, details });
         }
         self.save_snapshot()?;
@@ -194,8 +196,29 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    /// Releases the task because a human has to see to its agent program first: it waits at a gate, and other tasks continue.
+    fn review_agent(&mut self, agent: &AgentId, cause: Cause, why: &str) -> Result<()> {
+        let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
+        let what_to_do = match cause {
+            Cause::SignIn => "sign in with the program, or give it its key, then approve",
+            Cause::ToolDenied => "allow the tool (agents.NAME.command, or the program's own settings), or approve to try again",
+            Cause::VerifyFailed | Cause::HookVeto => "approve to try again",
+        };
+        let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
+        let gate = Gate { cause: Some(cause), ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };
+        self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry: false, complete: None, gate: Some(gate) })
+    }
+
     /// Releases the task because a human has to look at what went wrong: it waits at a gate, and other tasks continue.
     pub(super) fn hold_back(&mut self, agent: &AgentId, held: Held, why: &str) -> Result<()> {
-        self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, held: Some(held) })
+        let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
+        let details = if matches!(held, Held::Broken | Held::Failed) { vec![why.to_owned()] } else { Vec::new() };
+        let gate = Gate::holding(&task, held, env::now()).map(|gate| Gate { details, ..gate });
+        self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, gate })
     }
+}
+
+/// The beginning of what a program said, in one line.
+fn first_line(text: &str) -> String {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().chars().take(200).collect()
 }

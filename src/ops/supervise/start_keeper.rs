@@ -17,6 +17,7 @@ use crate::ops::cases::texts;
 use crate::ops::history;
 use crate::process::client::launch;
 use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, StopSignal, VERSION};
+use crate::process::keeper::stream::Reading;
 
 /// How many entries of the audit log a prompt holds at most.
 const AUDIT_ENTRIES: usize = 20;
@@ -88,6 +89,7 @@ impl Supervisor<'_> {
             silence_limit_seconds: config.silence_limit.or(program.silence_limit),
             stop_signal: stop_signal(program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
+            reading: Reading { rules: program.stream.clone(), tools: program.tools.clone() },
             env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
         })
     }

@@ -12,3 +12,4 @@ pub(super) mod run;
 pub mod spec;
 pub mod spool;
 pub mod step_keeper;
+pub mod stream;

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{OutputRecord, TAIL_BYTES};
+use super::stream::Tap;
 use crate::domain::base::hex::{from_hex, to_hex};
 use crate::env;
 use crate::error::{Error, Result};
@@ -115,12 +116,13 @@ impl Output {
     /// # Errors
     /// `IO_FAILED` where a thread cannot be started. A log that cannot be opened is no error: the output is then read,
     /// counted and dropped, and the record has the reason.
-    pub fn start(
+    pub(super) fn start(
         log: &Path,
         iteration: u64,
         cap: u64,
         stdout: impl Read + Send + 'static,
         stderr: impl Read + Send + 'static,
+        tap: Option<Tap>,
     ) -> Result<Self> {
         let counts = Arc::new(Counts::default());
         let begun = Instant::now();
@@ -132,8 +134,8 @@ impl Output {
         let writer = thread("log").spawn(move || writer.run(&messages)).map_err(failed)?;
         let reader = Reader { counts: counts.clone(), begun, cap, queue: queue.clone(), done };
         let other = reader.clone();
-        thread("stdout").spawn(move || reader.run(Stream::Stdout, stdout)).map_err(failed)?;
-        thread("stderr").spawn(move || other.run(Stream::Stderr, stderr)).map_err(failed)?;
+        thread("stdout").spawn(move || reader.run(Stream::Stdout, stdout, tap)).map_err(failed)?;
+        thread("stderr").spawn(move || other.run(Stream::Stderr, stderr, None)).map_err(failed)?;
         Ok(Self { counts, begun, queue, ended, readers: 2, writer })
     }
 
@@ -179,15 +181,23 @@ struct Reader {
 }
 
 impl Reader {
-    fn run(self, stream: Stream, mut from: impl Read) {
+    fn run(self, stream: Stream, mut from: impl Read, mut tap: Option<Tap>) {
         let mut buffer = vec![0_u8; 64 * 1024];
         loop {
             match from.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(count) => self.take(stream, &buffer[..count]),
+                Ok(count) => {
+                    self.take(stream, &buffer[..count]);
+                    if let Some(tap) = &mut tap {
+                        tap.feed(&buffer[..count]);
+                    }
+                }
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
+        }
+        if let Some(tap) = &mut tap {
+            tap.end();
         }
         let _ = self.done.send(());
     }
@@ -398,7 +408,7 @@ mod tests {
 
     fn collect(dir: &Path, cap: u64, stdout: Vec<u8>) -> (OutputRecord, Vec<u8>, Vec<LogLine>) {
         let log = dir.join("log");
-        let output = Output::start(&log, 1, cap, std::io::Cursor::new(stdout), std::io::empty()).unwrap();
+        let output = Output::start(&log, 1, cap, std::io::Cursor::new(stdout), std::io::empty(), None).unwrap();
         let (record, tail) = output.finish(Duration::from_secs(20));
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         (record, tail, text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())

@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt, WholeFolder};
 use crate::process::client::control::{self, Command, Orders};
 use crate::process::client::launch::{self, Report, Step};
-use crate::process::os::bell::{Bell, What};
+use crate::process::os::bell::{Bell, Rope, What};
 use crate::process::os::hold::Holds;
 use crate::process::os::sys;
 
@@ -41,6 +41,8 @@ pub(crate) struct Keeper {
     pub commands: Receiver<Command>,
     /// Rings when there is something to look at.
     pub bell: Bell,
+    /// What rings it from other threads.
+    pub rope: Arc<Rope>,
     /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
     pub terminate: Arc<AtomicBool>,
     pub workspace_lock: FileLock,
@@ -112,7 +114,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let temp = record.runtime.join("tmp");
     let spool_folder = temp.join(".axiom-spool");
     let (holds, (to, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
-    let orders = Orders { to, rope };
+    let orders = Orders { to, rope: Arc::clone(&rope) };
     let ready = Spool::open(&spool_folder, &spec.dir, spec.token.clone())
         .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool))
         .and_then(|spool| Ok((spool, finding_us::make_folder(&record.runtime)?)));
@@ -134,6 +136,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
         spool_folder,
         temp,
         us,
+        rope,
         holds,
         commands,
         bell,

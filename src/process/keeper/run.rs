@@ -1,5 +1,6 @@
 //! One run of the agent program: start, watch, end, record.
 
+use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use super::agent::{self, Folders};
 use super::output::Output;
 use super::owner::Keeper;
 use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
+use super::stream::{self, Told};
 use crate::domain::work::signal::{Signal as Said, markers};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -87,9 +89,16 @@ fn start(keeper: &mut Keeper) -> End {
     let _ = spec::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
+    let (tap, mut told) = match keeper.spec.reading.has_rules() {
+        true => {
+            let (tap, told) = stream::open(&keeper.spec.reading, &keeper.spec.token, Arc::clone(&keeper.rope));
+            (Some(tap), Some(told))
+        }
+        false => (None, None),
+    };
     let pipes = child.stdout.take().zip(child.stderr.take());
     let output = pipes.ok_or_else(|| Error::new(Code::Internal, "a pipe is missing")).and_then(|(stdout, stderr)| {
-        Output::start(&keeper.spec.log, keeper.spec.iteration, keeper.spec.output_cap, stdout, stderr)
+        Output::start(&keeper.spec.log, keeper.spec.iteration, keeper.spec.output_cap, stdout, stderr, tap)
     });
     let output = match output {
         Ok(output) => output,
@@ -103,6 +112,7 @@ fn start(keeper: &mut Keeper) -> End {
         keeper,
         program,
         output: &output,
+        told: &mut told,
         begun,
         heard: begun,
         missing: None,
@@ -117,6 +127,15 @@ fn start(keeper: &mut Keeper) -> End {
     let ended = family::end_all(Some(pid), grace, &mut || reaper.collect());
     reaper.collect();
     let (output, tail) = output.finish(DRAIN_PATIENCE);
+    // A full disk may get free space again, and how the run has ended may depend on this.
+    let begun = Instant::now();
+    while let Some(Err(_)) = told.as_mut().map(|told| told.record(&mut keeper.spool)) {
+        if begun.elapsed() >= RECORD_PATIENCE || !keeper.record.dir.is_dir() || keeper.spool.is_broken() {
+            break;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let tail = if told.is_some() { Vec::new() } else { tail };
     End { cause, status: reaper.status, ended, output, tail }
 }
 
@@ -153,6 +172,7 @@ struct Watch<'a> {
     keeper: &'a mut Keeper,
     program: ProcessId,
     output: &'a Output,
+    told: &'a mut Option<Told>,
     begun: Instant,
     heard: Instant,
     /// Since when the workspace is missing.
@@ -190,6 +210,9 @@ impl Watch<'_> {
             }
             if self.keeper.is_terminated() {
                 self.ask(EndCause::Stopped);
+            }
+            if let Some(Err(error)) = self.told.as_mut().map(|told| told.record(&mut self.keeper.spool)) {
+                tracing::warn!(%error, "what the output says is not recorded yet");
             }
             let took = self.keeper.spool.take() > 0;
             if took {

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::stream::Reading;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
@@ -72,7 +73,7 @@ pub struct StateCheck {
 }
 
 /// The specification of a run. Written durably by the supervisor, with [`KeeperSpec::write`], before the keeper starts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeeperSpec {
     /// [`VERSION`].
@@ -121,6 +122,9 @@ pub struct KeeperSpec {
     pub stop_signal: StopSignal,
     /// How many bytes of the iteration's output are kept. The rest is read, counted and dropped.
     pub output_cap: u64,
+    /// How its output is read.
+    #[serde(default)]
+    pub reading: Reading,
     /// Variables for the program in addition to those it inherits (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`,
     /// `TMPDIR`, `PWD` and `GIT_CEILING_DIRECTORIES` are set by the keeper. No secrets and no inherited variables: this is
     /// stored.
@@ -382,6 +386,7 @@ mod tests {
             time_limit_seconds: None,
             silence_limit_seconds: Some(9),
             stop_signal: StopSignal::Int,
+            reading: Reading::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
             env: BTreeMap::from([("AXIOM_WORKTREE".to_owned(), odd("/ws"))]),
         };

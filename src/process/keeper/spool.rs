@@ -96,6 +96,8 @@ pub struct Spool {
     token: Token,
     log: AppendFile,
     recorded: u64,
+    /// How many of them the agent has sent.
+    reported: u64,
     bytes: u64,
     /// Set after a failed sync: from then on no signal can be acknowledged.
     broken: Option<String>,
@@ -111,7 +113,21 @@ impl Spool {
     pub fn open(folder: &Path, dir: &Path, token: Token) -> Result<Self> {
         files::create_dir_all(folder)?;
         let log = AppendFile::open(&dir.join(spec::SIGNALS))?;
-        Ok(Self { folder: folder.to_owned(), token, log, recorded: 0, bytes: 0, broken: None, stuck: BTreeSet::new() })
+        Ok(Self {
+            folder: folder.to_owned(),
+            token,
+            log,
+            recorded: 0,
+            reported: 0,
+            bytes: 0,
+            broken: None,
+            stuck: BTreeSet::new(),
+        })
+    }
+
+    /// Whether nothing more can be recorded.
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_some()
     }
 
     /// How many signals were recorded.
@@ -139,6 +155,26 @@ impl Spool {
         handled
     }
 
+    /// Records what the keeper itself has read: all of it is appended and synced at once, or none. Its caller limits how much it is.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`.
+    pub fn record_all(&mut self, signals: &[Signal]) -> Result<()> {
+        if let Some(why) = &self.broken {
+            return Err(Error::new(Code::IoFailed, why.clone()));
+        }
+        let mut lines = Vec::new();
+        for signal in signals {
+            let id = format!("{:016}-{}", env::now().as_millisecond(), env::fresh_id());
+            lines.extend(signal_line(&ReceivedSignal { at: env::now(), id, signal: signal.clone() })?);
+        }
+        self.log.append(&lines)?;
+        env::fault_point("spool.stream-appended");
+        self.log.sync().inspect_err(|why| self.broken = Some(why.to_string()))?;
+        self.recorded += signals.len() as u64;
+        Ok(())
+    }
+
     fn requests(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let mut found: Vec<PathBuf> = entries
@@ -160,7 +196,7 @@ impl Spool {
         if let Some(why) = &self.broken {
             return refused(why);
         }
-        if self.recorded >= MAX_SIGNALS {
+        if self.reported >= MAX_SIGNALS {
             return refused(&format!("this iteration has given {MAX_SIGNALS} signals"));
         }
         let request: Request = match files::read(path, MAX_REQUEST).map(|bytes| serde_json::from_slice(&bytes)) {
@@ -170,6 +206,9 @@ impl Spool {
         };
         if request.token != self.token.as_str() {
             return refused(&"its token belongs to another iteration");
+        }
+        if request.signal.is_of_output() {
+            return refused(&"only the output of a program says that");
         }
         let signal = match request.signal.validated() {
             Ok(signal) => signal,
@@ -192,6 +231,7 @@ impl Spool {
             return refused(&why);
         }
         self.recorded += 1;
+        self.reported += 1;
         self.bytes += line.len() as u64;
         Answer::Recorded
     }

@@ -24,5 +24,6 @@ mod reports;
 mod signed;
 mod stop_means_stopped;
 mod stopping;
+mod streams;
 mod users;
 mod workspaces;

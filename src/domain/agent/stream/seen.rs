@@ -1,5 +1,6 @@
 //! What a line of an agent program's output says.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::trouble::Trouble;
@@ -11,7 +12,8 @@ pub const MAX_TOOL_TEXT: usize = 64 * 1024;
 pub const MAX_WORDS: usize = 4096;
 
 /// What a line says.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "seen", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Seen {
     /// The session's id. Told once, and again when it changes.
     Session {
@@ -44,7 +46,8 @@ pub enum Seen {
 }
 
 /// The beginning of a tool call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolStarted {
     /// The call's id.
     pub id: Option<String>,
@@ -59,7 +62,8 @@ pub struct ToolStarted {
 }
 
 /// The end of a tool call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolCompleted {
     /// The call's id.
     pub id: Option<String>,
@@ -76,7 +80,8 @@ pub struct ToolCompleted {
 }
 
 /// A tool call that was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Denied {
     /// The call's id.
     pub id: Option<String>,
@@ -87,7 +92,8 @@ pub struct Denied {
 }
 
 /// A wait for the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Waits {
     /// What kind of trouble it has.
     pub trouble: Trouble,
@@ -100,7 +106,8 @@ pub struct Waits {
 }
 
 /// Tokens and cost. What is not told is `None`, never 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// All tokens that were sent.
     pub input: Option<u64>,
@@ -113,7 +120,8 @@ pub struct Usage {
 }
 
 /// The run's last word.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ended {
     /// Whether the program calls it a success.
     pub success: bool,
@@ -122,7 +130,8 @@ pub struct Ended {
 }
 
 /// A failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Failed {
     /// What kind of trouble it was.
     pub trouble: Trouble,

@@ -24,6 +24,8 @@ pub struct Summary {
     pub failed: Option<Failed>,
     /// The wait for the model that goes on now.
     pub waits: Option<Waits>,
+    /// The last wait, over or not: how long a failed run was told to wait.
+    pub last_wait: Option<Waits>,
     /// The first refused calls, at most [`MOST_KEPT`].
     pub denied: Vec<Denied>,
     /// The last calls that have begun and not ended, at most [`MOST_KEPT`].
@@ -34,6 +36,13 @@ pub struct Summary {
     pub tool_calls: u64,
     /// How many requests were sent to the model, as far as the lines show.
     pub requests: u64,
+}
+
+impl Default for Summary {
+    /// Of what is told as sums.
+    fn default() -> Self {
+        Self::new(&StreamRules { usage: Counting::Run, cost: CostCounting::Run, ..StreamRules::default() })
+    }
 }
 
 impl Summary {
@@ -48,6 +57,7 @@ impl Summary {
             ended: None,
             failed: None,
             waits: None,
+            last_wait: None,
             denied: Vec::new(),
             begun: Vec::new(),
             texts: 0,
@@ -79,7 +89,7 @@ impl Summary {
                     self.denied.push(denied.clone());
                 }
             }
-            Seen::Waits(waits) => self.waits = Some(waits.clone()),
+            Seen::Waits(waits) => (self.waits, self.last_wait) = (Some(waits.clone()), Some(waits.clone())),
             Seen::Usage(usage) => self.count(usage),
             Seen::Ended(ended) => {
                 self.waits = None;

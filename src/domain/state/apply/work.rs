@@ -122,6 +122,10 @@ impl State {
             (_, None) => 0,
         };
         work.silent_end.clone_from(&report.silent_end);
+        let counts = !matches!(report.outcome, Outcome::Limited { .. });
+        if !counts {
+            work.iteration = work.iteration.saturating_sub(1);
+        }
         let task = work.task.clone();
         self.restorable.reports.entry(task.clone()).or_default().iterated(report, at);
         let record = self.record.cases.entry(task.clone()).or_default();
@@ -129,7 +133,7 @@ impl State {
         if report.exit_code.is_some() || report.signal.is_some() {
             record.answer = None;
         }
-        record.iterations += 1;
+        record.iterations += u32::from(counts);
         record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
         if let Some(tokens) = report.tokens {
             record.tokens_used = Some(record.tokens_used.unwrap_or(0).saturating_add(tokens));

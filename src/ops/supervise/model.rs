@@ -1,0 +1,50 @@
+//! What a model's service means for an iteration: waiting where it refuses, tokens, cost.
+
+use std::time::Duration;
+
+use super::Supervisor;
+use crate::domain::agent::stream::seen::Usage;
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::agent::Outcome;
+use crate::domain::work::case::Case;
+use crate::domain::work::failures::Step;
+use crate::error::{Code, Error, Result};
+
+/// The pause after the first refusal of a model's service that names none; doubled each time, up to the longest.
+const FIRST_LIMIT: Duration = Duration::from_secs(30);
+const LONGEST_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// The longest pause that a program may ask for.
+const LONGEST_TOLD: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Supervisor<'_> {
+    /// Where the model's service refuses for now, the next iteration begins after a pause: as long as it asked for, or longer each
+    /// time.
+    pub(super) fn wait_for_model(&mut self, task: &CaseId, outcome: &Outcome) -> Result<()> {
+        let Outcome::Limited { why, seconds } = outcome else {
+            self.limits_met.remove(task);
+            return Ok(());
+        };
+        let times = self.limits_met.entry(task.clone()).or_default();
+        let growing = FIRST_LIMIT.saturating_mul(2_u32.saturating_pow(*times)).min(LONGEST_LIMIT);
+        *times = times.saturating_add(1);
+        let after = seconds.map_or(growing, Duration::from_secs).min(LONGEST_TOLD);
+        let what = format!("{why} (tried again in {} s)", after.as_secs());
+        let error = Error::new(Code::ModelBusy, what);
+        self.decide(Step::Start, task, &error);
+        self.delay(Step::Start, task, &error, after)
+    }
+
+    /// What an iteration cost, as the program says, or by its price.
+    pub(super) fn cost_of(&self, case: &Case, usage: &Usage) -> Option<f64> {
+        let by_price = || Some(self.options.programs.of(case).price?.of(usage.input?, usage.output?));
+        usage.cost_usd.or_else(by_price).filter(|cost| cost.is_finite())
+    }
+}
+
+/// All tokens, where the program tells some.
+pub(super) fn tokens_of(usage: &Usage) -> Option<u64> {
+    match (usage.input, usage.output) {
+        (None, None) => None,
+        (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
+    }
+}

@@ -1,0 +1,148 @@
+//! Agent programs whose output says what they do: recordings of real ones, printed by a script in their place.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::session_support::{World, several_at_a_time};
+
+fn recording(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/streams").join(format!("{name}.jsonl"));
+    path.display().to_string()
+}
+
+/// A world in which the preset of this name is a script, and a task `t`.
+fn world_of(preset: &str, script: &str) -> World {
+    let world = World::new();
+    let place = world.beside("program");
+    std::fs::write(&place, format!("#!/bin/sh\ncat > /dev/null\n{script}\n")).unwrap();
+    std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.env.git(&["config", "axiom.agents.default", preset]);
+    world.env.git(&["config", &format!("axiom.agents.{preset}.command"), &place.display().to_string()]);
+    world.env.ok(&["task", "add", "t", "--id", "t", "--body", "Do it."]);
+    world
+}
+
+fn run(world: &World, code: i32) {
+    world.autopilot(&["--max-iterations", "5"]).code(code);
+}
+
+fn gate(world: &World) -> (String, Value) {
+    let gates = world.gates();
+    assert_eq!(gates.len(), 1, "{gates:?}");
+    (gates[0]["reason"].as_str().unwrap().to_owned(), gates[0].clone())
+}
+
+/// Its last word was a success and it changed something: the work goes on to verify, and what it cost is known.
+#[test]
+fn a_successful_end_with_a_change_completes_the_task_and_tells_its_cost() {
+    let table = [
+        ("claude", Some(3450), Some(0.0162)),
+        ("codex", Some(3450), None),
+        ("gemini", Some(3450), None),
+        ("opencode", Some(3450), Some(0.0)),
+        ("pi", Some(3450), None),
+    ];
+    several_at_a_time(table.to_vec(), |(preset, tokens, cost): (&str, Option<u64>, Option<f64>)| {
+        let world = world_of(preset, &format!("echo 1 > new.txt; cat '{}'", recording(preset)));
+        run(&world, 0);
+        assert_eq!(world.env.read("new.txt"), "1\n", "{preset}");
+        let task = world.show("t");
+        assert_eq!((&task["iterations"], &task["tokensUsed"]), (&json!(1), &json!(tokens)), "{preset}: {task}");
+        if preset == "claude" || preset == "codex" || preset == "gemini" {
+            assert_eq!(task["costUsd"], json!(cost), "{preset}");
+        }
+        let events = world.env.ok(&["events"]);
+        assert!(events.contains("session ") && events.contains(" started"), "{preset}: {events}");
+        world.all_is_well();
+    });
+}
+
+/// What ended with 0 and changed nothing has not done the task; the third time is the last.
+#[test]
+fn a_successful_end_without_a_change_is_another_iteration() {
+    let world = world_of("claude", &format!("cat '{}'", recording("claude")));
+    run(&world, 1);
+    let task = world.show("t");
+    assert_eq!((&task["status"], &task["iterations"]), (&json!("failed"), &json!(3)));
+    assert!(task["reason"].as_str().unwrap().contains("without a change"), "{task}");
+}
+
+/// A refused tool, and a program that is not signed in: a human sees it after one iteration, however the program ends.
+#[test]
+fn what_only_a_human_can_mend_waits_at_a_gate_at_once() {
+    let table = [
+        ("claude", "claude-denied", 0, "toolDenied", "requires approval"),
+        ("opencode", "opencode-denied", 0, "toolDenied", "rejected permission"),
+        ("claude", "claude-error", 1, "signIn", "401"),
+        ("codex", "codex-error", 1, "signIn", "401 Unauthorized"),
+        ("gemini", "gemini-error", 145, "signIn", "authentication_error"),
+        ("pi", "pi-error", 0, "signIn", "401 scripted error"),
+    ];
+    several_at_a_time(table.to_vec(), |(preset, name, exit, cause, said): (&str, &str, i32, &str, &str)| {
+        let script =
+            format!("[ -e \"$HOME/ready\" ] && {{ git axiom signal complete; exit; }}; cat '{}'; exit {exit}", recording(name));
+        let world = world_of(preset, &script);
+        run(&world, 1);
+        let (reason, gate) = gate(&world);
+        assert_eq!((&gate["kind"], &gate["details"]["cause"]), (&json!("human_review"), &json!(cause)), "{name}: {gate}");
+        assert!(reason.contains(said), "{name}: {reason}");
+        assert_eq!((world.status_of("t"), &world.show("t")["iterations"]), ("pending".to_owned(), &json!(1)), "{name}");
+        // Nothing is started before a human has decided; then it is tried again.
+        run(&world, 1);
+        assert_eq!(world.show("t")["iterations"], 1, "{name}");
+        std::fs::write(world.env.root().join("home/ready"), "").unwrap();
+        world.env.ok(&["gate", "approve", "t"]);
+        run(&world, 0);
+        assert_eq!(world.gates().len(), 0, "{name}");
+        world.all_is_well();
+    });
+}
+
+#[test]
+fn what_a_human_rejects_is_blocked() {
+    let world = world_of("claude", &format!("cat '{}'", recording("claude-denied")));
+    run(&world, 1);
+    world.env.ok(&["gate", "reject", "t", "--reason", "not with me"]);
+    run(&world, 1);
+    assert_eq!((&world.show("t")["status"], &world.show("t")["reason"]), (&json!("blocked"), &json!("not with me")));
+}
+
+const LIMITED: &str = r#"
+    echo '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":700,"error_status":429,"error":"rate_limit"}'
+    echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429 slow down"}'
+"#;
+
+/// A rate limit is waited for as long as the program was told to, and the iteration does not count.
+#[test]
+fn a_rate_limit_waits_and_does_not_count() {
+    let world = world_of(
+        "claude",
+        &format!(
+            "n=$(ls \"$HOME\" | grep -c try-); touch \"$HOME/try-$n\"\n[ $n -lt 6 ] && {{ {LIMITED} exit 1; }}\ngit axiom signal complete"
+        ),
+    );
+    run(&world, 0);
+    let task = world.show("t");
+    assert_eq!((&task["status"], &task["iterations"]), (&json!("done"), &json!(1)), "{task}");
+    let log = world.env.ok(&["log", "--all"]);
+    assert!(log.contains("MODEL_BUSY") && log.contains("slow down"), "{log}");
+}
+
+/// A tag counts where the agent says it, in pieces too, and not where its prompt is echoed or another's token stands in it.
+#[test]
+fn tags_are_found_in_what_the_agent_says() {
+    let world = world_of(
+        "gemini",
+        r#"
+        say() { printf '{"type":"message","role":"%s","content":"%s","delta":%s}\n' "$@"; }
+        [ -e "$HOME/again" ] && { say assistant "all\n<axiom $AXIOM_TOKEN>COMP" true; say assistant "LETE</axiom>" true; printf '{"type":"tool_use","tool_name":"x","tool_id":"1"}\n{"broken'; exit 3; }
+        touch "$HOME/again"
+        say user "<axiom $AXIOM_TOKEN>COMPLETE</axiom>" false
+        say assistant "<axiom other>COMPLETE</axiom>" false
+        exit 3
+        "#,
+    );
+    run(&world, 0);
+    assert_eq!(world.show("t")["iterations"], 2);
+}
