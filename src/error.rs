@@ -71,6 +71,7 @@ codes! {
     UnknownTask "UNKNOWN_TASK" Usage "There is no case of this id.";
     UnknownAgent "UNKNOWN_AGENT" Usage "There is no agent of this id.";
     UnknownGate "UNKNOWN_GATE" Usage "There is no open gate of this id.";
+    UnknownLearning "UNKNOWN_LEARNING" Usage "There is no learning of this id.";
     UnknownCheckpoint "UNKNOWN_CHECKPOINT" Usage "There is no checkpoint of this name.";
     UnknownTransaction "UNKNOWN_TRANSACTION" Usage "There is no transaction of this id.";
     AmbiguousName "AMBIGUOUS_NAME" Usage "The prefix fits more than one name.";

@@ -13,6 +13,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
         Verb::Config(config) => of_config(config),
+        Verb::Learnings(learnings) => learnings.change(),
         Verb::Init(init) => init.writes_project().then_some("init --shared"),
         Verb::Demo(_)
         | Verb::Status(_)

@@ -16,6 +16,7 @@ pub mod hooks;
 pub mod init;
 pub mod input;
 pub mod keeper;
+pub mod learnings;
 pub mod line;
 pub mod lock;
 pub mod log;
@@ -104,6 +105,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Signal(verb) => signal::run(verb.0, screen),
         Verb::Keeper(args) => keeper::run(&args),
         Verb::Trust(args) => trust::run(&args, &global, screen),
+        Verb::Learnings(args) => learnings::run(&args, &global, screen),
         Verb::Hooks(verb) => hooks::run(verb.0, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),
         Verb::Completions(args) => completions::run(&args, &global, screen),

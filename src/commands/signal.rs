@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::config::keys::Kind;
+use crate::domain::work::learnings::Scope;
 use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
 use crate::error::{Exit, Result};
 use crate::ops::keeper;
@@ -48,13 +49,15 @@ and answer are in the prompt of the next iteration.")]
         percent: u8,
     },
     /// Record something worth knowing beyond this task
-    #[command(after_help = "Recorded in the event log and in the history of the task: 'git axiom task audit TASK'.")]
+    #[command(after_help = "\
+Scopes: task (only this task), persona (all tasks of this persona), project (all tasks; it is so
+if nothing is said). The prompts of later iterations have it: see 'git axiom learnings'.")]
     Learning {
         /// What you learnt
         text: String,
-        /// Where it applies
+        /// Where it applies: task, persona or project
         #[arg(long)]
-        scope: Option<String>,
+        scope: Option<Scope>,
     },
     /// Report which phase of the work begins
     #[command(after_help = "For people: shown by 'git axiom status' and 'git axiom task show TASK'.")]
@@ -196,7 +199,7 @@ fn signal(verb: SignalVerb) -> Signal {
         SignalVerb::Blocked { reason } => Signal::Blocked { reason },
         SignalVerb::Waiting { question } => Signal::Waiting { question },
         SignalVerb::Progress { percent } => Signal::Progress { percent },
-        SignalVerb::Learning { text, scope } => Signal::Learning { text, scope },
+        SignalVerb::Learning { text, scope } => Signal::Learning { text, scope: scope.map(|scope| scope.as_str().to_owned()) },
         SignalVerb::Phase { name, confidence } => Signal::Phase { name, confidence },
         SignalVerb::Subtask { name, planned, done } => Signal::Subtask { name, done, planned },
         SignalVerb::Estimate { seconds } => Signal::Estimate { seconds },

@@ -12,6 +12,7 @@ pub mod context;
 pub mod history;
 pub mod hooks;
 pub mod keeper;
+pub mod learnings;
 pub mod lock;
 pub mod merge;
 pub mod operation;

@@ -138,9 +138,14 @@ impl Layout {
         self.agents_dir().join(agent.as_str()).join("runs").join(token.as_str())
     }
 
-    /// The learnings that agents reported.
+    /// What agents learnt, for all tasks and for single ones.
     pub fn learnings(&self) -> PathBuf {
         self.root.join("learnings.md")
+    }
+
+    /// What agents learnt for all tasks of a persona. A persona is a part of an agent's id, so it is a safe name.
+    pub fn learnings_of(&self, persona: &str) -> PathBuf {
+        self.agents_dir().join(persona).join("learnings.md")
     }
 
     /// The time at which what has expired was last looked for.

@@ -13,6 +13,7 @@ mod head;
 pub mod identity;
 pub mod inspect;
 pub mod layout;
+pub mod learnings;
 pub mod line;
 pub mod log;
 pub mod rebuild;

@@ -40,6 +40,8 @@ pub enum Of {
     Checkpoints,
     /// Transactions that can be undone.
     Transactions,
+    /// What agents learnt.
+    Learnings,
     /// Locks that were taken once.
     Locks,
     /// Verbs of git axiom.
@@ -60,9 +62,14 @@ pub fn all(of: Of) -> Vec<CompletionCandidate> {
         Of::Keys => keys(),
         Of::Locks => at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect())),
         Of::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
-        Of::Cases | Of::Tasks | Of::Agents | Of::AgentsAndTasks | Of::Gates | Of::Checkpoints | Of::Transactions => {
-            at_once(move || of_repository(of))
-        }
+        Of::Cases
+        | Of::Tasks
+        | Of::Agents
+        | Of::AgentsAndTasks
+        | Of::Gates
+        | Of::Checkpoints
+        | Of::Learnings
+        | Of::Transactions => at_once(move || of_repository(of)),
     };
     let candidate = |(place, (id, what)): (usize, Offer)| {
         let what = Some(what).filter(|what| !what.is_empty()).map(Into::into);
@@ -96,6 +103,7 @@ fn of_repository(of: Of) -> Option<Vec<Offer>> {
         Of::Checkpoints => {
             state.record.checkpoints.all().ok()?.into_iter().map(|one| (one.name.to_string(), String::new())).collect()
         }
+        Of::Learnings => state.record.learnings.iter().map(|one| (one.id.to_string(), one.text.clone())).collect(),
         Of::Transactions => return transactions(&ctx),
         Of::Locks | Of::Verbs | Of::Keys | Of::Words(_) => Vec::new(),
     };

@@ -11,12 +11,10 @@ use crate::domain::state::event::{Event, OperationEnd};
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Outcome;
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::learnings::{LearningId, Scope};
 use crate::domain::work::session::SessionState;
 use crate::domain::work::signal::Signal;
 use crate::error::Code;
-
-/// Where a learning applies if its agent does not say.
-pub const SCOPE: &str = "project";
 
 /// What hooks are told of an event that is appended to `before` as number `seq` at `at`.
 pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts> {
@@ -25,8 +23,8 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         Event::Signalled { agent, signal: Signal::Learning { text, scope }, .. } => {
             let of_work = of_work(before, agent, HookEvent::OnLearning, at);
             vec![Facts {
-                learning_id: Some(format!("learning-{seq}")),
-                scope: Some(scope.clone().unwrap_or_else(|| SCOPE.to_owned())),
+                learning_id: Some(LearningId::of_event(seq).to_string()),
+                scope: Some(Scope::of_signal(scope.as_deref()).as_str().to_owned()),
                 content: Some(text.clone()),
                 ..of_work
             }]
@@ -83,6 +81,8 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::StateAdopted { .. }
         | Event::RepositoryPlaced { .. }
         | Event::WorkspaceCaptured { .. }
+        | Event::LearningEdited { .. }
+        | Event::LearningForgotten { .. }
         | Event::LogRepaired { .. } => Vec::new(),
     }
 }

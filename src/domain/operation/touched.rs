@@ -63,6 +63,8 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }
         | Event::WorkspaceCaptured { .. }
+        | Event::LearningEdited { .. }
+        | Event::LearningForgotten { .. }
         | Event::LogRepaired { .. } => Touched::Nothing,
     }
 }

@@ -4,6 +4,7 @@
 //! replay calls the same function, so the log cannot hold an event that the state would refuse.
 
 mod cases;
+mod learnings;
 mod operations;
 mod placed;
 mod session;
@@ -66,7 +67,10 @@ impl State {
                 work.exit_completes = *exit_completes;
             }
             Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
-            Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
+            Event::Signalled { agent, token, signal } => {
+                self.signalled(agent, token, signal, at)?;
+                self.learn(agent, signal, envelope.seq, at);
+            }
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
             Event::MergeVerified { id, verification } => self.verified(id, verification)?,
@@ -100,6 +104,8 @@ impl State {
             }
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
             Event::WorkspaceCaptured { task, capture } => self.captured(task, capture, at)?,
+            Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
+            Event::LearningForgotten { id } => self.forget_learning(*id)?,
             Event::HookRan { .. } | Event::LogRepaired { .. } => {}
         }
         Ok(())

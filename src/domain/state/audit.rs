@@ -124,6 +124,8 @@ impl Audit {
             | Event::OperationEnded { .. }
             | Event::StateAdopted { .. }
             | Event::RepositoryPlaced { .. }
+            | Event::LearningEdited { .. }
+            | Event::LearningForgotten { .. }
             | Event::LogRepaired { .. } => false,
         }
     }
@@ -167,6 +169,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
     match event {
         Event::OperationBegan { operation } => (9, operation.title.clone()),
         Event::StateAdopted { source, .. } => (8, format!("state taken from {source}")),
+        Event::LearningEdited { id, .. } => (7, format!("edit {id}")),
+        Event::LearningForgotten { id } => (7, format!("forget {id}")),
         Event::CasesAdded { cases } => (7, added_text(cases)),
         Event::CasesChanged { edits } => (7, edits_text(edits)),
         Event::ModeChanged { mode } => (7, format!("mode {}", mode.new.as_str())),

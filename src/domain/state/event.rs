@@ -22,6 +22,7 @@ use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::{Decision, Gate};
+use crate::domain::work::learnings::LearningId;
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::verification::Verification;
 
@@ -318,6 +319,18 @@ pub enum Event {
         /// The capture.
         capture: Oid,
     },
+    /// A human changed the text of a learning.
+    LearningEdited {
+        /// The learning.
+        id: LearningId,
+        /// Its new text.
+        text: String,
+    },
+    /// A human does not want a learning to be used any more.
+    LearningForgotten {
+        /// The learning.
+        id: LearningId,
+    },
     /// A damaged end of the log was cut off and saved.
     LogRepaired {
         /// How many bytes.
@@ -374,6 +387,8 @@ impl Event {
             Self::StateAdopted { .. } => "stateAdopted",
             Self::RepositoryPlaced { .. } => "repositoryPlaced",
             Self::WorkspaceCaptured { .. } => "workspaceCaptured",
+            Self::LearningEdited { .. } => "learningEdited",
+            Self::LearningForgotten { .. } => "learningForgotten",
             Self::LogRepaired { .. } => "logRepaired",
         }
     }

@@ -19,7 +19,8 @@ const FIRST: u32 = 1;
 const SECOND: u32 = 2;
 /// The version with hooks.
 const THIRD: u32 = 3;
-/// The version with what agents report of parts, files, libraries and time.
+/// The version with what agents report of parts, files, libraries and time, with captures while they work, and with what they
+/// learnt.
 const FOURTH: u32 = 4;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -35,7 +36,7 @@ impl Event {
     pub fn version(&self) -> u32 {
         if let Self::Delayed { .. } = self {
             SECOND
-        } else if let Self::WorkspaceCaptured { .. } = self {
+        } else if let Self::WorkspaceCaptured { .. } | Self::LearningEdited { .. } | Self::LearningForgotten { .. } = self {
             FOURTH
         } else if let Self::HookRan { .. } = self {
             THIRD
@@ -81,7 +82,7 @@ fn of_state(state: &State) -> u32 {
     let is_second = !record.delays.is_empty() || record.cases.values().any(|case| case.answer.is_some());
     let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
     let open = record.open.as_ref().map(|open| of_operation(&open.operation));
-    let own = [since(SECOND, is_second), of_restorable(&state.restorable)];
+    let own = [since(SECOND, is_second), since(FOURTH, !record.learnings.is_empty()), of_restorable(&state.restorable)];
     newest(own.into_iter().chain(verified).chain(open))
 }
 

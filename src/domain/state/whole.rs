@@ -20,6 +20,7 @@ use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
+use crate::domain::work::learnings::{Learning, LearningId};
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Mode, Request, Session};
 use crate::domain::work::verification::Verification;
@@ -99,6 +100,9 @@ pub struct Record {
     /// What the running session tries again later, by task.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub delays: BTreeMap<CaseId, Delay>,
+    /// What agents learnt, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<Learning>,
     /// How many cases agents have added since the newest session began.
     #[serde(skip_serializing_if = "is_zero")]
     pub added_by_agents: u32,
@@ -165,6 +169,16 @@ impl State {
             let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
             let known = self.restorable.cases.keys().map(CaseId::as_str);
             nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
+        })
+    }
+
+    /// The learning with this id.
+    ///
+    /// # Errors
+    /// `UNKNOWN_LEARNING`.
+    pub fn learning(&self, id: LearningId) -> Result<&Learning> {
+        self.record.learnings.iter().find(|learning| learning.id == id).ok_or_else(|| {
+            Error::new(Code::UnknownLearning, format!("there is no '{id}'")).hint("git axiom learnings    lists them")
         })
     }
 

@@ -171,10 +171,8 @@ impl Class {
             | Code::EventLogTooNew
             | Code::OperationOpen
             | Code::RecoveryFailed => Self::Everything,
+            Code::UnknownTask | Code::UnknownAgent | Code::UnknownGate | Code::UnknownLearning => Self::Ours,
             Code::Usage
-            | Code::UnknownTask
-            | Code::UnknownAgent
-            | Code::UnknownGate
             | Code::UnknownCheckpoint
             | Code::UnknownTransaction
             | Code::AmbiguousName

@@ -16,6 +16,7 @@ pub mod gate_line;
 pub mod graph;
 pub mod groups;
 pub mod guarded;
+pub mod learnings;
 pub mod lock;
 pub mod outcome;
 pub mod project;

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::learnings::Scope;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::seen::Seen;
 use crate::domain::base::ids::Token;
@@ -207,7 +208,7 @@ impl Signal {
             Self::Progress { .. } => {}
             Self::Learning { text: learnt, scope } => {
                 text("the learning", learnt)?;
-                optional("the scope", scope.as_deref())?;
+                scope.as_deref().map_or(Ok(()), |word| word.parse::<Scope>().map(drop))?;
             }
             Self::Phase { name: phase, confidence } => {
                 name("the phase", phase)?;
@@ -370,6 +371,7 @@ mod tests {
                 role: Some(FileRole::Test),
                 ..FileReport::default()
             })),
+            Signal::Learning { text: "a".into(), scope: Some("all".into()) },
             Signal::Estimate { seconds: MAX_ESTIMATE + 1 },
             Signal::Depends { names: vec![] },
             Signal::Depends { names: vec!["a".into(), " ".into()] },

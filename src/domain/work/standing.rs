@@ -177,7 +177,7 @@ pub(super) fn group_shown<'a>(groups: &Groups<'a>, group: &'a Case) -> Shown {
         Shown::Interrupted
     } else if !groups.dependencies_met(group) {
         Shown::Waiting
-    } else if facts.has_done || progress > 0 {
+    } else if facts.has_done || facts.started_at.is_some() {
         Shown::InProgress
     } else {
         Shown::Pending
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn a_group_is_called_by_how_far_its_parts_are() {
         use Status::{Active, Archived, Done, Failed, Pending};
-        let table: [(&[Status], Shown); 7] = [
+        let table: [(&[Status], Shown); 8] = [
             (&[], Shown::Pending),
             (&[Pending, Pending], Shown::Pending),
             (&[Active, Pending], Shown::Starting),
@@ -337,6 +337,7 @@ mod tests {
             (&[Done, Failed], Shown::InProgress),
             (&[Done, Done, Archived], Shown::Completed),
             (&[Archived], Shown::Pending),
+            (&[Archived, Pending], Shown::Pending),
         ];
         for (statuses, expected) in table {
             assert_eq!(shown(&group(statuses)), expected, "{statuses:?}");

@@ -10,6 +10,7 @@ use crate::domain::base::ids::{AgentId, TxnId};
 use crate::domain::hook::due::due;
 use crate::domain::state::event::{By, Envelope, Event};
 use crate::domain::state::whole::{OpenOperation, State};
+use crate::domain::work::learnings;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -20,6 +21,7 @@ use crate::process::client::kept;
 use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
+use crate::store::learnings as pages;
 
 /// How long a verb waits for an operation of another process.
 pub const OPERATION_PATIENCE: Duration = Duration::from_secs(30);
@@ -231,6 +233,12 @@ impl Context {
             Ok(events)
         })?;
         told.into_iter().for_each(|facts| self.hooks.note(facts));
+        if appended.iter().any(|envelope| learnings::changes(&envelope.event))
+            && let Err(error) = pages::write(self.store.layout(), self.store.state())
+        {
+            // They are copies: the next change writes them again.
+            tracing::warn!(%error, "the pages of learnings could not be written");
+        }
         Ok(appended)
     }
 

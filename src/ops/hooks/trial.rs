@@ -1,10 +1,11 @@
 //! What a hook is told when a human tries it: the facts as they are now.
 
 use crate::domain::base::ids::CaseId;
-use crate::domain::hook::due::{SCOPE, of_task, running_tasks};
+use crate::domain::hook::due::{of_task, running_tasks};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::work::case::Status;
+use crate::domain::work::learnings::Scope;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;
@@ -36,7 +37,7 @@ pub fn facts(ctx: &Context, event: HookEvent, task: Option<&CaseId>) -> Result<F
         }
         HookEvent::OnLearning => Ok(Facts {
             learning_id: Some("learning-0".to_owned()),
-            scope: Some(SCOPE.to_owned()),
+            scope: Some(Scope::of_signal(None).as_str().to_owned()),
             content: Some("a trial".to_owned()),
             ..about
         }),

@@ -9,6 +9,7 @@ use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Case;
+use crate::domain::work::learnings::for_prompt;
 use crate::domain::work::prompt::{self, History};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -133,15 +134,16 @@ impl Supervisor<'_> {
         let record = self.ctx.state().record.cases.get(&case.id).cloned().unwrap_or_default();
         let mut notes = self.notes.get(&case.id).cloned().unwrap_or_default();
         notes.extend(record.answer.as_ref().map(Answer::note));
+        let learnings = for_prompt(&self.ctx.state().record.learnings, case);
         if record.retry_count == 0 || !self.ctx.config.recovery.inject_audit_log {
-            return Ok(History { notes, ..History::default() });
+            return Ok(History { notes, learnings, ..History::default() });
         }
         let workspace_has_changes = match self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
             Some(entry) => has_changes(&self.ctx.repo.index(&entry.worktree).status(None)?),
             None => false,
         };
         let audit = history::newest(self.ctx, &case.id, AUDIT_ENTRIES)?;
-        Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes })
+        Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes, learnings })
     }
 }
 

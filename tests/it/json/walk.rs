@@ -159,7 +159,7 @@ fn of_a_session(walk: &Walk) {
         "blocked x",
         "waiting x",
         "progress 40",
-        "learning x --scope y",
+        "learning x --scope project",
         "phase x --confidence 0.8",
         "subtask x --done",
         "subtask y",
@@ -185,6 +185,9 @@ fn of_a_session(walk: &Walk) {
         walk.answered.borrow_mut().insert(document["verb"].as_str().unwrap().to_owned());
     }
     walk.lines(&["output", "all"]);
+    let learnt = walk.ok(&["learnings"])["learnings"][0]["id"].as_str().unwrap().to_owned();
+    walk.ok(&["learnings", "edit", &learnt, "y"]);
+    walk.ok(&["learnings", "forget", &learnt]);
     for args in [&["status"][..], &["task", "show", "all"], &["task", "audit", "all"], &["events"], &["log"]] {
         walk.ok(args);
     }

@@ -52,7 +52,7 @@ fn every_event_reaches_its_hooks_with_its_variables() {
     let world = World::new();
     observers(&world);
     world.env.git(&["config", "axiom.merge.verify", "! test -e bad.txt"]);
-    world.task("one", "git axiom signal learning 'use tabs' --scope all; echo 1 > same.txt; git axiom signal complete", &[]);
+    world.task("one", "git axiom signal learning 'use tabs' --scope task; echo 1 > same.txt; git axiom signal complete", &[]);
     world.task("bad", "echo 1 > bad.txt", &[]);
     world.task("stuck", "git axiom signal blocked 'no key'", &[]);
     world.task(
@@ -81,7 +81,7 @@ fn every_event_reaches_its_hooks_with_its_variables() {
     let merged = world.find_task("one")["merged"]["commit"].as_str().unwrap().to_owned();
     holds("post-merge", &["AXIOM_TASK_ID=one", &format!("AXIOM_COMMIT_HASH={merged}")]);
     holds("on-conflict", &["AXIOM_TASK_ID=two", "AXIOM_FILES=same.txt", "AXIOM_LEVEL=human"]);
-    holds("on-learning", &["AXIOM_SCOPE=all", "AXIOM_CONTENT=use tabs"]);
+    holds("on-learning", &["AXIOM_SCOPE=task", "AXIOM_CONTENT=use tabs"]);
     holds("on-error", &["AXIOM_ERROR_TYPE=VERIFY_FAILED", "AXIOM_TASK_ID=bad"]);
     holds("post-checkpoint", &["AXIOM_TRIGGER=after-merge", &format!("AXIOM_COMMIT_HASH={merged}"), &format!("pwd={repo}")]);
     // The tree is that of the merge, whatever is in the workspace.

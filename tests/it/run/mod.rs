@@ -14,6 +14,7 @@ mod going_back;
 mod guarded;
 mod held;
 mod hopeless;
+mod learnings;
 mod leftovers;
 mod lifecycle_hooks;
 mod limits;

@@ -265,7 +265,7 @@ fn an_agent_finds_this_git_axiom_and_no_other() {
     let other = env.root().join("other");
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("git-axiom"), "#!/bin/sh\necho another; exit 9\n").unwrap();
-    std::fs::set_permissions(&other.join("git-axiom"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(other.join("git-axiom"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let body = "git axiom signal phase first && git config user.nick > nick
         mkdir \"it's\" && cd \"it's\" && echo 'exit 0' > note && PATH=$PLAIN
         git axiom task add second --id second --body-file note && git axiom signal phase second";

@@ -1,0 +1,44 @@
+//! How events change what is known of learnings.
+
+use jiff::Timestamp;
+
+use super::Result;
+use crate::domain::base::ids::AgentId;
+use crate::domain::state::whole::State;
+use crate::domain::work::learnings::{self, Learning, LearningId, Scope};
+use crate::domain::work::signal::Signal;
+
+impl State {
+    /// Takes up what a working agent learnt; its id is that of event `seq`.
+    pub(super) fn learn(&mut self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) {
+        let Signal::Learning { text, scope } = signal else { return };
+        let Some(work) = self.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref()) else { return };
+        let learning = Learning {
+            id: LearningId::of_event(seq),
+            scope: Scope::of_signal(scope.as_deref()),
+            task: work.task.clone(),
+            agent: agent.clone(),
+            text: text.clone(),
+            at,
+            edited: false,
+        };
+        learnings::add(&mut self.record.learnings, learning);
+    }
+
+    pub(super) fn edit_learning(&mut self, id: LearningId, text: &str) -> Result<()> {
+        self.learning(id)?;
+        for learning in self.record.learnings.iter_mut().filter(|learning| learning.id == id) {
+            text.clone_into(&mut learning.text);
+            learning.edited = true;
+        }
+        self.record.last_action = Some(format!("edited {id}"));
+        Ok(())
+    }
+
+    pub(super) fn forget_learning(&mut self, id: LearningId) -> Result<()> {
+        self.learning(id)?;
+        self.record.learnings.retain(|learning| learning.id != id);
+        self.record.last_action = Some(format!("forgot {id}"));
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! The pages with what agents learnt: `learnings.md`, and `agents/<persona>/learnings.md`. Copies for people and programs; the
+//! state has them all.
+
+use std::collections::BTreeSet;
+
+use super::layout::Layout;
+use crate::domain::state::whole::State;
+use crate::domain::work::learnings::{self, Scope};
+use crate::error::Result;
+use crate::files;
+
+/// Writes the pages as the state has them. A crash leaves some of them as they were, until the next change.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn write(layout: &Layout, state: &State) -> Result<()> {
+    let all = &state.record.learnings;
+    let of_all = all.iter().filter(|one| one.scope != Scope::Persona);
+    files::write_atomic(&layout.learnings(), learnings::page(of_all).as_bytes())?;
+    let personas: BTreeSet<&str> = state.restorable.agents.keys().map(learnings::persona_of).collect();
+    for persona in personas {
+        let mut own = all.iter().filter(|one| one.scope == Scope::Persona && one.persona() == persona).peekable();
+        let path = layout.learnings_of(persona);
+        if own.peek().is_none() {
+            files::remove_file(&path)?;
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            files::create_dir_all(folder)?;
+        }
+        files::write_atomic(&path, learnings::page(own).as_bytes())?;
+    }
+    Ok(())
+}
