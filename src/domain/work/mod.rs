@@ -31,3 +31,4 @@ pub mod task_branches;
 pub mod unblocking;
 pub mod verification;
 pub mod view;
+pub mod wip;

@@ -17,6 +17,7 @@ use crate::domain::work::case::Case;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::outcome::{End, Halt, by_output, classify};
+use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
@@ -49,7 +50,7 @@ impl Supervisor<'_> {
         let Some(from) = work.from.clone() else {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
-        let kept = self.keep_work(agent, &case, work.iteration, &from);
+        let kept = self.keep_work(agent, &case, work.iteration, &outcome, &from);
         let (outcome, broken, kept) = match kept {
             Ok(kept) => (outcome, None, kept),
             Err(error) => match self.not_committed(end, outcome, error, &case)? {
@@ -222,11 +223,12 @@ impl Supervisor<'_> {
     }
 
     /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
-    fn keep_work(&mut self, agent: &AgentId, case: &Case, iteration: u32, from: &Oid) -> Result<Kept> {
+    fn keep_work(&mut self, agent: &AgentId, case: &Case, iteration: u32, outcome: &Outcome, from: &Oid) -> Result<Kept> {
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else {
             return Err(Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)));
         };
-        let message = wip_message(case, agent, iteration);
+        let reports = self.ctx.state().reports(&case.id);
+        let message = wip::message(&wip::Leftovers { case, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
         self.ctx.with_operation_lock(|ctx| keep_in(ctx, &workspace, from, &message, limit))
     }
@@ -297,13 +299,6 @@ fn why_skipped(why: Skipped) -> &'static str {
         Skipped::Secret => "looks like a secret",
         Skipped::NestedRepository => "a nested repository",
     }
-}
-
-fn wip_message(case: &Case, agent: &AgentId, iteration: u32) -> String {
-    format!(
-        "WIP: {} #{} @{agent}\n\nLeft uncommitted by iteration {iteration}.\n\nAxiom-Task: {}\nAxiom-Agent: {agent}\nAxiom-Iteration: {iteration}\n",
-        case.title, case.id, case.id
-    )
 }
 
 fn describe(outcome: &Outcome) -> String {

@@ -26,6 +26,32 @@ fn leftovers_are_committed_with_trailers_but_for_secrets_and_large_files() {
 }
 
 #[test]
+fn a_wip_commit_says_how_far_the_work_is_and_a_complete_one_is_none() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.agents.captureInterval", "1"]);
+    let script = format!(
+        "if [ $AXIOM_ITERATION = 2 ]; then echo 2 >> t.txt; git axiom signal complete; exit 0; fi\n\
+         echo 1 > t.txt; git axiom signal progress 80 && git axiom signal file t.txt --confidence 0.82 || exit 9\n{}; exit 1",
+        world.until_go()
+    );
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    let captured = || world.env.ok(&["task", "audit", "t"]).contains("captured the workspace");
+    crate::session_support::wait_until("it is captured", captured);
+    let capture = world.env.git(&["rev-parse", "refs/axiom/live/t"]);
+    world.signal_file("go");
+    live.wait().code(0);
+    let commits = world.env.git(&["log", "--no-merges", "--format=%B", "-2", "HEAD"]);
+    assert!(commits.contains("WIP: t (80%) #t @agent-001\n"), "{commits}");
+    assert!(commits.contains("Files in progress:\n- t.txt (82% confidence)\n"), "{commits}");
+    let last = commits.lines().find(|line| line.starts_with("Last capture: ")).unwrap_or_default();
+    assert!(last.ends_with(&format!("Z {capture}")), "{commits}");
+    assert!(commits.starts_with("t #t @agent-001\n"), "{commits}");
+    world.all_is_well();
+}
+
+#[test]
 fn what_was_left_out_survives_the_merge_in_the_trash() {
     let world = World::new();
     world.task("t", "echo 1 > t.txt; echo KEY=1 > .env; echo log > x.log; echo '*.log' > .gitignore", &[]);

@@ -1,0 +1,138 @@
+//! The message of the commit that holds what an iteration left uncommitted. Pure.
+
+use std::fmt::Write;
+
+use super::agent::Outcome;
+use super::case::Case;
+use super::reports::Reports;
+use super::signal::FileReport;
+use crate::domain::base::ids::AgentId;
+
+/// How many files a message names at most.
+const MOST_FILES: usize = 20;
+
+/// What the message is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Leftovers<'a> {
+    /// The task.
+    pub case: &'a Case,
+    /// The agent that left them.
+    pub agent: &'a AgentId,
+    /// The number of the iteration.
+    pub iteration: u32,
+    /// How the iteration ended: what is left of a complete task is no work in progress.
+    pub outcome: &'a Outcome,
+    /// What was reported of the task.
+    pub reports: Option<&'a Reports>,
+}
+
+/// The message: `WIP: TITLE (80%) #task @agent`, the files in progress, the newest capture, and the trailers.
+pub fn message(of: &Leftovers<'_>) -> String {
+    let Leftovers { case, agent, iteration, outcome, reports } = of;
+    let (id, title) = (&case.id, &case.title);
+    let mut text = match outcome {
+        Outcome::Complete => format!("{title} #{id} @{agent}\n\n"),
+        Outcome::Blocked { .. } | Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Stopped | Outcome::Crashed => {
+            let progress = reports.and_then(|reports| reports.progress);
+            let progress = progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
+            format!("WIP: {title}{progress} #{id} @{agent}\n\n")
+        }
+    };
+    let _ = write!(text, "Left uncommitted by iteration {iteration}.\n\n");
+    if let Some(reports) = reports.filter(|_| **outcome != Outcome::Complete) {
+        push_files(&mut text, reports);
+        if let Some(captured) = &reports.captured {
+            let _ = write!(text, "Last capture: {} {}\n\n", captured.at.strftime("%Y-%m-%dT%H:%M:%SZ"), captured.capture);
+        }
+    }
+    let _ = write!(text, "Axiom-Task: {id}\nAxiom-Agent: {agent}\nAxiom-Iteration: {iteration}\n");
+    text
+}
+
+fn push_files(text: &mut String, reports: &Reports) {
+    let files: Vec<&FileReport> = reports.files.iter().filter(|file| !file.done && file.role.is_none()).collect();
+    if files.is_empty() {
+        return;
+    }
+    text.push_str("Files in progress:\n");
+    for file in files.iter().take(MOST_FILES) {
+        let sure = file.confidence.map_or_else(String::new, |sure| format!(" ({:.0}% confidence)", sure * 100.0));
+        let _ = writeln!(text, "- {}{sure}", file.path);
+    }
+    if files.len() > MOST_FILES {
+        let _ = writeln!(text, "- and {} more", files.len() - MOST_FILES);
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::CaseId;
+    use crate::domain::base::names::Oid;
+    use crate::domain::work::case::{Kind, Status};
+    use crate::domain::work::commit_marks;
+    use crate::domain::work::reports::Captured;
+    use crate::domain::work::signal::FileRole;
+
+    fn case() -> Case {
+        Case {
+            id: CaseId::new("auth").unwrap(),
+            kind: Kind::Task,
+            title: "Log in".into(),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status: Status::Active,
+            merged: None,
+            reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn of(outcome: &Outcome, reports: Option<&Reports>) -> String {
+        let agent = AgentId::new("ed-001").unwrap();
+        message(&Leftovers { case: &case(), agent: &agent, iteration: 3, outcome, reports })
+    }
+
+    const TRAILERS: &str = "Axiom-Task: auth\nAxiom-Agent: ed-001\nAxiom-Iteration: 3\n";
+
+    #[test]
+    fn work_in_progress_says_how_far_it_is() {
+        let file = |path: &str, confidence| FileReport { path: path.into(), confidence, ..FileReport::default() };
+        let reports = Reports {
+            progress: Some(80),
+            files: vec![
+                file("src/a.rs", Some(0.82)),
+                FileReport { done: true, ..file("src/done.rs", None) },
+                FileReport { role: Some(FileRole::Related), ..file("src/b.rs", None) },
+                file("src/c.rs", None),
+            ],
+            captured: Some(Captured { at: jiff::Timestamp::UNIX_EPOCH, capture: Oid::new("a".repeat(40)).unwrap() }),
+            ..Reports::default()
+        };
+        let text = of(&Outcome::Stopped, Some(&reports));
+        let body = "Left uncommitted by iteration 3.\n\nFiles in progress:\n- src/a.rs (82% confidence)\n- src/c.rs";
+        let capture = format!("Last capture: 1970-01-01T00:00:00Z {}", "a".repeat(40));
+        assert_eq!(text, format!("WIP: Log in (80%) #auth @ed-001\n\n{body}\n\n{capture}\n\n{TRAILERS}"));
+        assert_eq!(commit_marks::read(&text).tasks, ["auth"]);
+    }
+
+    #[test]
+    fn what_is_complete_is_no_work_in_progress() {
+        let reports = Reports { progress: Some(80), ..Reports::default() };
+        let body = "Left uncommitted by iteration 3.\n\n";
+        assert_eq!(of(&Outcome::Complete, Some(&reports)), format!("Log in #auth @ed-001\n\n{body}{TRAILERS}"));
+        assert_eq!(of(&Outcome::Crashed, None), format!("WIP: Log in #auth @ed-001\n\n{body}{TRAILERS}"));
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let file = |number| FileReport { path: format!("f{number}"), ..FileReport::default() };
+        let reports = Reports { files: (0..30).map(file).collect(), ..Reports::default() };
+        let text = of(&Outcome::Stopped, Some(&reports));
+        assert!(text.contains("- f19\n- and 10 more\n\n"), "{text}");
+    }
+}
