@@ -32,7 +32,13 @@ pub fn message(of: &Leftovers<'_>) -> String {
     let (id, title) = (&case.id, &case.title);
     let mut text = match outcome {
         Outcome::Complete => format!("{title} #{id} @{agent}\n\n"),
-        Outcome::Blocked { .. } | Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Stopped | Outcome::Crashed => {
+        Outcome::Blocked { .. }
+        | Outcome::Waiting { .. }
+        | Outcome::Unfinished { .. }
+        | Outcome::Limited { .. }
+        | Outcome::NeedsHuman { .. }
+        | Outcome::Stopped
+        | Outcome::Crashed => {
             let progress = reports.and_then(|reports| reports.progress);
             let progress = progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
             format!("WIP: {title}{progress} #{id} @{agent}\n\n")
