@@ -27,6 +27,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Signal(_)
         | Verb::Trust(_)
         | Verb::Hooks(_)
+        | Verb::Agents(_)
         | Verb::Lock(_)
         | Verb::Completions(_)
         | Verb::Man(_)

@@ -20,7 +20,7 @@ git axiom: the safety net and control room for coding agents in a git repository
   save      checkpoint create
   go back   undo, redo, restore, rollback
   repair    recover
-  set up    config, trust, hooks, completions SHELL, man, help
+  set up    config, agents, trust, hooks, completions SHELL, man, help
   agents    signal; lock NAME -- COMMAND
 
   git axiom help           all verbs

@@ -2,6 +2,7 @@
 //! decisions: those are in `ops` and `domain`. The grammar of the command line is in `grammar`. Begin reading with `line`
 //! and [`dispatch`].
 
+pub mod agents;
 mod below_keeper;
 pub mod checkpoint;
 pub mod completions;
@@ -105,6 +106,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Signal(verb) => signal::run(verb.0, screen),
         Verb::Keeper(args) => keeper::run(&args),
         Verb::Trust(args) => trust::run(&args, &global, screen),
+        Verb::Agents(args) => agents::run(&args.0, &global, screen),
         Verb::Learnings(args) => learnings::run(&args, &global, screen),
         Verb::Hooks(verb) => hooks::run(verb.0, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),

@@ -6,6 +6,7 @@
 //!
 //! Begin reading with `context`, then `operation`, then one verb, such as `merge`.
 
+pub mod agents;
 pub mod cases;
 pub mod checkpoint;
 pub mod context;

@@ -24,6 +24,7 @@ mod support;
 #[path = "../support/terminal.rs"]
 mod terminal;
 
+mod agents;
 mod arrows;
 mod bare;
 mod checkpoint_crash;

@@ -93,6 +93,8 @@ run' begins the next session.")]
     /// Report to the supervisor (for agents)
     #[command(subcommand)]
     Signal(Later<commands::signal::SignalVerb>),
+    /// List the agent programs, and what would run
+    Agents(Later<commands::agents::Agents>),
     /// List what agents learnt, change or forget it
     Learnings(Later<commands::learnings::Learnings>),
     /// Approve the configuration and hooks that a project brings with it
@@ -128,6 +130,7 @@ impl Verb {
             Self::Events(_) => "events",
             Self::Trust(_) => "trust",
             Self::Hooks(_) => "hooks",
+            Self::Agents(_) => "agents",
             Self::Learnings(_) => "learnings",
             Self::Config(_) => "config",
             Self::Lock(_) => "lock",

@@ -155,7 +155,7 @@ impl Adapter {
                 .hint("put '{session}' where the program expects it, or leave the key out"));
         }
         if let Some(name) = self.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-            return Err(invalid(format!("{name:?} in {} cannot be the name of a variable", of("env"))));
+            return Err(invalid(format!("'{name}' in {} cannot be the name of a variable", of("env"))));
         }
         let bad_price = |price: &f64| !price.is_finite() || *price < 0.0;
         if self.price.is_some_and(|price| [price.input, price.output].iter().any(bad_price)) {

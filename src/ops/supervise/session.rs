@@ -1,7 +1,5 @@
 //! The beginning and the end of a session, the copies of the state that are written during it, and how it waits for what comes.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::hooks::is_about_start;
@@ -20,6 +18,7 @@ use crate::domain::work::session::{Mode, Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
+use crate::ops::agents;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::process::os::bell::{LONGEST, What};
@@ -55,17 +54,10 @@ pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result
 
 /// Checks that the agent program can be started, before anything is claimed for it.
 fn find_program(command: &[String]) -> Result<()> {
-    let executable = |path: &Path| path.is_file() && path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
     let Some(program) = command.first() else {
         return Err(Error::new(Code::ProgramNotFound, "no agent program is named").hint("git axiom run -- PROGRAM ARG…"));
     };
-    let found = if program.contains('/') {
-        executable(Path::new(program))
-    } else {
-        let path = env::var("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| executable(&folder.join(program)))
-    };
-    if found {
+    if agents::find(program).is_some() {
         return Ok(());
     }
     Err(Error::new(Code::ProgramNotFound, format!("the agent program '{program}' cannot be found"))

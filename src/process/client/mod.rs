@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `launch` and `state`.
 
+pub mod ask;
 pub mod control;
 pub mod kept;
 pub mod launch;

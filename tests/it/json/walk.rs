@@ -185,6 +185,7 @@ fn of_a_session(walk: &Walk) {
         walk.answered.borrow_mut().insert(document["verb"].as_str().unwrap().to_owned());
     }
     walk.lines(&["output", "all"]);
+    walk.ok(&["agents"]);
     let learnt = walk.ok(&["learnings"])["learnings"][0]["id"].as_str().unwrap().to_owned();
     walk.ok(&["learnings", "edit", &learnt, "y"]);
     walk.ok(&["learnings", "forget", &learnt]);

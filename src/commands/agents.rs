@@ -1,0 +1,106 @@
+//! `git axiom agents`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open_configured_for;
+use crate::cli::screen::{Screen, table};
+use crate::cli::visible;
+use crate::commands::grammar::arguments::Global;
+use crate::error::{Exit, Result};
+use crate::ops::agents::{self, Known, Origin};
+use crate::ops::context::placement::Purpose;
+
+/// Arguments of `agents`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Agent programs are built in (presets) or described in the configuration, in a table [agents.NAME];
+git axiom run gives tasks to agents.default, and those with a persona to the program that
+[personas.NAME] names. Those that are found on this machine are asked for their version.
+
+Choose one:
+  git config axiom.agents.default claude
+Change one key of a preset:
+  git axiom config set agents.codex.stopSignal TERM")]
+pub struct Agents {}
+
+#[derive(Serialize)]
+struct AgentsAnswer<'a> {
+    agents: Vec<AgentView<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentView<'a> {
+    name: &'a str,
+    origin: &'static str,
+    is_default: bool,
+    personas: &'a [String],
+    path: Option<String>,
+    version: Option<&'a str>,
+    command: &'a [String],
+    resume: &'a [String],
+    exit_completes: bool,
+    stop_signal: &'static str,
+    silence_limit: Option<u64>,
+    unconfined: &'a str,
+}
+
+/// Lists the agent programs.
+///
+/// # Errors
+/// As [`agents::all`].
+pub fn run(_args: &Agents, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
+    let all = agents::all(&ctx.config)?;
+    let answer = AgentsAnswer { agents: all.iter().map(view).collect() };
+    screen.answer(&answer, || in_words(&all))?;
+    Ok(Exit::Done)
+}
+
+fn view(Known { adapter, origin, path, version, is_default, personas }: &Known) -> AgentView<'_> {
+    AgentView {
+        name: &adapter.name,
+        origin: word(*origin),
+        is_default: *is_default,
+        personas,
+        path: path.as_ref().map(|path| path.display().to_string()),
+        version: version.as_deref(),
+        command: &adapter.command,
+        resume: &adapter.resume,
+        exit_completes: adapter.exit_completes,
+        stop_signal: adapter.stop_signal.as_str(),
+        silence_limit: adapter.silence_limit,
+        unconfined: &adapter.unconfined,
+    }
+}
+
+fn word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Preset => "preset",
+        Origin::Changed => "changed",
+        Origin::Own => "own",
+    }
+}
+
+fn in_words(all: &[Known]) -> String {
+    let mut rows = vec![["AGENT", "FOUND", "VERSION", "FROM", "WORKS ON"].map(String::from).to_vec()];
+    for one in all {
+        let found = if one.path.is_some() { "yes" } else { "no" };
+        let version = one.version.clone().unwrap_or_else(|| "-".to_owned());
+        let works = one.is_default.then(|| "tasks".to_owned()).into_iter().chain(one.personas.iter().cloned());
+        let works = works.collect::<Vec<_>>().join(", ");
+        let works = if works.is_empty() { "-".to_owned() } else { works };
+        let from = word(one.origin).to_owned();
+        rows.push(vec![one.adapter.name.clone(), found.to_owned(), version, from, works]);
+    }
+    let mut text = table(&rows);
+    for one in all.iter().filter(|one| one.is_default || !one.personas.is_empty()) {
+        let command = one.adapter.command.join(" ");
+        text.push_str(&format!("\n{} runs: {}\n", visible::line(&one.adapter.name), visible::line(&command)));
+        if !one.adapter.unconfined.is_empty() {
+            text.push_str(&format!("  not confined: {}\n", visible::line(&one.adapter.unconfined)));
+        }
+    }
+    text
+}

@@ -1,0 +1,85 @@
+//! Which agent programs there are, and what would run.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::domain::agent::adapter::Adapter;
+use crate::domain::agent::presets;
+use crate::env;
+use crate::error::Result;
+use crate::ops::programs::program;
+use crate::process::client::ask;
+
+/// How long a program may take to tell its version. All are asked at the same time.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// An agent program.
+#[derive(Debug)]
+pub struct Known {
+    /// What is known of it.
+    pub adapter: Adapter,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Where it is, if it is on this machine.
+    pub path: Option<PathBuf>,
+    /// What it calls its version.
+    pub version: Option<String>,
+    /// Whether tasks without a persona of their own are given to it.
+    pub is_default: bool,
+    /// The personas whose tasks are given to it.
+    pub personas: Vec<String>,
+}
+
+/// Where an agent program comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is built in.
+    Preset,
+    /// It is built in, and the configuration changes keys of it.
+    Changed,
+    /// The configuration describes it.
+    Own,
+}
+
+/// All presets and all programs of the configuration, in this order. Those that are found are asked for their versions.
+///
+/// # Errors
+/// `CONFIG_INVALID` with the key that cannot be used.
+pub fn all(config: &Config) -> Result<Vec<Known>> {
+    let own = config.agents.adapters.keys().map(String::as_str).filter(|name| presets::preset_text(name).is_none());
+    let names: Vec<&str> = presets::names().map(|name| name as &str).chain(own).collect();
+    let mut all = names.into_iter().map(|name| known(config, name)).collect::<Result<Vec<_>>>()?;
+    std::thread::scope(|scope| {
+        for one in &mut all {
+            if one.path.is_some() && !one.adapter.version.is_empty() {
+                scope.spawn(|| one.version = ask::first_line(&one.adapter.version, LIMIT));
+            }
+        }
+    });
+    Ok(all)
+}
+
+fn known(config: &Config, name: &str) -> Result<Known> {
+    let adapter = program(config, name)?;
+    let origin = match (presets::preset_text(name), config.agents.adapters.contains_key(name)) {
+        (Some(_), false) => Origin::Preset,
+        (Some(_), true) => Origin::Changed,
+        (None, _) => Origin::Own,
+    };
+    let path = adapter.command.first().and_then(|word| find(word));
+    let its = config.personas.iter().filter(|(_, persona)| persona.agent.as_deref() == Some(name));
+    let personas = its.map(|(persona, _)| persona.clone()).collect();
+    Ok(Known { is_default: config.agents.default == name, adapter, origin, path, version: None, personas })
+}
+
+/// Where the program of this name is: a path, or a name on `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let executable = |path: &Path| path.is_file() && path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| executable(path));
+    }
+    let path = env::var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| executable(path))
+}
