@@ -14,9 +14,9 @@ use crate::ops::context::placement::Purpose;
 /// Arguments of `agents`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Agent programs are built in (presets) or described in the configuration, in a table [agents.NAME];
-git axiom run gives tasks to agents.default, and those with a persona to the program that
-[personas.NAME] names. Those that are found on this machine are asked for their version.
+Agent programs are built in (presets) or described in the configuration, in a table
+[agents.NAME]. 'git axiom run' gives tasks to agents.default, and those with a persona to the
+program that [personas.NAME] names. Those that are found are asked for their version.
 
 Choose one:
   git config axiom.agents.default claude
