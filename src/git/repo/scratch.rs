@@ -100,6 +100,8 @@ pub fn git_at(folder: &Path, args: &[&str]) -> String {
 
 pub fn try_git_at(folder: &Path, args: &[&str]) -> std::process::Output {
     Command::new("git")
+        // Upkeep goes on in the background after the command: a test would meet its locks.
+        .args(["-c", "maintenance.auto=false"])
         .args(args)
         .current_dir(folder)
         .env("HOME", "/nonexistent")
