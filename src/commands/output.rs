@@ -1,29 +1,41 @@
 //! `git axiom output`: the output of agents.
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use self::printer::{Form, Printer};
 use super::look;
 use crate::cli::screen::Screen;
-use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
-use crate::ops::supervise::output;
+use crate::ops::output::logs;
+
+mod paint;
+mod pattern;
+mod printer;
 
 /// The least time between two looks of `--follow`: an agent may print much.
 const LOOK: Duration = Duration::from_millis(100);
+/// The most lines that `-n` can ask for: they are held until the first is printed.
+const MOST_LINES: i64 = 100_000;
 
 /// Arguments of `output`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints what the agent printed: standard output and standard error in the order in which they
-were read. Control characters are shown escaped, such as \\e. --raw prints the original bytes
-into a file or a pipe. With --json, each line that was read is a document on a line of its own.")]
+were read. Where the program prints lines of JSON, this is what they say: the agent's words,
+its tool calls (>) with the lines that they remove (-) and add (+), the beginning of their
+results, what went wrong or was refused (!), waits and the end (=). --raw prints the original
+bytes.
+
+Control characters are shown escaped, such as \\e; with --raw only on a terminal. PATTERN is a
+regular expression, (?i) at its beginning ignores case; an iteration is named before its first
+matching line. With --json, each line that was read is a document on a line of its own.")]
 pub struct Output {
     /// An agent (its newest task) or a task (all its iterations)
     #[arg(value_name = "AGENT|TASK")]
@@ -31,7 +43,16 @@ pub struct Output {
     /// Keep printing new output until the agent is done
     #[arg(long, short)]
     follow: bool,
-    /// Print the original bytes, if standard output is not a terminal
+    /// Only the last lines
+    #[arg(long, short = 'n', value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..=MOST_LINES as u64))]
+    lines: Option<u64>,
+    /// Only this iteration, from 1
+    #[arg(long, value_name = "NUMBER")]
+    iteration: Option<u64>,
+    /// Only lines that match
+    #[arg(long, value_name = "PATTERN", conflicts_with = "raw")]
+    grep: Option<String>,
+    /// Print the original bytes
     #[arg(long)]
     raw: bool,
 }
@@ -39,60 +60,52 @@ pub struct Output {
 /// Prints the log of a task.
 ///
 /// # Errors
-/// `UNKNOWN_TASK` where no task or agent with that name ever ran.
+/// `UNKNOWN_TASK` where no task or agent with that name ever ran; `USAGE` for a pattern that is none.
 pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let grep = args.grep.as_deref().map(pattern::parse).transpose()?;
     let mut ctx = look(global, screen)?;
-    let task = output::find(&ctx, &args.of)?;
-    let mut shown = BTreeMap::new();
+    let task = logs::find(&ctx, &args.of)?;
     if args.raw && screen.wants_json() {
         return Err(Error::new(Code::Usage, "--raw and --json are two forms of one answer").hint("leave one of them out"));
     }
-    let raw = args.raw && !screen.shows_terminal();
-    if args.raw && !raw {
+    if args.raw && screen.shows_terminal() {
         screen.note("note: standard output is a terminal, so control characters are shown escaped");
     }
+    let form = match (args.raw, screen.wants_json()) {
+        (_, true) => Form::Json,
+        (true, false) if screen.shows_terminal() => Form::Escaped,
+        (true, false) => Form::Raw,
+        (false, false) => Form::Readable,
+    };
+    let mut printer = Printer::new(form, args.iteration, grep);
+    follow(args, &mut ctx, &task, &mut printer, screen)?;
+    if !printer.has_printed() && (args.iteration.is_some() || args.grep.is_some()) && !screen.reader_is_gone() {
+        screen.note(&format!("note: nothing of that was printed for '{task}'"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints what there is, and what comes as long as the agent works, where that is asked for.
+fn follow(args: &Output, ctx: &mut Context, task: &CaseId, printer: &mut Printer, screen: &mut Screen) -> Result<()> {
+    let mut last = args.lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
     let mut waiting = Waiting::begin();
     loop {
         let looked = Instant::now();
         // Checked before reading, so that the last output of a run that has just ended is read too.
-        let goes_on = args.follow && still_running(&mut ctx, &task)?;
+        let goes_on = args.follow && still_running(ctx, task)?;
         // Listed each time, because an agent that has just started has no log yet.
-        for path in output::logs(&ctx, &task) {
-            print_new(&path, shown.entry(path.clone()).or_default(), raw, screen)?;
+        let paths: Vec<PathBuf> = logs::logs(ctx, task);
+        if let Some(lines) = last.take() {
+            printer.skip_to_last(lines, &paths, &ctx.config, screen)?;
+        }
+        for path in &paths {
+            printer.print_new(path, &ctx.config, screen)?;
         }
         if !goes_on || screen.reader_is_gone() {
-            return Ok(Exit::Done);
+            return printer.end(screen);
         }
-        waiting.for_the_log_or(&ctx, output::log_folders(&ctx, &task));
+        waiting.for_the_log_or(ctx, logs::log_folders(ctx, task));
         std::thread::sleep(LOOK.saturating_sub(looked.elapsed()));
-    }
-}
-
-/// How much of a log was printed.
-#[derive(Default)]
-struct Printed {
-    offset: u64,
-    /// The beginning of an incomplete character at the end.
-    begun: Vec<u8>,
-}
-
-fn print_new(path: &std::path::Path, printed: &mut Printed, raw: bool, screen: &mut Screen) -> Result<()> {
-    loop {
-        let part = output::read(path, printed.offset)?;
-        if part.next == printed.offset || screen.reader_is_gone() {
-            return Ok(());
-        }
-        printed.offset = part.next;
-        if raw {
-            screen.write(&part.bytes)?;
-        } else if screen.wants_json() {
-            screen.lines(part.lines)?;
-        } else {
-            printed.begun.extend(part.bytes);
-            let rest = printed.begun.split_off(printed.begun.len() - visible::unfinished(&printed.begun));
-            let whole = std::mem::replace(&mut printed.begun, rest);
-            screen.write(visible::bytes(&whole).as_bytes())?;
-        }
     }
 }
 

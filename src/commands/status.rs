@@ -20,13 +20,16 @@ const INTERVAL: Duration = Duration::from_millis(500);
 
 /// How many characters of a phase the table shows.
 const LONGEST_PHASE: usize = 24;
+/// How many characters of an agent's last line are shown.
+const LONGEST_LINE: usize = 52;
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Says whether a supervisor runs, what each agent does, how many tasks are in which status, what
 waits for you, and whether something has to be recovered. PARTS, PHASE and PROGRESS are what the
-agent reports, HEARD is when something was last heard of it. Takes no lock and changes nothing.
+agent reports, HEARD is when something was last heard of it. 'Now' has the lines that were added
+and removed in its workspace, as of its newest capture, and its last line. Takes no lock and changes nothing.
 
 --watch needs a terminal to draw on; with --json it needs none, and prints one document for each
 change, a line each.")]
@@ -93,6 +96,7 @@ fn in_words(report: &Report) -> String {
         let mut rows = vec![heading.map(String::from).to_vec()];
         rows.extend(report.agents.iter().map(agent_row));
         text.push_str(&table(&rows));
+        text.push_str(&now(&report.agents));
     }
     if !report.gates.is_empty() {
         text.push_str("\nWaiting for you:\n");
@@ -119,6 +123,18 @@ fn in_words(report: &Report) -> String {
     text
 }
 
+/// What the working agents did last: the lines that they changed, as of the newest capture, and the last line of their output.
+fn now(agents: &[AgentView]) -> String {
+    let rows = agents.iter().filter(|agent| agent.last_line.is_some() || agent.insertions.is_some());
+    let lines = |agent: &AgentView| match (agent.insertions, agent.deletions) {
+        (Some(added), Some(removed)) => format!("+{added} -{removed}"),
+        (_, _) => "-".to_owned(),
+    };
+    let said = |agent: &AgentView| agent.last_line.as_deref().map_or_else(|| "-".to_owned(), |line| short(line, LONGEST_LINE));
+    let rows: Vec<Vec<String>> = rows.map(|agent| vec![format!("  {}", agent.id), lines(agent), said(agent)]).collect();
+    if rows.is_empty() { String::new() } else { format!("\nNow:\n{}", table(&rows)) }
+}
+
 fn since(line: &DelayLine) -> String {
     format!("since {}", words::time(line.delay.failed_at))
 }
@@ -139,18 +155,14 @@ fn agent_row(agent: &AgentView) -> Vec<String> {
         iteration,
         or_dash(agent.progress.map(|percent| format!("{percent}%"))),
         or_dash(agent.parts.filter(|parts| parts.total > 0).map(|parts| format!("{}/{}", parts.completed, parts.total))),
-        or_dash(agent.phase.as_deref().map(short)),
+        or_dash(agent.phase.as_deref().map(|phase| short(phase, LONGEST_PHASE))),
         or_dash(agent.duration.map(|seconds| format!("{}:{:02}", seconds / 60, seconds % 60))),
         or_dash(agent.last_activity.map(words::clock)),
         or_dash(agent.title.clone()),
     ]
 }
 
-/// The name of a phase, as far as there is room for it in a table.
-fn short(name: &str) -> String {
-    if name.chars().count() <= LONGEST_PHASE {
-        name.to_owned()
-    } else {
-        name.chars().take(LONGEST_PHASE).chain(['…']).collect()
-    }
+/// The beginning of a text, as far as there is room for it.
+fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most).chain(['…']).collect() }
 }

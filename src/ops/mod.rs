@@ -17,6 +17,7 @@ pub mod learnings;
 pub mod lock;
 pub mod merge;
 pub mod operation;
+pub mod output;
 pub mod pager;
 pub mod programs;
 pub mod recover;

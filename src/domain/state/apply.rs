@@ -103,7 +103,7 @@ impl State {
                 self.take_branches_for_ours();
             }
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
-            Event::WorkspaceCaptured { task, capture } => self.captured(task, capture, at)?,
+            Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
             Event::LearningForgotten { id } => self.forget_learning(*id)?,
             Event::HookRan { .. } | Event::LogRepaired { .. } => {}

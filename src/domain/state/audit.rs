@@ -206,7 +206,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::RepositoryPlaced { placing } => (8, placing.words()),
         Event::LogRepaired { bytes, .. } => (1, format!("an incomplete end of {bytes} bytes was cut off the log")),
-        Event::WorkspaceCaptured { task, capture } => (1, format!("captured the workspace of {task} as {}", capture.short())),
+        Event::WorkspaceCaptured { task, capture, .. } => (1, format!("captured the workspace of {task} as {}", capture.short())),
         Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
     }
 }

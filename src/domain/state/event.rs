@@ -23,6 +23,7 @@ use crate::domain::work::case::{Case, CaseEdit, Status};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::learnings::LearningId;
+use crate::domain::work::reports::ChangedLines;
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::verification::Verification;
 
@@ -318,6 +319,9 @@ pub enum Event {
         task: CaseId,
         /// The capture.
         capture: Oid,
+        /// How many lines it differs in from where the branch was started, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<ChangedLines>,
     },
     /// A human changed the text of a learning.
     LearningEdited {

@@ -79,6 +79,19 @@ pub struct Captured {
     pub at: Timestamp,
     /// The capture.
     pub capture: Oid,
+    /// How many lines it differs in from where the branch was started, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<ChangedLines>,
+}
+
+/// How many lines were changed, as `git diff --shortstat` counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedLines {
+    /// Lines that were added.
+    pub insertions: u64,
+    /// Lines that were removed.
+    pub deletions: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it

@@ -116,7 +116,7 @@ mod tests {
                 FileReport { role: Some(FileRole::Related), ..file("src/b.rs", None) },
                 file("src/c.rs", None),
             ],
-            captured: Some(Captured { at: jiff::Timestamp::UNIX_EPOCH, capture: Oid::new("a".repeat(40)).unwrap() }),
+            captured: Some(Captured { at: jiff::Timestamp::UNIX_EPOCH, capture: Oid::new("a".repeat(40)).unwrap(), lines: None }),
             ..Reports::default()
         };
         let text = of(&Outcome::Stopped, Some(&reports));

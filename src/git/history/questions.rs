@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::work::reports::ChangedLines;
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{GITLINK, SYMLINK, gix_id};
@@ -42,6 +43,8 @@ impl FileId {
 /// update use the same difference, and trees never change.
 const DIFFS: usize = 4;
 const DIFF: usize = 20_000;
+/// The most files whose changed lines are counted.
+const MOST_COUNTED: usize = 2_000;
 
 /// The tree differences that were computed last.
 pub(in crate::git) type Diffs = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
@@ -117,6 +120,18 @@ pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
     Ok(changes)
 }
 
+/// The sum of the output of `--numstat -z`. A binary file has no lines.
+fn sum_of_lines(bytes: &[u8]) -> ChangedLines {
+    let mut sum = ChangedLines::default();
+    for entry in bytes.split(|byte| *byte == 0) {
+        let mut numbers = entry.split(|byte| *byte == b'\t').map(|field| std::str::from_utf8(field).ok()?.parse::<u64>().ok());
+        let mut next = || numbers.next().flatten().unwrap_or(0);
+        sum.insertions = sum.insertions.saturating_add(next());
+        sum.deletions = sum.deletions.saturating_add(next());
+    }
+    sum
+}
+
 impl History<'_> {
     /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
     ///
@@ -139,6 +154,20 @@ impl History<'_> {
         let git = self.repo.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
         let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
         parse_raw(&output.stdout)
+    }
+
+    /// How many lines differ between two trees (or commits), as `git diff --shortstat` counts them. `None` where more than
+    /// [`MOST_COUNTED`] files differ.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<Option<ChangedLines>> {
+        if self.diff_trees(old, new)?.len() > MOST_COUNTED {
+            return Ok(None);
+        }
+        let git = self.repo.git().args(["diff-tree", "-r", "-z", "--numstat", "--no-ext-diff", "--no-textconv"]);
+        let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
+        Ok(Some(sum_of_lines(&output.stdout)))
     }
 
     /// All files of a tree.
@@ -320,6 +349,13 @@ mod tests {
 
     use super::*;
     use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn changed_lines_are_summed_and_binary_files_have_none() {
+        let sum = sum_of_lines(b"3\t1\ta b\0-\t-\tpicture\x002\t0\tc\td\0");
+        assert_eq!(sum, ChangedLines { insertions: 5, deletions: 1 });
+        assert_eq!(sum_of_lines(b""), ChangedLines::default());
+    }
 
     #[test]
     fn differences_and_trailers_are_found() {

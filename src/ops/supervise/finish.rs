@@ -21,7 +21,7 @@ use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
-use crate::ops::supervise::output;
+use crate::ops::output::logs;
 use crate::ops::workspaces;
 use crate::process::keeper::spec::ExitRecord;
 
@@ -236,7 +236,7 @@ impl Supervisor<'_> {
 
 /// The last lines of a program's output, as far as the log has them.
 fn last_lines(log: &Path, since: Timestamp) -> Vec<String> {
-    let lines = output::last_lines(log, since, LAST_LINES).unwrap_or_default();
+    let lines = logs::last_lines(log, since, LAST_LINES).unwrap_or_default();
     lines.into_iter().map(|line| line.chars().take(LONGEST_LINE).collect()).collect()
 }
 

@@ -47,9 +47,11 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
         Ok(Some(made.commit))
     })?;
     let Some(capture) = made else { return Ok(false) };
+    // Only for display: a capture whose lines cannot be counted counts as one all the same.
+    let lines = ctx.repo.history().changed_lines(&workspace.base, &capture).ok().flatten();
     env::fault_point("live.before-record");
     ctx.in_its_own_transaction(By::Supervisor, |ctx| {
-        ctx.append(Event::WorkspaceCaptured { task: task.clone(), capture }).map(|_| true)
+        ctx.append(Event::WorkspaceCaptured { task: task.clone(), capture, lines }).map(|_| true)
     })
 }
 

@@ -21,7 +21,6 @@ mod merge_check;
 mod merging;
 mod model;
 pub mod notice;
-pub mod output;
 mod pauses;
 mod recording;
 mod requests;

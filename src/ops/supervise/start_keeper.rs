@@ -90,7 +90,7 @@ impl Supervisor<'_> {
             silence_limit_seconds: config.silence_limit.or(program.silence_limit),
             stop_signal: stop_signal(program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
-            reading: Reading { rules: program.stream.clone(), tools: program.tools.clone() },
+            reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
             env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
         })
     }

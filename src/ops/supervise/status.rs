@@ -16,6 +16,7 @@ use crate::domain::work::standing::PartCounts;
 use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::Result;
 use crate::ops::context::handle::{Context, Progress};
+use crate::ops::output::last::last_line;
 use crate::ops::revert_task::{Settling, settling};
 use crate::process::{KeeperState, keeper_state};
 
@@ -161,6 +162,12 @@ pub struct AgentView {
     pub cost_usd: Option<f64>,
     /// The time of its last activity.
     pub last_activity: Option<Timestamp>,
+    /// The last line that it printed.
+    pub last_line: Option<String>,
+    /// How many lines the newest capture of its workspace adds to where the branch was started.
+    pub insertions: Option<u64>,
+    /// How many it removes.
+    pub deletions: Option<u64>,
 }
 
 /// A task for which a step failed and is tried again later.
@@ -196,6 +203,9 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         if is_dead(ctx, agent)? {
             view.state = "dead";
         }
+        let log = agent.work.as_ref().map(|work| ctx.layout().agent_log(&agent.id, &work.task));
+        // The status does not fail because of a log that cannot be read.
+        view.last_line = log.and_then(|log| last_line(&log, &ctx.config).ok().flatten());
     }
     Ok(status)
 }
@@ -321,6 +331,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
     let record = work.and_then(|work| state.record.cases.get(&work.task));
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
     let reports = work.and_then(|work| state.reports(&work.task));
+    let lines = reports.and_then(|reports| reports.captured.as_ref()).and_then(|captured| captured.lines);
     AgentView {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, work)),
@@ -340,6 +351,9 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
         last_activity: work.map(|work| work.last_activity),
+        last_line: None,
+        insertions: lines.map(|lines| lines.insertions),
+        deletions: lines.map(|lines| lines.deletions),
     }
 }
 

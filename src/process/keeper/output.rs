@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::spec::{OutputRecord, TAIL_BYTES};
+use super::spec::{KeeperSpec, OutputRecord, TAIL_BYTES};
 use super::stream::Tap;
 use crate::domain::base::hex::{from_hex, to_hex};
 use crate::env;
@@ -49,6 +49,9 @@ pub struct LogLine {
     pub iteration: u64,
     /// Its source.
     pub stream: Stream,
+    /// The name of the agent program, where there are rules for its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The line without its line feed, if it is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -92,6 +95,25 @@ struct Counts {
     tail: Mutex<Vec<u8>>,
 }
 
+/// What is kept of the output of an iteration, and under which names.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// The iteration, from 1.
+    pub iteration: u64,
+    /// How many bytes of the log.
+    pub cap: u64,
+    /// The program's name, where there are rules for its output.
+    pub program: Option<String>,
+}
+
+impl Kept {
+    /// As the specification says.
+    pub fn of(spec: &KeeperSpec) -> Self {
+        let program = Some(&spec.reading).filter(|reading| reading.has_rules()).map(|reading| reading.program.clone());
+        Self { iteration: spec.iteration, cap: spec.output_cap, program: program.filter(|name| !name.is_empty()) }
+    }
+}
+
 /// The collection of a running program's output.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -118,8 +140,7 @@ impl Output {
     /// counted and dropped, and the record has the reason.
     pub(super) fn start(
         log: &Path,
-        iteration: u64,
-        cap: u64,
+        kept: Kept,
         stdout: impl Read + Send + 'static,
         stderr: impl Read + Send + 'static,
         tap: Option<Tap>,
@@ -130,7 +151,8 @@ impl Output {
         let (done, ended) = mpsc::channel();
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let failed = |e| Error::io("start a thread for", log, e);
-        let mut writer = Writer::open(log, iteration, cap);
+        let cap = kept.cap;
+        let mut writer = Writer::open(log, kept);
         let writer = thread("log").spawn(move || writer.run(&messages)).map_err(failed)?;
         let reader = Reader { counts: counts.clone(), begun, cap, queue: queue.clone(), done };
         let other = reader.clone();
@@ -229,8 +251,7 @@ impl Reader {
 
 struct Writer {
     log: Option<AppendFile>,
-    iteration: u64,
-    cap: u64,
+    kept: Kept,
     logged: u64,
     full: bool,
     pending: [Vec<u8>; 2],
@@ -252,7 +273,7 @@ enum Ending {
 }
 
 impl Writer {
-    fn open(path: &Path, iteration: u64, cap: u64) -> Self {
+    fn open(path: &Path, kept: Kept) -> Self {
         let (mut log, mut error) = match AppendFile::open(path) {
             Ok(log) => (Some(log), None),
             Err(e) => (None, Some(e.to_string())),
@@ -265,7 +286,7 @@ impl Writer {
         }
         let written = Written { raw: 0, error };
         let (pending, batch) = ([Vec::new(), Vec::new()], Vec::new());
-        Self { log, iteration, cap, logged: 0, full: false, pending, batch, batch_raw: 0, dirty: false, written }
+        Self { log, kept, logged: 0, full: false, pending, batch, batch_raw: 0, dirty: false, written }
     }
 
     fn run(&mut self, messages: &Receiver<Message>) -> Written {
@@ -339,12 +360,13 @@ impl Writer {
             Err(_) => (None, Some(to_hex(bytes))),
         };
         let (cont, no_eol) = (ending == Ending::GoesOn, ending == Ending::Missing);
-        let line = LogLine { at, iteration: self.iteration, stream, text, hex, cont, no_eol };
+        let (iteration, program) = (self.kept.iteration, self.kept.program.clone());
+        let line = LogLine { at, iteration, stream, program, text, hex, cont, no_eol };
         let Ok(mut json) = serde_json::to_vec(&line) else { return };
         json.push(b'\n');
-        if self.logged + json.len() as u64 > self.cap {
+        if self.logged + json.len() as u64 > self.kept.cap {
             self.full = true;
-            let text = format!("more than {} bytes of output: the rest is read and counted, not kept", self.cap);
+            let text = format!("more than {} bytes of output: the rest is read and counted, not kept", self.kept.cap);
             let note = LogLine { stream: Stream::Keeper, text: Some(text), hex: None, cont: false, no_eol: false, ..line };
             json = serde_json::to_vec(&note).unwrap_or_default();
             json.push(b'\n');
@@ -408,7 +430,9 @@ mod tests {
 
     fn collect(dir: &Path, cap: u64, stdout: Vec<u8>) -> (OutputRecord, Vec<u8>, Vec<LogLine>) {
         let log = dir.join("log");
-        let output = Output::start(&log, 1, cap, std::io::Cursor::new(stdout), std::io::empty(), None).unwrap();
+        let output =
+            Output::start(&log, Kept { iteration: 1, cap, program: None }, std::io::Cursor::new(stdout), std::io::empty(), None)
+                .unwrap();
         let (record, tail) = output.finish(Duration::from_secs(20));
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         (record, tail, text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::agent::{self, Folders};
-use super::output::Output;
+use super::output::{Kept, Output};
 use super::owner::Keeper;
 use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
 use super::stream::{self, Told};
@@ -97,9 +97,9 @@ fn start(keeper: &mut Keeper) -> End {
         false => (None, None),
     };
     let pipes = child.stdout.take().zip(child.stderr.take());
-    let output = pipes.ok_or_else(|| Error::new(Code::Internal, "a pipe is missing")).and_then(|(stdout, stderr)| {
-        Output::start(&keeper.spec.log, keeper.spec.iteration, keeper.spec.output_cap, stdout, stderr, tap)
-    });
+    let output = pipes
+        .ok_or_else(|| Error::new(Code::Internal, "a pipe is missing"))
+        .and_then(|(stdout, stderr)| Output::start(&keeper.spec.log, Kept::of(&keeper.spec), stdout, stderr, tap));
     let output = match output {
         Ok(output) => output,
         Err(error) => {

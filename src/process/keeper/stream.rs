@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spool::Spool;
 use crate::domain::agent::adapter::ToolKind;
+use crate::domain::agent::stream::about::about;
 use crate::domain::agent::stream::decode::Decoder;
 use crate::domain::agent::stream::rules::{Format, StreamRules};
 use crate::domain::agent::stream::seen::{Seen, ToolCompleted, ToolStarted};
@@ -33,6 +34,8 @@ const ABOUT: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reading {
+    /// The program's name: its adapter's.
+    pub program: String,
     /// What lines say.
     pub rules: StreamRules,
     /// What tools do.
@@ -187,9 +190,7 @@ fn count(counter: &mut u64, most: u64) -> bool {
 }
 
 fn begun(call: ToolStarted) -> ToolReport {
-    let about = ["/command", "/file_path", "/filePath", "/path", "/pattern", "/url"];
-    let named = about.iter().find_map(|place| call.input.pointer(place).and_then(|value| value.as_str()));
-    let about = named.or(call.input.as_str()).map(|text| one_line(text, ABOUT)).filter(|text| !text.is_empty());
+    let about = about(&call.input).map(|text| one_line(&text, ABOUT)).filter(|text| !text.is_empty());
     ToolReport {
         name: tool(&call.name),
         id: call.id.map(|id| one_line(&id, MAX_NAME / 4)),

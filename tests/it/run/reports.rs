@@ -1,5 +1,7 @@
 //! What agents report, and what follows from how they end.
 
+use serde_json::json;
+
 use crate::session_support::{World, wait_until};
 
 #[test]
@@ -96,12 +98,17 @@ fn parts_files_and_libraries_are_shown_and_outlive_a_crash() {
 fn a_capture_while_the_agent_works_is_recorded() {
     let world = World::new();
     world.env.git(&["config", "axiom.agents.captureInterval", "1"]);
-    world.task("t", &format!("echo 1 > t.txt; {}", world.until_go()), &[]);
+    world.task("t", &format!("echo 1 > t.txt; echo at work; {}", world.until_go()), &[]);
     let live = world.start_autopilot(&[]);
     let captured = || world.env.ok(&["task", "audit", "t"]).contains("captured the workspace of t as ");
     wait_until("it is captured", captured);
     let status = world.env.json(&["status"]);
     assert_eq!(status["project"]["lastAction"], "captured the workspace of t", "{status}");
+    let agent = &status["agents"][0];
+    let shown = (&agent["insertions"], &agent["deletions"], &agent["lastLine"]);
+    assert_eq!(shown, (&json!(1), &json!(0), &json!("at work")), "{status}");
+    let text = world.env.ok(&["status"]);
+    assert!(text.contains("\nNow:\n  agent-001  +1 -0  at work\n"), "{text}");
     // A capture is made, and recorded, only where something has changed since.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     assert_eq!(world.env.ok(&["task", "audit", "t"]).matches("captured the workspace").count(), 1);

@@ -146,3 +146,44 @@ fn tags_are_found_in_what_the_agent_says() {
     run(&world, 0);
     assert_eq!(world.show("t")["iterations"], 2);
 }
+
+/// Its lines of JSON are read as words and tool calls; the original bytes, one iteration, matching lines and the last ones can be had.
+#[test]
+fn the_output_of_a_stream_is_shown_for_people() {
+    let world = world_of("claude", &format!("echo plain >&2; sleep 0.3; echo 1 > new.txt; cat '{}'", recording("claude")));
+    run(&world, 0);
+    let shown = world.env.ok(&["output", "t"]);
+    assert!(shown.starts_with("Iteration 1, claude, "), "{shown}");
+    assert!(shown.contains("\n  plain\n") && shown.contains("\n  > ") && shown.contains("\n  = ended with success"), "{shown}");
+    assert!(!shown.contains("{\"type\"") && shown.lines().skip(1).all(|line| line.starts_with("  ")), "{shown}");
+    let raw = world.env.ok(&["output", "t", "--raw"]);
+    let recorded = std::fs::read_to_string(recording("claude")).unwrap();
+    assert_eq!(raw.trim_end().replacen("plain\n", "", 1), recorded.trim_end());
+    let last = world.env.ok(&["output", "t", "-n", "2"]);
+    assert!(last.lines().count() == 2 && shown.trim_end().ends_with(last.trim_end()), "{last}");
+    let found = world.env.ok(&["output", "t", "--grep", "(?i)PLA.N"]);
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>(), ["  plain"]);
+    assert!(found.starts_with("Iteration 1"), "{found}");
+    assert_eq!(world.env.ok(&["output", "t", "--iteration", "1"]).trim_end(), shown.trim_end());
+    let none = world.env.axiom(&["output", "t", "--iteration", "7"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""), "{none}");
+    assert!(none.stderr.contains("nothing of that was printed for 't'"), "{none}");
+    let bad = world.env.axiom(&["output", "t", "--grep", "("]);
+    bad.fails_with(git_axiom::error::Code::Usage);
+    world.env.axiom(&["output", "t", "--raw", "--grep", "x"]).fails_with(git_axiom::error::Code::Usage);
+    let documents = world.env.ok(&["output", "t", "--json", "-n", "1"]);
+    let document: Value = serde_json::from_str(documents.trim_end()).unwrap();
+    assert_eq!((documents.lines().count(), &document["program"]), (1, &json!("claude")), "{documents}");
+}
+
+/// Of a program without rules all is text, and searched line by line.
+#[test]
+fn plain_output_is_searched_and_its_last_lines_are_found() {
+    let world = World::new();
+    world.task("t", "printf 'one\\ntwo\\n\\nthree'; echo x > x", &[]);
+    world.autopilot(&[]).code(0);
+    let of = |args: &[&str]| world.env.ok(&[&["output", "t"], args].concat());
+    assert_eq!(of(&["--grep", "^t"]), "two\nthree");
+    assert_eq!(of(&["-n", "1"]), "three");
+    assert_eq!(of(&["-n", "3"]), "two\n\nthree");
+}

@@ -31,14 +31,26 @@ impl Decoder {
     /// What the lines say that end in `bytes`.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Seen> {
         let Self { rules, tools, lines, heard } = self;
-        lines.feed(bytes, |line| heard.line(line, rules, tools));
+        lines.feed(bytes, |line| {
+            heard.line(line, rules, tools);
+        });
         std::mem::take(&mut heard.told)
+    }
+
+    /// What a whole line says that is given by itself, without its line end. `None` where it is nothing that the rules are for:
+    /// no object of JSON.
+    pub fn line(&mut self, line: &[u8]) -> Option<Vec<Seen>> {
+        let Self { rules, tools, heard, .. } = self;
+        let is_read = heard.line(line, rules, tools);
+        is_read.then(|| std::mem::take(&mut heard.told))
     }
 
     /// The output has ended: what the last line says where it has no line end, and a text whose pieces were still coming.
     pub fn end(&mut self) -> Vec<Seen> {
         let Self { rules, tools, lines, heard } = self;
-        lines.end(|line| heard.line(line, rules, tools));
+        lines.end(|line| {
+            heard.line(line, rules, tools);
+        });
         heard.join();
         std::mem::take(&mut heard.told)
     }
@@ -75,11 +87,12 @@ struct Heard {
 }
 
 impl Heard {
-    fn line(&mut self, line: &[u8], rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) {
+    /// Whether the rules are for such a line.
+    fn line(&mut self, line: &[u8], rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> bool {
         match rules.format {
             Format::Text => self.told.push(Seen::Text { text: String::from_utf8_lossy(line).into_owned() }),
             Format::JsonLines => {
-                let Some(line) = object(line) else { return };
+                let Some(line) = object(line) else { return false };
                 let about = About { tools, trouble: &rules.trouble };
                 let said: Vec<Said> = rules.rules.iter().flat_map(|rule| read(rule, &line, about)).collect();
                 if !said.iter().any(|said| said.piece) {
@@ -90,6 +103,7 @@ impl Heard {
                 }
             }
         }
+        true
     }
 
     fn hear(&mut self, seen: Seen, piece: bool, cost: CostCounting) {

@@ -1,14 +1,16 @@
 //! What the output of an agent program says: rules as data (`rules`, checked in `check`), lines out of bytes (`lines`, `json`),
-//! rules applied to a line (`read`), the decoder that does all of this as bytes come (`decode`), and the sum of what was seen
-//! (`summary`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
+//! rules applied to a line (`read`), the decoder that does all of this as bytes come (`decode`), the sum of what was seen
+//! (`summary`), and lines for people (`readable`, `about`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
 //!
 //! Begin reading with `seen`, then `decode`.
 
+pub mod about;
 mod check;
 pub mod decode;
 mod json;
 pub mod lines;
 mod read;
+pub mod readable;
 pub mod rules;
 pub mod seen;
 pub mod summary;
@@ -18,6 +20,8 @@ pub mod trouble;
 mod expected_tests;
 #[cfg(test)]
 mod fuzz_tests;
+#[cfg(test)]
+mod readable_tests;
 #[cfg(test)]
 mod recordings_tests;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::delay::{self, Delay};
-use crate::domain::work::reports::Captured;
+use crate::domain::work::reports::{Captured, ChangedLines};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 use crate::error::Code;
@@ -177,12 +177,12 @@ impl State {
         ended.iter().for_each(|task| drop(self.record.delays.remove(task)));
     }
 
-    pub(super) fn captured(&mut self, task: &CaseId, capture: &Oid, at: Timestamp) -> Result<()> {
+    pub(super) fn captured(&mut self, task: &CaseId, capture: &Oid, lines: Option<ChangedLines>, at: Timestamp) -> Result<()> {
         self.case(task)?;
         // Without a workspace there is nothing left that was captured.
         if self.restorable.workspaces.contains_key(task) {
             let reports = self.restorable.reports.entry(task.clone()).or_default();
-            reports.captured = Some(Captured { at, capture: capture.clone() });
+            reports.captured = Some(Captured { at, capture: capture.clone(), lines });
             reports.recorded_at = Some(at);
         }
         self.record.last_action = Some(format!("captured the workspace of {task}"));

@@ -1,0 +1,255 @@
+//! Prints logs in one of their forms: what is new in them, or the last lines first.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use regex_automata::meta::Regex;
+
+use super::paint;
+use crate::cli::screen::Screen;
+use crate::cli::visible;
+use crate::config::Config;
+use crate::domain::agent::stream::lines::Lines;
+use crate::error::Result;
+use crate::ops::output::logs;
+use crate::ops::output::readable::{LogReader, Printed};
+use crate::process::keeper::output::LogLine;
+
+/// How many bytes at the end of a log are searched first for its last lines.
+const WINDOW: u64 = 64 * 1024;
+
+/// In which form a log is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// What lines say.
+    Readable,
+    /// The original bytes.
+    Raw,
+    /// The original bytes, with control characters escaped.
+    Escaped,
+    /// A document for each line of the log.
+    Json,
+}
+
+/// Prints logs.
+#[derive(Debug)]
+pub(super) struct Printer {
+    form: Form,
+    iteration: Option<u64>,
+    grep: Option<Regex>,
+    logs: BTreeMap<PathBuf, OfLog>,
+    has_printed: bool,
+}
+
+/// How much of a log was printed.
+#[derive(Debug, Default)]
+struct OfLog {
+    offset: u64,
+    reader: LogReader,
+    /// The beginning of an incomplete character at the end.
+    begun: Vec<u8>,
+    /// The begun line of a program without rules, where lines are searched.
+    lines: Lines,
+    /// The heading of an iteration of which no line has matched yet.
+    heading: Option<String>,
+}
+
+/// A piece of what is printed.
+#[derive(Debug)]
+enum Unit {
+    Bytes(Vec<u8>),
+    Document(LogLine),
+}
+
+impl Unit {
+    fn ends_a_line(&self) -> bool {
+        match self {
+            Self::Bytes(bytes) => bytes.ends_with(b"\n"),
+            Self::Document(_) => true,
+        }
+    }
+}
+
+impl Printer {
+    pub fn new(form: Form, iteration: Option<u64>, grep: Option<Regex>) -> Self {
+        Self { form, iteration, grep, logs: BTreeMap::new(), has_printed: false }
+    }
+
+    pub fn has_printed(&self) -> bool {
+        self.has_printed
+    }
+
+    /// Prints what is new in a log.
+    pub fn print_new(&mut self, path: &Path, config: &Config, screen: &mut Screen) -> Result<()> {
+        let mut log = self.logs.remove(path).unwrap_or_default();
+        loop {
+            let part = logs::read(path, log.offset)?;
+            if part.next == log.offset || screen.reader_is_gone() {
+                self.logs.insert(path.to_owned(), log);
+                return Ok(());
+            }
+            log.offset = part.next;
+            let units = self.units(&mut log, part.lines, config);
+            self.print(units, screen)?;
+        }
+    }
+
+    /// Prints the last lines of logs, of which the newest is the last; what comes later is new.
+    pub fn skip_to_last(&mut self, most: usize, paths: &[PathBuf], config: &Config, screen: &mut Screen) -> Result<()> {
+        let mut all: Vec<Unit> = Vec::new();
+        for path in paths.iter().rev() {
+            let wanted = most.saturating_sub(all.iter().filter(|unit| unit.ends_a_line()).count());
+            let (log, mut units) = match wanted {
+                // Of older logs nothing is printed, also not later.
+                0 => (OfLog { offset: logs::line_start(path, 1)?, ..OfLog::default() }, Vec::new()),
+                _ => self.last_of(path, wanted, config)?,
+            };
+            units.append(&mut all);
+            all = units;
+            self.logs.insert(path.clone(), log);
+        }
+        keep_last(&mut all, most);
+        self.print(all, screen)
+    }
+
+    /// The last lines of one log, and how much of it was read. Reads backwards, further each time, until there are enough.
+    fn last_of(&self, path: &Path, most: usize, config: &Config) -> Result<(OfLog, Vec<Unit>)> {
+        let mut window = WINDOW;
+        loop {
+            let start = logs::line_start(path, window)?;
+            let (mut log, mut units) = (OfLog { offset: start, ..OfLog::default() }, Vec::new());
+            loop {
+                let part = logs::read(path, log.offset)?;
+                if part.next == log.offset {
+                    break;
+                }
+                log.offset = part.next;
+                units.extend(self.units(&mut log, part.lines, config));
+                keep_last(&mut units, most);
+            }
+            // One more: the first one may be the heading of an iteration that began before.
+            if start == 0 || units.iter().filter(|unit| unit.ends_a_line()).count() >= most {
+                return Ok((log, units));
+            }
+            window = window.saturating_mul(8);
+        }
+    }
+
+    /// What was held back until more comes. Nothing follows.
+    pub fn end(&mut self, screen: &mut Screen) -> Result<()> {
+        for mut log in std::mem::take(&mut self.logs).into_values() {
+            let held = log.reader.end();
+            let mut units = Vec::new();
+            self.readable(&mut log, held, &mut units);
+            let begun = visible::bytes(&std::mem::take(&mut log.begun));
+            units.push(Unit::Bytes(begun.into_bytes()));
+            if let Some(grep) = &self.grep {
+                log.lines.end(|line| units.extend(matching(grep, line)));
+            }
+            self.print(units, screen)?;
+        }
+        Ok(())
+    }
+
+    fn units(&self, log: &mut OfLog, lines: Vec<LogLine>, config: &Config) -> Vec<Unit> {
+        let mut units = Vec::new();
+        for line in lines.into_iter().filter(|line| self.iteration.is_none_or(|wanted| line.iteration == wanted)) {
+            match self.form {
+                Form::Raw => units.push(Unit::Bytes(line.bytes())),
+                Form::Escaped => units.extend(log.escaped(line.bytes())),
+                Form::Json if self.grep.as_ref().is_none_or(|grep| grep.is_match(&line.bytes())) => {
+                    units.push(Unit::Document(line))
+                }
+                Form::Json => {}
+                Form::Readable => {
+                    let printed = log.reader.take(&line, config);
+                    self.readable(log, printed, &mut units);
+                }
+            }
+        }
+        units
+    }
+
+    fn readable(&self, log: &mut OfLog, printed: Vec<Printed>, units: &mut Vec<Unit>) {
+        for one in printed {
+            match (one, &self.grep) {
+                (Printed::Bytes(bytes), None) => units.extend(log.escaped(bytes)),
+                (Printed::Bytes(bytes), Some(grep)) => log.lines.feed(&bytes, |line| units.extend(matching(grep, line))),
+                (Printed::Begins { iteration, program, at }, grep) => {
+                    let heading = paint::heading(iteration, &program, at);
+                    match grep {
+                        None => units.push(Unit::Bytes(heading.into_bytes())),
+                        Some(_) => log.heading = Some(heading),
+                    }
+                }
+                (Printed::Line(line), grep) => {
+                    if grep.as_ref().is_none_or(|grep| grep.is_match(&line.text)) {
+                        units.extend(log.heading.take().map(|heading| Unit::Bytes(heading.into_bytes())));
+                        units.push(Unit::Bytes(paint::line(&line).into_bytes()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn print(&mut self, units: Vec<Unit>, screen: &mut Screen) -> Result<()> {
+        let (mut bytes, mut documents) = (Vec::new(), Vec::new());
+        for unit in units {
+            match unit {
+                Unit::Bytes(part) => bytes.extend(part),
+                Unit::Document(line) => documents.push(line),
+            }
+        }
+        self.has_printed |= !bytes.is_empty() || !documents.is_empty();
+        if !documents.is_empty() {
+            screen.lines(documents)?;
+        }
+        if bytes.is_empty() { Ok(()) } else { screen.write(&bytes) }
+    }
+}
+
+impl OfLog {
+    /// Bytes with control characters escaped. A character that is not complete waits for its rest.
+    fn escaped(&mut self, bytes: Vec<u8>) -> Option<Unit> {
+        self.begun.extend(bytes);
+        let rest = self.begun.split_off(self.begun.len() - visible::unfinished(&self.begun));
+        let whole = std::mem::replace(&mut self.begun, rest);
+        (!whole.is_empty()).then(|| Unit::Bytes(visible::bytes(&whole).into_bytes()))
+    }
+}
+
+fn matching(grep: &Regex, line: &[u8]) -> Option<Unit> {
+    grep.is_match(line).then(|| Unit::Bytes((visible::bytes(line) + "\n").into_bytes()))
+}
+
+/// Drops all but the last lines.
+fn keep_last(units: &mut Vec<Unit>, most: usize) {
+    let before_last = units.len().saturating_sub(1);
+    let ends = units.iter().take(before_last).enumerate().rev().filter(|(_, unit)| unit.ends_a_line());
+    if let Some(at) = ends.map(|(at, _)| at).nth(most.saturating_sub(1)) {
+        units.drain(..=at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_kept_with_their_pieces() {
+        let kept = |pieces: &[&str], most| {
+            let mut units: Vec<Unit> = pieces.iter().map(|piece| Unit::Bytes(piece.as_bytes().to_vec())).collect();
+            keep_last(&mut units, most);
+            let texts = units.iter().map(|unit| match unit {
+                Unit::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Unit::Document(_) => String::new(),
+            });
+            texts.collect::<String>()
+        };
+        assert_eq!(kept(&["a\n", "b\n", "c\n"], 2), "b\nc\n");
+        assert_eq!(kept(&["a\n", "b", "b\n", "c"], 2), "bb\nc");
+        assert_eq!(kept(&["a\n", "b\n"], 2), "a\nb\n");
+        assert_eq!(kept(&["a\n", "b\n"], 9), "a\nb\n");
+        assert_eq!(kept(&[], 1), "");
+    }
+}

@@ -1,0 +1,218 @@
+//! The output of a program as a person reads it: its lines of JSON in, lines of text out. What nobody needs to read (ids, counts,
+//! lines of kinds without a rule) is left out; what is no JSON is text.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::about::{about, differing, replaced};
+use super::decode::Decoder;
+use super::json::nothing;
+use super::rules::StreamRules;
+use super::seen::{Denied, Ended, Failed, Seen, ToolCompleted, ToolStarted, Waits};
+use super::summary::Summary;
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::base::plural;
+
+/// The most lines of a command's output that are shown.
+const MOST_RESULT: usize = 10;
+/// The most lines of what was only read.
+const MOST_READ: usize = 3;
+/// The most lines of a change that are shown, of the old text and of the new one.
+const MOST_CHANGED: usize = 20;
+/// The longest line of a tool call or its result, in characters. What the agent says is never cut.
+const LONGEST: usize = 300;
+/// The most calls whose end is matched with their beginning.
+const MOST_OPEN: usize = 100;
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The agent speaks.
+    Said,
+    /// A tool call begins.
+    Call,
+    /// What a tool call returned.
+    Result,
+    /// A line that a call removes.
+    Removed,
+    /// A line that it adds.
+    Added,
+    /// Something went wrong, or was refused.
+    Trouble,
+    /// A wait, an end: what happens to the run.
+    Remark,
+    /// A line that is none of the program's own.
+    Other,
+}
+
+/// A line to read. It holds no line feed; other control characters may be in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// What it is.
+    pub part: Part,
+    /// Its text.
+    pub text: String,
+}
+
+impl Line {
+    /// A line.
+    pub fn new(part: Part, text: impl Into<String>) -> Self {
+        Self { part, text: text.into() }
+    }
+}
+
+/// Makes the output of one run readable.
+#[derive(Debug)]
+pub struct Readable {
+    decoder: Decoder,
+    summary: Summary,
+    /// Calls that have begun: id, name, kind.
+    open: VecDeque<(Option<String>, String, ToolKind)>,
+    /// The call that the last line was about.
+    latest: Option<(Option<String>, String)>,
+}
+
+impl Readable {
+    /// For a run of a program with these rules and tools.
+    pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
+        let (decoder, summary) = (Decoder::new(rules, tools), Summary::new(rules));
+        Self { decoder, summary, open: VecDeque::new(), latest: None }
+    }
+
+    /// What there is to read in a whole line of standard output.
+    pub fn line(&mut self, line: &[u8]) -> Vec<Line> {
+        match self.decoder.line(line) {
+            Some(seen) => self.all(seen),
+            None => {
+                let text = String::from_utf8_lossy(line);
+                self.latest = None;
+                text.lines().map(|line| Line::new(Part::Other, line)).collect()
+            }
+        }
+    }
+
+    /// The run has ended, or nobody waits for more: a text whose pieces were still coming.
+    pub fn end(&mut self) -> Vec<Line> {
+        let seen = self.decoder.end();
+        self.all(seen)
+    }
+
+    fn all(&mut self, seen: Vec<Seen>) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for seen in seen {
+            self.summary.add(&seen);
+            self.one(&seen, &mut lines);
+        }
+        lines
+    }
+
+    fn one(&mut self, seen: &Seen, lines: &mut Vec<Line>) {
+        match seen {
+            Seen::Session { .. } | Seen::RequestSent | Seen::ResponseReceived | Seen::Usage(_) => return,
+            Seen::Text { text } => lines.extend(text.trim_end().lines().map(|line| Line::new(Part::Said, line))),
+            Seen::ToolStarted(call) => return self.begun(call, lines),
+            Seen::ToolCompleted(call) => return self.completed(call, lines),
+            Seen::Denied(denied) => lines.push(Line::new(Part::Trouble, refused(denied))),
+            Seen::Waits(waits) => lines.push(Line::new(Part::Remark, waiting(waits))),
+            Seen::Failed(failed) => lines.push(Line::new(Part::Trouble, failure(failed))),
+            Seen::Ended(ended) => lines.push(Line::new(Part::Remark, self.end_of(ended))),
+        }
+        self.latest = None;
+    }
+
+    fn begun(&mut self, call: &ToolStarted, lines: &mut Vec<Line>) {
+        let what = about(&call.input).unwrap_or_else(|| match &call.input {
+            input if *input == nothing() => String::new(),
+            input => input.to_string(),
+        });
+        lines.push(Line::new(Part::Call, short(format!("{} {what}", call.name).trim_end())));
+        match call.kind {
+            ToolKind::Edit | ToolKind::Write => changes(&call.input, lines),
+            ToolKind::Read | ToolKind::Shell | ToolKind::Other => {}
+        }
+        if self.open.len() >= MOST_OPEN {
+            self.open.pop_front();
+        }
+        self.open.push_back((call.id.clone(), call.name.clone(), call.kind));
+        self.latest = Some((call.id.clone(), call.name.clone()));
+    }
+
+    fn completed(&mut self, call: &ToolCompleted, lines: &mut Vec<Line>) {
+        let same = |(id, name, _): &(Option<String>, String, ToolKind)| *id == call.id && (id.is_some() || *name == call.name);
+        let begun = self.open.iter().position(same).and_then(|at| self.open.remove(at));
+        let kind = begun.map_or(ToolKind::Other, |(_, _, kind)| kind);
+        let is_latest = self.latest.as_ref().is_some_and(|(id, name)| *id == call.id && (id.is_some() || *name == call.name));
+        // Of calls that ran at the same time it is said which one has ended.
+        if !is_latest {
+            lines.push(Line::new(Part::Call, short(&format!("{} has ended", call.name))));
+        }
+        let most = match (call.failed, kind) {
+            (false, ToolKind::Edit | ToolKind::Write) => 0,
+            (false, ToolKind::Read) => MOST_READ,
+            (_, _) => MOST_RESULT,
+        };
+        if most > 0 {
+            first_lines(Part::Result, call.output.trim_end().lines(), most, lines);
+        }
+        match (call.failed, call.exit) {
+            (true, Some(status)) => lines.push(Line::new(Part::Trouble, format!("failed with exit status {status}"))),
+            (true, None) => lines.push(Line::new(Part::Trouble, "failed")),
+            (false, _) => {}
+        }
+        self.latest = None;
+    }
+
+    fn end_of(&self, ended: &Ended) -> String {
+        let usage = self.summary.usage;
+        let mut parts = vec![if ended.success { "ended with success".to_owned() } else { "ended without success".to_owned() }];
+        parts.extend(usage.input.map(|tokens| format!("{tokens} tokens in")));
+        parts.extend(usage.output.map(|tokens| format!("{tokens} out")));
+        parts.extend(usage.cost_usd.map(|cost| format!("${cost:.4}")));
+        parts.join(", ")
+    }
+}
+
+fn changes(input: &serde_json::Value, lines: &mut Vec<Line>) {
+    for texts in replaced(input) {
+        let (old, new) = differing(texts);
+        first_lines(Part::Removed, old.into_iter(), MOST_CHANGED, lines);
+        first_lines(Part::Added, new.into_iter(), MOST_CHANGED, lines);
+    }
+}
+
+/// The first of the lines, and how many there are more.
+fn first_lines<'a>(part: Part, all: impl Iterator<Item = &'a str>, most: usize, lines: &mut Vec<Line>) {
+    let mut all = all.peekable();
+    lines.extend(all.by_ref().take(most).map(|line| Line::new(part, short(line))));
+    if all.peek().is_some() {
+        lines.push(Line::new(Part::Result, format!("… {}", plural::count(all.count(), "more line"))));
+    }
+}
+
+fn refused(denied: &Denied) -> String {
+    let why = denied.why.trim();
+    let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+    short(&one_line(&format!("refused {}{because}", denied.tool)))
+}
+
+fn waiting(waits: &Waits) -> String {
+    let seconds = waits.seconds.map_or_else(String::new, |seconds| format!(" for {seconds} s"));
+    short(&one_line(&format!("waits for the model{seconds}: {}", waits.why)))
+}
+
+fn failure(failed: &Failed) -> String {
+    let message = failed.message.trim();
+    if message.is_empty() { "failed".to_owned() } else { short(&one_line(&format!("failed: {message}"))) }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a text, in one line.
+fn short(text: &str) -> String {
+    let line: String = text.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }).take(LONGEST + 1).collect();
+    match line.char_indices().nth(LONGEST) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}

@@ -1,0 +1,118 @@
+//! What a person reads of the recordings, and of bad lines.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::readable::{Line, Part, Readable};
+use crate::domain::agent::overlay::overlaid;
+use crate::domain::agent::presets;
+
+fn of(preset: &str) -> Readable {
+    let adapter = overlaid(Some(presets::preset_value(preset).unwrap()), json!({})).unwrap();
+    Readable::new(&adapter.stream, &adapter.tools)
+}
+
+fn mark(part: Part) -> &'static str {
+    match part {
+        Part::Said => "",
+        Part::Call => "> ",
+        Part::Result => "  ",
+        Part::Removed => "  -",
+        Part::Added => "  +",
+        Part::Trouble => "! ",
+        Part::Remark => "= ",
+        Part::Other => "? ",
+    }
+}
+
+fn shown(lines: &[Line]) -> Vec<String> {
+    lines.iter().map(|line| format!("{}{}", mark(line.part), line.text)).collect()
+}
+
+fn read(preset: &str, text: &str) -> Vec<String> {
+    let mut readable = of(preset);
+    let mut lines: Vec<Line> = text.lines().flat_map(|line| readable.line(line.as_bytes())).collect();
+    lines.extend(readable.end());
+    shown(&lines)
+}
+
+fn recording(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/fixtures/streams/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn recordings_are_read_as_words_calls_and_ends() {
+    for (preset, name, calls, last) in [
+        ("claude", "claude", true, "= ended with success"),
+        ("claude", "claude-error", false, "! failed"),
+        ("codex", "codex", true, "= ended with success"),
+        ("gemini", "gemini", true, "= ended with success"),
+        ("opencode", "opencode", true, ""),
+        ("pi", "pi", true, "= ended with success"),
+    ] {
+        let lines = read(preset, &recording(name));
+        assert_eq!(lines.iter().any(|line| line.starts_with("> ")), calls, "{name}: {lines:#?}");
+        assert!(lines.iter().any(|line| line.starts_with(last)), "{name}: {lines:#?}");
+        assert!(lines.iter().all(|line| !line.contains("{\"type\"") && !line.contains('\n')), "{name}: {lines:#?}");
+    }
+}
+
+#[test]
+fn an_edit_shows_the_lines_that_change_and_a_long_result_its_beginning() {
+    let call = |id: &str, name: &str, input: serde_json::Value| {
+        json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}})
+            .to_string()
+    };
+    let end = |id: &str, output: &str, failed: bool| {
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed});
+        json!({"type": "user", "message": {"content": [result]}}).to_string()
+    };
+    let many = (1..=12).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
+    let lines = [
+        call("a", "Edit", json!({"file_path": "x.rs", "old_string": "1\n2\n3", "new_string": "1\ntwo\n3"})),
+        end("a", "The file was changed.", false),
+        call("b", "Bash", json!({"command": "cargo test\nmore"})),
+        call("c", "Read", json!({"file_path": "y"})),
+        end("b", &many, false),
+        end("c", "1\n2\n3\n4", false),
+        call("d", "Bash", json!({"command": "false"})),
+        end("d", "no", true),
+    ];
+    let expected = [
+        "> Edit x.rs",
+        "  -2",
+        "  +two",
+        "> Bash cargo test more",
+        "> Read y",
+        "> Bash has ended",
+        "  1",
+        "  2",
+        "  3",
+        "  4",
+        "  5",
+        "  6",
+        "  7",
+        "  8",
+        "  9",
+        "  10",
+        "  … 2 more lines",
+        "> Read has ended",
+        "  1",
+        "  2",
+        "  3",
+        "  … 1 more line",
+        "> Bash false",
+        "  no",
+        "! failed",
+    ];
+    assert_eq!(read("claude", &lines.join("\n")), expected);
+}
+
+#[test]
+fn what_is_no_json_is_text_and_kinds_without_a_rule_are_left_out() {
+    let text = "warning: x\n{\"type\":\"new kind\"}\n{broken\n[1]\n\u{1b}[31mred";
+    assert_eq!(read("claude", text), ["? warning: x", "? {broken", "? [1]", "? \u{1b}[31mred"]);
+    let mut plain = Readable::new(&super::rules::StreamRules::default(), &BTreeMap::new());
+    assert_eq!(shown(&plain.line(b"said\xff")), ["said\u{fffd}"]);
+}

@@ -1,0 +1,35 @@
+//! The last line that an agent printed, without reading its whole log.
+
+use std::path::Path;
+
+use super::logs;
+use super::readable::{LogReader, Printed};
+use crate::config::Config;
+use crate::error::Result;
+
+/// How many bytes at the end of the log are looked at.
+const WINDOW: u64 = 64 * 1024;
+/// The most characters of the line.
+const LONGEST: usize = 200;
+
+/// The last line in a log that has something to read, in one line and not longer than 200 characters. `None` where the end of the log has none.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn last_line(path: &Path, config: &Config) -> Result<Option<String>> {
+    let part = logs::read(path, logs::line_start(path, WINDOW)?)?;
+    let mut reader = LogReader::default();
+    let mut printed: Vec<Printed> = part.lines.iter().flat_map(|line| reader.take(line, config)).collect();
+    printed.extend(reader.end());
+    Ok(printed.iter().rev().find_map(text_of).map(|text| text.chars().take(LONGEST).collect()))
+}
+
+fn text_of(printed: &Printed) -> Option<String> {
+    let text = match printed {
+        Printed::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Printed::Begins { .. } => String::new(),
+        Printed::Line(line) => line.text.clone(),
+    };
+    let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    last.map(str::to_owned)
+}

@@ -1,0 +1,201 @@
+//! The keepers' logs of a task: where they are, and their lines from any place on.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::domain::base::ids::CaseId;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::ops::context::handle::Context;
+use crate::process::keeper::output::{LogLine, Stream};
+
+/// How many bytes are read at once.
+const CHUNK: u64 = 1024 * 1024;
+/// The longest line of a log: a piece of 1 MiB in which each byte has become six.
+const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+/// How a line of the log ends that the next one of its stream continues.
+const GOES_ON: &[u8] = b"\"cont\":true}\n";
+
+/// How many bytes at the end of the log are searched for the last lines.
+const TAIL: u64 = 64 * 1024;
+
+/// A part of a log.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// The lines of the log.
+    pub lines: Vec<LogLine>,
+    /// The offset from which to continue.
+    pub next: u64,
+}
+
+/// The task that `name` means: its own id, or an agent's, which means the agent's newest task.
+///
+/// # Errors
+/// `UNKNOWN_TASK`.
+pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
+    let state = ctx.state();
+    let agent = state.restorable.agents.get(name);
+    let newest = agent.and_then(|agent| match &agent.work {
+        Some(work) => Some(work.task.clone()),
+        None => newest_log(&ctx.layout().agents_dir().join(name).join("logs")),
+    });
+    let task = match (newest, agent) {
+        (Some(task), _) => task,
+        (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
+        (None, None) => state.case(&CaseId::new(name)?)?.id.clone(),
+    };
+    if logs(ctx, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
+        return Err(
+            Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint("no agent has worked on it yet")
+        );
+    }
+    Ok(task)
+}
+
+/// The logs of all agents that worked on a task, the most recently written one last. A working agent may append more.
+pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
+    let agents = ctx.state().restorable.agents.keys();
+    let mut files: Vec<PathBuf> = agents.map(|agent| ctx.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
+    files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
+    files
+}
+
+/// The folders in which output for a task appears: of the agents that worked on it, and of the one that works on it now.
+pub fn log_folders(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
+    let mut logs = logs(ctx, task);
+    logs.extend(ctx.state().agent_on(task).map(|agent| ctx.layout().agent_log(&agent.id, task)));
+    let folders: BTreeSet<PathBuf> = logs.iter().filter_map(|log| log.parent()).map(Path::to_owned).collect();
+    folders.into_iter().collect()
+}
+
+fn newest_log(folder: &Path) -> Option<CaseId> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let newest = entries.max_by_key(|entry| entry.metadata().and_then(|meta| meta.modified()).ok())?;
+    CaseId::new(newest.path().file_stem()?.to_str()?).ok()
+}
+
+/// The last non-empty lines that were printed since a moment: at most `most` of standard output, then of standard error. The
+/// order between the two streams is not known.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<String>> {
+    let length = path.metadata().map_or(0, |meta| meta.len());
+    let part = read(path, length.saturating_sub(TAIL))?;
+    let logged: Vec<LogLine> = part.lines.into_iter().filter(|line| line.at >= since).collect();
+    let of = |stream: Stream| {
+        let bytes: Vec<u8> = logged.iter().filter(|line| line.stream == stream).flat_map(LogLine::bytes).collect();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let lines: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        lines[lines.len().saturating_sub(most)..].to_vec()
+    };
+    Ok([of(Stream::Stdout), of(Stream::Stderr)].concat())
+}
+
+/// Reads complete lines of a log, starting at `offset`; a few MiB at most.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read(path: &Path, offset: u64) -> Result<Part> {
+    let mut part = Part { next: offset, ..Part::default() };
+    let Some(mut file) = files::open_optional(path)? else { return Ok(part) };
+    let failed = |e| Error::io("read", path, e);
+    let mut buffer = Vec::new();
+    file.seek(SeekFrom::Start(offset)).and_then(|_| file.by_ref().take(CHUNK).read_to_end(&mut buffer)).map_err(failed)?;
+    let mut whole = buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    if whole == 0 && buffer.len() as u64 == CHUNK {
+        let mut rest = BufReader::new(file.take(LONGEST_LINE - CHUNK));
+        rest.read_until(b'\n', &mut buffer).map_err(failed)?;
+        // What is longer is damaged, and passed over.
+        let is_ended = buffer.ends_with(b"\n") || buffer.len() as u64 == LONGEST_LINE;
+        whole = if is_ended { buffer.len() } else { 0 };
+    }
+    // A line that a crash left incomplete has nothing to show.
+    let lines = buffer[..whole].split_inclusive(|byte| *byte == b'\n');
+    part.lines.extend(lines.filter_map(|line| serde_json::from_slice::<LogLine>(line).ok()));
+    part.next = offset + whole as u64;
+    Ok(part)
+}
+
+/// The offset of the first line that begins within about the last `back` bytes of a log and does not continue another one; the
+/// log's beginning where it is shorter, its end where no line begins there.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn line_start(path: &Path, back: u64) -> Result<u64> {
+    let Some(mut file) = files::open_optional(path)? else { return Ok(0) };
+    let failed = |e| Error::io("read", path, e);
+    let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let Some(mut offset) = length.checked_sub(back).filter(|offset| *offset > 0) else { return Ok(0) };
+    // From the end of the line before: a line that begins exactly here counts, unless it continues that one.
+    offset = offset.saturating_sub(GOES_ON.len() as u64);
+    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    let mut lines = BufReader::new(file.take(length - offset));
+    loop {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+        offset += read as u64;
+        if read == 0 || (line.ends_with(b"\n") && !line.ends_with(GOES_ON)) {
+            return Ok(offset);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+    use super::*;
+
+    fn logged(text: &str, cont: bool) -> String {
+        let (at, stream) = (Timestamp::UNIX_EPOCH, Stream::Stdout);
+        let text = Some(text.to_owned());
+        let line = LogLine { at, iteration: 1, stream, program: None, text, hex: None, cont, no_eol: false };
+        serde_json::to_string(&line).unwrap() + "\n"
+    }
+
+    fn texts(path: &Path, mut offset: u64) -> Vec<String> {
+        let mut texts = Vec::new();
+        loop {
+            let part = read(path, offset).unwrap();
+            if part.next == offset {
+                return texts;
+            }
+            offset = part.next;
+            texts.extend(part.lines.into_iter().filter_map(|line| line.text));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_longer_than_a_chunk_is_read_and_what_no_keeper_wrote_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        // Control characters take six bytes in JSON.
+        let long = "\u{1}".repeat(1024 * 1024);
+        let endless = "x".repeat(usize::try_from(LONGEST_LINE).unwrap() * 2 + 7);
+        let log =
+            [logged("a", false), logged(&long, false), format!("{endless}\n"), logged("b", false), "{\"torn".into()].concat();
+        std::fs::write(&path, log).unwrap();
+        assert!(texts(&path, 0) == ["a".to_owned(), long, "b".to_owned()]);
+        assert_eq!(texts(&dir.path().join("none"), 0), <Vec<String>>::new());
+    }
+
+    #[test]
+    fn the_end_of_a_log_begins_with_a_whole_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let lines = [logged("a", false), logged("b", true), logged("c", false), logged("d", false)];
+        std::fs::write(&path, lines.concat()).unwrap();
+        let [_, b, c, d] = lines.map(|line| line.len() as u64);
+        let from = |back: u64| texts(&path, line_start(&path, back).unwrap());
+        assert_eq!(from(d), ["d"]);
+        assert_eq!(from(d + 1), ["d"]);
+        assert_eq!(from(d + c), ["d"], "it continues another line");
+        assert_eq!(from(d + c + b), ["b", "c", "d"]);
+        assert_eq!(from(d - 20), <Vec<String>>::new());
+        assert_eq!(from(1_000_000), ["a", "b", "c", "d"]);
+        assert_eq!(line_start(&dir.path().join("none"), 5).unwrap(), 0);
+    }
+}

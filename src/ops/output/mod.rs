@@ -1,0 +1,10 @@
+//! What agents printed: the keepers' logs of a task (`logs`), their lines as a person reads them (`readable`), and the last of them
+//! without reading all (`last`).
+//!
+//! Not here: writing the logs (`process::keeper::output`), and what lines of a program mean (`domain::agent::stream`).
+//!
+//! Begin reading with `logs`, then `readable`.
+
+pub mod last;
+pub mod logs;
+pub mod readable;

@@ -1,0 +1,208 @@
+//! The lines of a keeper's log as a person reads them: what a program with rules printed as text, everything else as it is.
+
+use jiff::Timestamp;
+
+use crate::config::Config;
+use crate::domain::agent::stream::lines::MAX_LINE;
+use crate::domain::agent::stream::readable::{Line, Part, Readable};
+use crate::ops::programs;
+use crate::process::keeper::output::{LogLine, Stream};
+
+/// A piece of readable output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Printed {
+    /// Output of a program without rules, with its line ends. A line may come in several pieces.
+    Bytes(Vec<u8>),
+    /// An iteration of a program with rules begins.
+    Begins {
+        /// The iteration, from 1.
+        iteration: u64,
+        /// The program's name.
+        program: String,
+        /// When its first line was read.
+        at: Timestamp,
+    },
+    /// A line of such a program.
+    Line(Line),
+}
+
+/// Reads one log, line by line.
+#[derive(Debug, Default)]
+pub struct LogReader {
+    run: Option<Run>,
+}
+
+#[derive(Debug)]
+struct Run {
+    iteration: u64,
+    program: String,
+    /// `None` where the program is not configured any more: its lines are then text.
+    readable: Option<Readable>,
+    /// The begun lines of standard output and of standard error.
+    begun: [Begun; 2],
+}
+
+#[derive(Debug, Default)]
+struct Begun {
+    bytes: Vec<u8>,
+    /// The line is too long to be held.
+    left_out: bool,
+}
+
+impl LogReader {
+    /// What the next line of the log has to read.
+    pub fn take(&mut self, line: &LogLine, config: &Config) -> Vec<Printed> {
+        let Some(program) = &line.program else {
+            let mut printed = self.end();
+            printed.push(Printed::Bytes(line.bytes()));
+            return printed;
+        };
+        let mut printed = Vec::new();
+        let goes_on = |run: &Run| run.iteration == line.iteration && run.program == *program;
+        if !self.run.as_ref().is_some_and(goes_on) {
+            printed = self.end();
+            self.run = Some(Run::begin(line.iteration, program, config));
+            printed.push(Printed::Begins { iteration: line.iteration, program: program.clone(), at: line.at });
+        }
+        let lines = self.run.as_mut().map(|run| run.take(line)).unwrap_or_default();
+        printed.extend(lines.into_iter().map(Printed::Line));
+        printed
+    }
+
+    /// Nobody waits for more, or what follows is another program's: what was still held.
+    pub fn end(&mut self) -> Vec<Printed> {
+        let lines = self.run.take().map(Run::end).unwrap_or_default();
+        lines.into_iter().map(Printed::Line).collect()
+    }
+}
+
+impl Run {
+    fn begin(iteration: u64, program: &str, config: &Config) -> Self {
+        let adapter = programs::program(config, program).ok();
+        let readable = adapter.map(|adapter| Readable::new(&adapter.stream, &adapter.tools));
+        Self { iteration, program: program.to_owned(), readable, begun: [Begun::default(), Begun::default()] }
+    }
+
+    fn take(&mut self, line: &LogLine) -> Vec<Line> {
+        let bytes = line.bytes();
+        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let begun = match line.stream {
+            Stream::Keeper => return vec![Line::new(Part::Remark, String::from_utf8_lossy(text))],
+            Stream::Stdout => &mut self.begun[0],
+            Stream::Stderr => &mut self.begun[1],
+        };
+        begun.hold(text);
+        if line.cont {
+            return Vec::new();
+        }
+        let Some(whole) = begun.whole() else {
+            let what = format!("a line of more than {} MiB is left out; 'git axiom output --raw' has it", MAX_LINE >> 20);
+            return vec![Line::new(Part::Remark, what)];
+        };
+        match line.stream {
+            Stream::Stdout => self.said(&whole),
+            Stream::Stderr | Stream::Keeper => as_text(&whole),
+        }
+    }
+
+    fn said(&mut self, line: &[u8]) -> Vec<Line> {
+        match &mut self.readable {
+            Some(readable) => readable.line(line),
+            None => as_text(line),
+        }
+    }
+
+    fn end(mut self) -> Vec<Line> {
+        let [stdout, stderr] = std::mem::take(&mut self.begun);
+        // The keeper died within these lines.
+        let mut lines = if stdout.bytes.is_empty() { Vec::new() } else { self.said(&stdout.bytes) };
+        lines.extend(self.readable.as_mut().map(Readable::end).unwrap_or_default());
+        lines.extend(as_text(&stderr.bytes));
+        lines
+    }
+}
+
+impl Begun {
+    fn hold(&mut self, part: &[u8]) {
+        self.left_out |= self.bytes.len().saturating_add(part.len()) > MAX_LINE;
+        if self.left_out {
+            self.bytes = Vec::new();
+        } else {
+            self.bytes.extend_from_slice(part);
+        }
+    }
+
+    /// The line that ends here; `None` where it was too long.
+    fn whole(&mut self) -> Option<Vec<u8>> {
+        let Self { bytes, left_out } = std::mem::take(self);
+        (!left_out).then_some(bytes)
+    }
+}
+
+fn as_text(line: &[u8]) -> Vec<Line> {
+    String::from_utf8_lossy(line).lines().map(|line| Line::new(Part::Other, line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(program: Option<&str>, iteration: u64, stream: Stream, text: &str) -> LogLine {
+        let at = Timestamp::UNIX_EPOCH;
+        let (program, text) = (program.map(str::to_owned), Some(text.to_owned()));
+        LogLine { at, iteration, stream, program, text, hex: None, cont: false, no_eol: false }
+    }
+
+    fn read(lines: &[LogLine]) -> Vec<String> {
+        let (mut reader, config) = (LogReader::default(), Config::default());
+        let mut printed: Vec<Printed> = lines.iter().flat_map(|line| reader.take(line, &config)).collect();
+        printed.extend(reader.end());
+        let shown = |one: Printed| match one {
+            Printed::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Printed::Begins { iteration, program, .. } => format!("{iteration} {program}"),
+            Printed::Line(line) => format!("{:?}: {}", line.part, line.text),
+        };
+        printed.into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn each_iteration_is_read_by_its_own_program() {
+        let says = r#"{"type":"message","role":"assistant","content":"hel","delta":true}"#;
+        let lines = [
+            line(None, 1, Stream::Stdout, says),
+            line(Some("gemini"), 2, Stream::Stdout, says),
+            line(Some("gemini"), 2, Stream::Stderr, "a warning"),
+            line(Some("gemini"), 2, Stream::Stdout, &says.replace("hel", "lo")),
+            line(Some("gemini"), 3, Stream::Stdout, "no JSON"),
+            line(Some("gone"), 4, Stream::Stdout, says),
+            line(Some("gone"), 4, Stream::Keeper, "remark"),
+        ];
+        let expected = [
+            &format!("{says}\n"),
+            "2 gemini",
+            "Other: a warning",
+            "Said: hello",
+            "3 gemini",
+            "Other: no JSON",
+            "4 gone",
+            &format!("Other: {says}"),
+            "Remark: remark",
+        ];
+        assert_eq!(read(&lines), expected);
+    }
+
+    #[test]
+    fn a_line_in_pieces_is_one_line_and_one_that_is_too_long_is_named() {
+        let piece = |text: &str, cont| LogLine { cont, ..line(Some("claude"), 1, Stream::Stdout, text) };
+        let says = [
+            piece(r#"{"type":"assistant","message":{"content":[{"type":"te"#, true),
+            line(Some("claude"), 1, Stream::Stderr, "between"),
+            piece(r#"xt","text":"a\nb"}]}}"#, false),
+        ];
+        assert_eq!(read(&says), ["1 claude", "Other: between", "Said: a", "Said: b"]);
+        let long = "x".repeat(MAX_LINE / 2 + 1);
+        let all = read(&[piece(&long, true), piece(&long, false), piece("next", false), piece("torn", true)]);
+        assert!(all[1].starts_with("Remark: a line of more than 8 MiB is left out"), "{}", &all[1][..60]);
+        assert_eq!(all[2..], ["Other: next", "Other: torn"]);
+    }
+}
