@@ -85,7 +85,8 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> 
         };
     }
     if let Some(Denied { tool, why, .. }) = told.denied.first() {
-        return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: format!("{tool}: {why}") };
+        let tool = if tool.is_empty() { String::new() } else { format!("{tool}: ") };
+        return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: format!("{tool}{why}") };
     }
     match (&told.ended, changed) {
         (Some(Ended { success: true, .. }), true) => Outcome::Complete,
@@ -162,7 +163,9 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
         Outcome::Unfinished { why } => match limits.same_end {
             Some((times, end)) if times >= HOPELESS => {
                 let said = if end.lines.is_empty() { "it printed nothing".to_owned() } else { end.lines.join(" / ") };
-                release(Status::Failed, format!("{times} times in a row nothing changed and {why}: {said}"), false)
+                // A failure that the program told is the reason itself.
+                let said = if why.contains(&said) { String::new() } else { format!(": {said}") };
+                release(Status::Failed, format!("{times} times in a row nothing changed and {why}{said}"), false)
             }
             Some(_) | None => another(why, limits),
         },
@@ -291,6 +294,23 @@ mod tests {
         assert_eq!(after(2), Next::Iterate);
         let Next::Release { status: Status::Failed, reason, retry: false } = after(3) else { panic!("{:?}", after(3)) };
         assert_eq!(reason, "3 times in a row nothing changed and it exited with status 1: not logged in");
+        // What it said is the reason already.
+        let told = Outcome::Unfinished { why: "API error: not logged in, sorry".into() };
+        let after = after_iteration(&told, Limits { same_end: Some((3, &end)), ..limits(1, 0) });
+        let Next::Release { reason, .. } = &after else { panic!("{after:?}") };
+        assert_eq!(reason, "3 times in a row nothing changed and API error: not logged in, sorry");
+    }
+
+    #[test]
+    fn a_refusal_that_names_no_tool_is_told_as_it_is() {
+        let denied = |tool: &str| {
+            let mut told = Summary::default();
+            told.denied.push(Denied { id: None, tool: tool.into(), why: "rm rejected".into() });
+            let unfinished = Outcome::Unfinished { why: String::new() };
+            by_output(unfinished, &End::Exited(0), &told, true)
+        };
+        let expected = |why: &str| Outcome::NeedsHuman { cause: Cause::ToolDenied, why: why.into() };
+        assert_eq!((denied(""), denied("Bash")), (expected("rm rejected"), expected("Bash: rm rejected")));
     }
 
     #[test]

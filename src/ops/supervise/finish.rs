@@ -184,7 +184,8 @@ impl Supervisor<'_> {
         if !self.said_nothing(agent) {
             return Ok(None);
         }
-        let lines = match &told.last_text {
+        let told = told.failed.as_ref().map(|failed| &failed.message).or(told.last_text.as_ref());
+        let lines = match told.filter(|text| !text.trim().is_empty()) {
             Some(text) => vec![text.chars().take(LONGEST_LINE).collect()],
             None => {
                 let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);

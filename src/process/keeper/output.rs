@@ -141,9 +141,8 @@ impl Output {
     pub(super) fn start(
         log: &Path,
         kept: Kept,
-        stdout: impl Read + Send + 'static,
-        stderr: impl Read + Send + 'static,
-        tap: Option<Tap>,
+        (stdout, stderr): (impl Read + Send + 'static, impl Read + Send + 'static),
+        [tap, error_tap]: [Option<Tap>; 2],
     ) -> Result<Self> {
         let counts = Arc::new(Counts::default());
         let begun = Instant::now();
@@ -157,7 +156,7 @@ impl Output {
         let reader = Reader { counts: counts.clone(), begun, cap, queue: queue.clone(), done };
         let other = reader.clone();
         thread("stdout").spawn(move || reader.run(Stream::Stdout, stdout, tap)).map_err(failed)?;
-        thread("stderr").spawn(move || other.run(Stream::Stderr, stderr, None)).map_err(failed)?;
+        thread("stderr").spawn(move || other.run(Stream::Stderr, stderr, error_tap)).map_err(failed)?;
         Ok(Self { counts, begun, queue, ended, readers: 2, writer })
     }
 
@@ -430,9 +429,8 @@ mod tests {
 
     fn collect(dir: &Path, cap: u64, stdout: Vec<u8>) -> (OutputRecord, Vec<u8>, Vec<LogLine>) {
         let log = dir.join("log");
-        let output =
-            Output::start(&log, Kept { iteration: 1, cap, program: None }, std::io::Cursor::new(stdout), std::io::empty(), None)
-                .unwrap();
+        let pipes = (std::io::Cursor::new(stdout), std::io::empty());
+        let output = Output::start(&log, Kept { iteration: 1, cap, program: None }, pipes, [None, None]).unwrap();
         let (record, tail) = output.finish(Duration::from_secs(20));
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         (record, tail, text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())

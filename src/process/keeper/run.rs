@@ -1,6 +1,5 @@
 //! One run of the agent program: start, watch, end, record.
 
-use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
@@ -89,17 +88,18 @@ fn start(keeper: &mut Keeper) -> End {
     let _ = spec::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
-    let (tap, mut told) = match keeper.spec.reading.has_rules() {
+    let reading = &keeper.spec.reading;
+    let (taps, mut told) = match reading.has_rules() {
         true => {
-            let (tap, told) = stream::open(&keeper.spec.reading, &keeper.spec.token, Arc::clone(&keeper.rope));
-            (Some(tap), Some(told))
+            let (taps, told) = stream::open(reading, &keeper.spec.token, &keeper.rope);
+            (taps.map(Some), Some(told))
         }
-        false => (None, None),
+        false => ([None, None], None),
     };
     let pipes = child.stdout.take().zip(child.stderr.take());
     let output = pipes
         .ok_or_else(|| Error::new(Code::Internal, "a pipe is missing"))
-        .and_then(|(stdout, stderr)| Output::start(&keeper.spec.log, Kept::of(&keeper.spec), stdout, stderr, tap));
+        .and_then(|pipes| Output::start(&keeper.spec.log, Kept::of(&keeper.spec), pipes, taps));
     let output = match output {
         Ok(output) => output,
         Err(error) => {
@@ -129,13 +129,13 @@ fn start(keeper: &mut Keeper) -> End {
     let (output, tail) = output.finish(DRAIN_PATIENCE);
     // A full disk may get free space again, and how the run has ended may depend on this.
     let begun = Instant::now();
-    while let Some(Err(_)) = told.as_mut().map(|told| told.record(&mut keeper.spool)) {
+    while let Some(Err(_)) = told.as_mut().map(|told| told.end(&mut keeper.spool)) {
         if begun.elapsed() >= RECORD_PATIENCE || !keeper.record.dir.is_dir() || keeper.spool.is_broken() {
             break;
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-    let tail = if told.is_some() { Vec::new() } else { tail };
+    let tail = if keeper.spec.reading.finds_texts() { Vec::new() } else { tail };
     End { cause, status: reaper.status, ended, output, tail }
 }
 

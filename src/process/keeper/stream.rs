@@ -11,8 +11,8 @@ use super::spool::Spool;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::about::about;
 use crate::domain::agent::stream::decode::Decoder;
-use crate::domain::agent::stream::rules::{Format, StreamRules};
-use crate::domain::agent::stream::seen::{Seen, ToolCompleted, ToolStarted};
+use crate::domain::agent::stream::rules::{Format, Output, StreamRules};
+use crate::domain::agent::stream::seen::{MAX_WORDS, Seen, ToolCompleted, ToolStarted, cut};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::Token;
 use crate::domain::work::signal::{MAX_NAME, Signal, ToolReport, markers};
@@ -45,6 +45,11 @@ pub struct Reading {
 impl Reading {
     /// Whether the output has rules.
     pub fn has_rules(&self) -> bool {
+        self.rules.format == Format::JsonLines || !self.rules.rules.is_empty()
+    }
+
+    /// Whether the rules say what the agent speaks. Otherwise the last lines are looked through at the end.
+    pub fn finds_texts(&self) -> bool {
         self.rules.format == Format::JsonLines
     }
 }
@@ -53,6 +58,7 @@ impl Reading {
 #[derive(Debug)]
 pub(super) struct Tap {
     decoder: Decoder,
+    texts: bool,
     to: Sender<Seen>,
     waiting: Arc<AtomicU64>,
     rope: Arc<Rope>,
@@ -73,7 +79,7 @@ impl Tap {
         if seen.is_empty() {
             return;
         }
-        for one in seen {
+        for one in seen.into_iter().filter(|one| self.texts || !matches!(one, Seen::Text { .. })) {
             let most = match one {
                 Seen::Session { .. } | Seen::Usage(_) | Seen::Ended(_) | Seen::Failed(_) => MOST_DECIDING,
                 Seen::Text { .. }
@@ -105,11 +111,18 @@ pub(super) struct Told {
     pending: Vec<Signal>,
 }
 
-/// Both sides.
-pub(super) fn open(reading: &Reading, token: &Token, rope: Arc<Rope>) -> (Tap, Told) {
+/// Both sides: what reads standard output, what reads standard error, and what the keeper has.
+pub(super) fn open(reading: &Reading, token: &Token, rope: &Arc<Rope>) -> ([Tap; 2], Told) {
     let (to, from) = mpsc::channel();
     let waiting = Arc::new(AtomicU64::new(0));
-    let decoder = Decoder::new(&reading.rules, &reading.tools);
+    let tap = |output, texts| Tap {
+        decoder: Decoder::of(output, &reading.rules, &reading.tools),
+        texts,
+        to: to.clone(),
+        waiting: Arc::clone(&waiting),
+        rope: Arc::clone(rope),
+    };
+    let taps = [tap(Output::Standard, reading.finds_texts()), tap(Output::Error, false)];
     let told = Told {
         from,
         waiting: Arc::clone(&waiting),
@@ -119,7 +132,7 @@ pub(super) fn open(reading: &Reading, token: &Token, rope: Arc<Rope>) -> (Tap, T
         others: 0,
         pending: Vec::new(),
     };
-    (Tap { decoder, to, waiting, rope }, told)
+    (taps, told)
 }
 
 impl Told {
@@ -134,6 +147,19 @@ impl Told {
             return Ok(());
         }
         spool.record_all(&signals).inspect_err(|_| self.pending = signals)
+    }
+
+    /// Adds what the agent said last, so that whoever looks for the reason of an end need not read its log.
+    ///
+    /// # Errors
+    /// As [`Told::record`], which tries it again.
+    pub fn end(&mut self, spool: &mut Spool) -> Result<()> {
+        let signals = self.take();
+        self.pending.extend(signals);
+        if let Some(text) = self.summary.last_text.take() {
+            self.pending.push(Signal::Seen(Box::new(Seen::Text { text: cut(text, MAX_WORDS) })));
+        }
+        self.record(spool)
     }
 
     /// The signals of what was read since the last call.

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::session_support::{World, several_at_a_time};
 
 fn recording(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/streams").join(format!("{name}.jsonl"));
+    let file = if name.contains('.') { name.to_owned() } else { format!("{name}.jsonl") };
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/streams").join(file);
     path.display().to_string()
 }
 
@@ -42,13 +43,20 @@ fn a_successful_end_with_a_change_completes_the_task_and_tells_its_cost() {
         ("gemini", Some(3450), None),
         ("opencode", Some(3450), Some(0.0)),
         ("pi", Some(3450), None),
+        ("aider", None, None),
     ];
     several_at_a_time(table.to_vec(), |(preset, tokens, cost): (&str, Option<u64>, Option<f64>)| {
-        let world = world_of(preset, &format!("echo 1 > new.txt; cat '{}'", recording(preset)));
+        let world = world_of(
+            preset,
+            &format!("echo 1 > new.txt; cat '{}'", recording(if preset == "aider" { "aider.txt" } else { preset })),
+        );
         run(&world, 0);
         assert_eq!(world.env.read("new.txt"), "1\n", "{preset}");
         let task = world.show("t");
         assert_eq!((&task["iterations"], &task["tokensUsed"]), (&json!(1), &json!(tokens)), "{preset}: {task}");
+        if preset == "aider" {
+            return world.all_is_well();
+        }
         if preset == "claude" || preset == "codex" || preset == "gemini" {
             assert_eq!(task["costUsd"], json!(cost), "{preset}");
         }
@@ -65,7 +73,8 @@ fn a_successful_end_without_a_change_is_another_iteration() {
     run(&world, 1);
     let task = world.show("t");
     assert_eq!((&task["status"], &task["iterations"]), (&json!("failed"), &json!(3)));
-    assert!(task["reason"].as_str().unwrap().contains("without a change"), "{task}");
+    let reason = task["reason"].as_str().unwrap();
+    assert!(reason.contains("without a change") && reason.ends_with(": all done"), "{task}");
 }
 
 /// A refused tool, and a program that is not signed in: a human sees it after one iteration, however the program ends.
@@ -78,10 +87,17 @@ fn what_only_a_human_can_mend_waits_at_a_gate_at_once() {
         ("codex", "codex-error", 1, "signIn", "401 Unauthorized"),
         ("gemini", "gemini-error", 145, "signIn", "authentication_error"),
         ("pi", "pi-error", 0, "signIn", "401 scripted error"),
+        ("aider", "aider-error.txt", 0, "signIn", "AuthenticationError"),
+        ("gemini", "gemini-sign-in.stderr", 41, "signIn", "set an Auth method"),
+        ("pi", "pi-sign-in.stderr", 1, "signIn", "No API key found"),
+        ("codex", "codex-sandbox", 0, "toolDenied", "/etc/lab-denied"),
+        ("codex", "codex-rejected.stderr", 0, "toolDenied", "rejected: rm"),
     ];
     several_at_a_time(table.to_vec(), |(preset, name, exit, cause, said): (&str, &str, i32, &str, &str)| {
+        let to = if name.ends_with(".stderr") { " >&2" } else { "" };
+        let recording = recording(name);
         let script =
-            format!("[ -e \"$HOME/ready\" ] && {{ git axiom signal complete; exit; }}; cat '{}'; exit {exit}", recording(name));
+            format!("[ -e \"$HOME/ready\" ] && {{ git axiom signal complete; exit; }}; cat '{recording}'{to}; exit {exit}");
         let world = world_of(preset, &script);
         run(&world, 1);
         let (reason, gate) = gate(&world);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rules::{Conditions, Kind, Places, Rule, StreamRules};
+use super::rules::{Conditions, Format, Kind, Places, Rule, StreamRules};
 use crate::error::{Code, Error, Result};
 
 /// The most rules, entries of `trouble`, and places of one rule.
@@ -38,7 +38,10 @@ impl StreamRules {
             return Err(invalid("trouble has an empty text, which every error would fit".into()));
         }
         let mut numbered = self.rules.iter().enumerate();
-        numbered.try_for_each(|(at, rule)| check(rule).map_err(|error| error.context(format!("rule {}", at + 1))))
+        numbered.try_for_each(|(at, rule)| {
+            let of_text = rule.stderr || self.format == Format::Text;
+            check(rule, of_text).map_err(|error| error.context(format!("rule {}", at + 1)))
+        })
     }
 }
 
@@ -46,7 +49,7 @@ fn invalid(what: String) -> Error {
     Error::new(Code::ConfigInvalid, what).hint("the preset 'claude' is an example that explains each key")
 }
 
-fn check(rule: &Rule) -> Result<()> {
+fn check(rule: &Rule, of_text: bool) -> Result<()> {
     let given = given(rule);
     let allowed = fields(rule.is);
     if let Some(needed) = allowed.iter().filter_map(|field| field.strip_prefix('!')).find(|field| !given.contains(field)) {
@@ -61,6 +64,10 @@ fn check(rule: &Rule) -> Result<()> {
     let pointers: Vec<&str> = pointers(rule).collect();
     if pointers.len() > MOST {
         return Err(invalid(format!("it has {} places, the limit is {MOST}", pointers.len())));
+    }
+    if let Some(place) = pointers.iter().find(|place| of_text && !place.is_empty()) {
+        let why = "the lines that it looks at are texts, whose only place is \"\"";
+        return Err(invalid(format!("there is no '{place}': {why}")));
     }
     match pointers.iter().find(|pointer| !(pointer.is_empty() || pointer.starts_with('/'))) {
         Some(bad) => Err(invalid(format!("'{bad}' is no pointer")).hint("begin it with '/', as in '/message/text'")),

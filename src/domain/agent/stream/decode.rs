@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde_json::Value;
+
 use super::json::object;
 use super::lines::{Lines, MAX_LINE};
 use super::read::{About, Said, read};
-use super::rules::{CostCounting, Format, StreamRules};
+use super::rules::{CostCounting, Format, Output, StreamRules};
 use super::seen::{Denied, Seen, ToolCompleted, ToolStarted};
 use crate::domain::agent::adapter::ToolKind;
 
@@ -23,9 +25,14 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder for a run. `tools` says what tools do.
+    /// A decoder for the standard output of a run. `tools` says what tools do.
     pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
-        Self { rules: rules.clone(), tools: tools.clone(), lines: Lines::default(), heard: Heard::default() }
+        Self::of(Output::Standard, rules, tools)
+    }
+
+    /// A decoder for one of the outputs.
+    pub fn of(output: Output, rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
+        Self { rules: rules.of(output), tools: tools.clone(), lines: Lines::default(), heard: Heard::default() }
     }
 
     /// What the lines say that end in `bytes`.
@@ -89,11 +96,18 @@ struct Heard {
 impl Heard {
     /// Whether the rules are for such a line.
     fn line(&mut self, line: &[u8], rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> bool {
+        let about = About { tools, trouble: &rules.trouble };
         match rules.format {
-            Format::Text => self.told.push(Seen::Text { text: String::from_utf8_lossy(line).into_owned() }),
+            Format::Text => {
+                let text = String::from_utf8_lossy(line).into_owned();
+                if !rules.rules.is_empty() {
+                    let line = Value::String(text.clone());
+                    self.told.extend(rules.rules.iter().flat_map(|rule| read(rule, &line, about)).map(|said| said.seen));
+                }
+                self.told.push(Seen::Text { text });
+            }
             Format::JsonLines => {
                 let Some(line) = object(line) else { return false };
-                let about = About { tools, trouble: &rules.trouble };
                 let said: Vec<Said> = rules.rules.iter().flat_map(|rule| read(rule, &line, about)).collect();
                 if !said.iter().any(|said| said.piece) {
                     self.join();

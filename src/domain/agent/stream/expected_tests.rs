@@ -275,11 +275,12 @@ text "all written"
 text ""
 text "<axiom 3237f5a77d48e5cca29d2a5c5e08fa9f>COMPLETE</axiom>"
 text ""
+final success -
 text "Tokens: 1.0k sent, 50 received."
 text ""
 text "g.txt"
 text "Applied edit to g.txt"
-= - - - $-, 23 texts, 0 calls, 0 requests, 0 refused, 0 open, no end
+= - - - $-, 23 texts, 0 calls, 0 requests, 0 refused, 0 open, success
 "#,
     );
 }

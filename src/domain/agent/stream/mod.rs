@@ -17,6 +17,8 @@ pub mod summary;
 pub mod trouble;
 
 #[cfg(test)]
+mod ends_tests;
+#[cfg(test)]
 mod expected_tests;
 #[cfg(test)]
 mod fuzz_tests;

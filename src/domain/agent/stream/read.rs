@@ -40,12 +40,17 @@ pub(super) fn read(rule: &Rule, line: &Value, about: About<'_>) -> Vec<Said> {
 }
 
 fn fits(rule: &Rule, line: &Value) -> bool {
-    let has_part =
-        |(place, part): (&String, &String)| line.pointer(place).is_some_and(|found| text_of(found).contains(part.as_str()));
+    let text = |place: &String| line.pointer(place).map(text_of);
+    let has_part = |(place, part): (&String, &String)| text(place).is_some_and(|text| text.contains(part.as_str()));
     holds(&rule.when, line)
         && rule.has.iter().all(|place| line.pointer(place).is_some_and(|found| !found.is_null()))
-        && rule.contains.iter().all(has_part)
-        && !rule.lacks.iter().any(has_part)
+        && rule.contains.iter().all(|(place, part)| match rule.lacks.get(place) {
+            None => has_part((place, part)),
+            // Of the same text: one of its lines has the one part and not the other.
+            Some(other) => text(place)
+                .is_some_and(|text| text.lines().any(|line| line.contains(part.as_str()) && !line.contains(other.as_str()))),
+        })
+        && !rule.lacks.iter().filter(|(place, _)| !rule.contains.contains_key(*place)).any(has_part)
 }
 
 fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {

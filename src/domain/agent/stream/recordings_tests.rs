@@ -1,6 +1,7 @@
 //! The recordings of real programs in `fixtures/streams`, and what each of them says.
 
 use super::decode::Decoder;
+use super::rules::Output;
 use super::seen::Seen;
 use super::summary::Summary;
 use crate::domain::agent::adapter::Adapter;
@@ -19,11 +20,17 @@ recordings! {
     "codex.jsonl" "codex"; "codex-denied.jsonl" "codex"; "codex-error.jsonl" "codex";
     "gemini.jsonl" "gemini"; "gemini-denied.jsonl" "gemini"; "gemini-error.jsonl" "gemini";
     "opencode.jsonl" "opencode"; "opencode-denied.jsonl" "opencode"; "opencode-error.jsonl" "opencode";
-    "pi.jsonl" "pi"; "pi-error.jsonl" "pi"; "aider.txt" "aider";
+    "pi.jsonl" "pi"; "pi-error.jsonl" "pi"; "aider.txt" "aider"; "aider-error.txt" "aider";
+    "codex-sandbox.jsonl" "codex"; "codex-limited.jsonl" "codex"; "pi-limited.jsonl" "pi";
+    "codex-rejected.stderr" "codex"; "gemini-sign-in.stderr" "gemini"; "pi-sign-in.stderr" "pi";
 }
 
 pub(super) fn seen<'a>(adapter: &Adapter, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
-    let mut decoder = Decoder::new(&adapter.stream, &adapter.tools);
+    seen_of(Output::Standard, adapter, pieces)
+}
+
+fn seen_of<'a>(output: Output, adapter: &Adapter, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
+    let mut decoder = Decoder::of(output, &adapter.stream, &adapter.tools);
     let mut all: Vec<Seen> = pieces.into_iter().flat_map(|piece| decoder.feed(piece)).collect();
     all.extend(decoder.end());
     all
@@ -58,7 +65,13 @@ fn shown(all: &[Seen]) -> String {
         }
         Seen::Denied(denied) => format!("denied {} {} {:?}", denied.tool, end(denied.id.as_deref()), denied.why),
         Seen::Waits(waits) => {
-            format!("waits {:?} {:?} for {:?}: {}", waits.trouble, waits.status, waits.seconds, &waits.why[..20])
+            format!(
+                "waits {:?} {:?} for {:?}: {}",
+                waits.trouble,
+                waits.status,
+                waits.seconds,
+                waits.why.chars().take(20).collect::<String>()
+            )
         }
         Seen::Usage(usage) => {
             format!("usage {:?} {:?} {:?} ${:?}", usage.input, usage.output, usage.cached, usage.cost_usd)
@@ -98,9 +111,13 @@ fn shown_sum(sum: &Summary) -> String {
     line.replace("Some(", "(").replace("None", "-")
 }
 
+fn output_of(name: &str) -> Output {
+    if name.ends_with(".stderr") { Output::Error } else { Output::Standard }
+}
+
 pub(super) fn check(name: &str, expected: &str) {
     let (adapter, bytes) = recording(name);
-    let all = seen(&adapter, [bytes]);
+    let all = seen_of(output_of(name), &adapter, [bytes]);
     let found = format!("{}\n{}", shown(&all), shown_sum(&sum(&adapter, &all)));
     assert!(found == expected.trim(), "{name}:\n{found}\n");
 }
@@ -110,14 +127,15 @@ pub(super) fn check(name: &str, expected: &str) {
 fn the_pieces_in_which_bytes_come_make_no_difference() {
     for (name, program, bytes) in RECORDINGS {
         let adapter = preset(program).unwrap();
-        let whole = seen(&adapter, [*bytes]);
+        let output = output_of(name);
+        let whole = seen_of(output, &adapter, [*bytes]);
         assert!(!whole.is_empty(), "{name}");
-        assert_eq!(seen(&adapter, bytes.chunks(1)), whole, "{name}");
-        assert_eq!(seen(&adapter, [bytes.trim_ascii_end()]), whole, "{name}");
+        assert_eq!(seen_of(output, &adapter, bytes.chunks(1)), whole, "{name}");
+        assert_eq!(seen_of(output, &adapter, [bytes.trim_ascii_end()]), whole, "{name}");
         for size in [2, 3, 7, 64, 1000, 4096] {
-            assert_eq!(seen(&adapter, bytes.chunks(size)), whole, "{name} {size}");
+            assert_eq!(seen_of(output, &adapter, bytes.chunks(size)), whole, "{name} {size}");
         }
         let windows = bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]);
-        assert_eq!(seen(&adapter, [&windows[..]]), whole, "{name}");
+        assert_eq!(seen_of(output, &adapter, [&windows[..]]), whole, "{name}");
     }
 }

@@ -28,6 +28,27 @@ pub struct StreamRules {
     pub rules: Vec<Rule>,
 }
 
+impl StreamRules {
+    /// The rules for one of the two outputs. Lines of standard error are texts, and no text there is the agent's.
+    pub fn of(&self, output: Output) -> Self {
+        let (format, stderr) = match output {
+            Output::Standard => (self.format, false),
+            Output::Error => (Format::Text, true),
+        };
+        let rules = self.rules.iter().filter(|rule| rule.stderr == stderr).cloned().collect();
+        Self { format, rules, ..self.clone() }
+    }
+}
+
+/// One of the two outputs of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Standard,
+    /// Standard error.
+    Error,
+}
+
 /// What a line of the output is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -111,6 +132,9 @@ pub struct Rule {
     /// What has to be there and not null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub has: Vec<String>,
+    /// Whether it looks at the lines of standard error, which are texts, and not at those of standard output.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stderr: bool,
     /// The list whose elements say it; the fields are then read in each of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,

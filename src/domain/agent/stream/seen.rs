@@ -142,7 +142,7 @@ pub struct Failed {
 }
 
 /// The beginning of `text`, at most `limit` bytes of it.
-pub(super) fn cut(mut text: String, limit: usize) -> String {
+pub fn cut(mut text: String, limit: usize) -> String {
     if text.len() > limit {
         let end = (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);

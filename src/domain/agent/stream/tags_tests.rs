@@ -82,5 +82,9 @@ fn codex_is_denied_what_its_sandbox_forbids_but_not_the_lock_of_the_index() {
     };
     assert_eq!(failing("touch: cannot touch '/etc/x': Read-only file system\n"), 1);
     assert_eq!(failing("fatal: Unable to create '/repo/.git/worktrees/w/index.lock': Read-only file system\n"), 0);
+    assert_eq!(
+        failing("fatal: Unable to create '/repo/x/index.lock': Read-only file system\ntouch: /etc/x: Read-only file system\n"),
+        1
+    );
     assert_eq!(failing("no such file"), 0);
 }

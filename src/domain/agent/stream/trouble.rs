@@ -37,21 +37,23 @@ const TABLE: &[(Trouble, &[u16], &[&str])] = &[
         ],
     ),
     (Trouble::RateLimit, &[429], &["rate_limit", "rate limit", "too many requests", "resource_exhausted", "usage limit reached"]),
-    (Trouble::Overload, &[503, 529], &["overloaded", "service unavailable"]),
+    (Trouble::Overload, &[502, 503, 504, 529], &["overloaded", "service unavailable", "experiencing high demand"]),
 ];
 
-/// What stands before a status in a text. An empty one: at the text's beginning.
-const BEFORE_STATUS: &[&str] = &["", "status ", "status: ", "api error: ", "http ", "\"code\":", "\"code\": "];
+/// What stands before a status in a text that does not begin with it.
+const BEFORE_STATUS: &[&str] =
+    &["status ", "status: ", "status code ", "status code: ", "api error: ", "error code: ", "http ", "\"code\":", "\"code\": "];
 
 /// The status of HTTP that `text` names.
 pub fn status_in(text: &str) -> Option<u16> {
     let text = text.to_ascii_lowercase();
-    BEFORE_STATUS.iter().find_map(|before| {
-        let after = if before.is_empty() { Some(text.as_str()) } else { text.split_once(before).map(|(_, after)| after) }?;
+    let status = |after: &str| {
         let digits = after.get(..3)?;
         let ends = !after.get(3..)?.starts_with(|c: char| c.is_ascii_alphanumeric());
         digits.parse().ok().filter(|status| ends && (400..600).contains(status))
-    })
+    };
+    let after = |before: &str| text.match_indices(before).find_map(|(at, _)| status(text.get(at.checked_add(before.len())?..)?));
+    status(&text).or_else(|| BEFORE_STATUS.iter().find_map(|before| after(before)))
 }
 
 /// What an error means. The status counts more than the text, the adapter's own texts (`own`) more than both.
@@ -82,6 +84,8 @@ mod tests {
             (Some(529), "", &none, Trouble::Overload),
             (Some(503), "", &none, Trouble::Overload),
             (Some(400), "", &none, Trouble::Other),
+            (Some(502), "", &none, Trouble::Overload),
+            (Some(500), "We’re currently experiencing high demand.", &none, Trouble::Overload),
             (None, "Overloaded", &none, Trouble::Overload),
             (Some(500), "Too Many Requests", &none, Trouble::RateLimit),
             (None, "Not logged in · Please run /login", &none, Trouble::SignIn),
@@ -100,6 +104,9 @@ mod tests {
             ("unexpected status 401 Unauthorized: x", Some(401)),
             ("exceeded retry limit, last status: 429", Some(429)),
             ("API Error: 529 {}", Some(529)),
+            ("Error code: 401 - {'error': {}}", Some(401)),
+            ("status of the line: bad, last status: 429", Some(429)),
+            ("status ok, status 503", Some(503)),
             ("[{\"code\":503,\"status\":\"UNAVAILABLE\"}]", Some(503)),
             ("4011 lines", None),
             ("200 files", None),
