@@ -1,6 +1,8 @@
 //! `git axiom agents`.
 
-use clap::Args;
+mod check;
+
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::open_configured_for;
@@ -13,6 +15,7 @@ use crate::ops::context::placement::Purpose;
 
 /// Arguments of `agents`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Agent programs are built in (presets) or described in the configuration, in a table
 [agents.NAME]. 'git axiom run' gives tasks to agents.default, and those with a persona to the
@@ -21,8 +24,28 @@ program that [personas.NAME] names. Those that are found are asked for their ver
 Choose one:
   git config axiom.agents.default claude
 Change one key of a preset:
-  git axiom config set agents.codex.stopSignal TERM")]
-pub struct Agents {}
+  git axiom config set agents.codex.stopSignal TERM
+Try one, which costs some tokens:
+  git axiom agents check claude")]
+pub struct Agents {
+    #[command(subcommand)]
+    verb: Option<AgentsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum AgentsVerb {
+    /// Try an agent program on a small task, and say what is missing
+    Check(check::Check),
+}
+
+impl Agents {
+    /// The name of the verb that starts a program, which is for humans.
+    pub fn starts(&self) -> Option<&'static str> {
+        self.verb.as_ref().map(|verb| match verb {
+            AgentsVerb::Check(_) => "agents check",
+        })
+    }
+}
 
 #[derive(Serialize)]
 struct AgentsAnswer<'a> {
@@ -46,11 +69,14 @@ struct AgentView<'a> {
     unconfined: &'a str,
 }
 
-/// Lists the agent programs.
+/// Lists the agent programs, or tries one.
 ///
 /// # Errors
-/// As [`agents::all`].
-pub fn run(_args: &Agents, global: &Global, screen: &mut Screen) -> Result<Exit> {
+/// As [`agents::all`] and [`agents::check::check`].
+pub fn run(args: &Agents, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if let Some(AgentsVerb::Check(args)) = &args.verb {
+        return check::run(args, global, screen);
+    }
     let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
     let all = agents::all(&ctx.config)?;
     let answer = AgentsAnswer { agents: all.iter().map(view).collect() };

@@ -14,6 +14,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Task(task) => of_task(task),
         Verb::Config(config) => of_config(config),
         Verb::Learnings(learnings) => learnings.change(),
+        Verb::Agents(agents) => agents.starts(),
         Verb::Init(init) => init.writes_project().then_some("init --shared"),
         Verb::Demo(_)
         | Verb::Status(_)
@@ -27,7 +28,6 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Signal(_)
         | Verb::Trust(_)
         | Verb::Hooks(_)
-        | Verb::Agents(_)
         | Verb::Lock(_)
         | Verb::Completions(_)
         | Verb::Man(_)

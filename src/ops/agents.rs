@@ -1,5 +1,8 @@
 //! Which agent programs there are, and what would run.
 
+pub mod check;
+mod facts;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -25,6 +25,7 @@ mod support;
 mod terminal;
 
 mod agents;
+mod agents_check;
 mod arrows;
 mod bare;
 mod checkpoint_crash;

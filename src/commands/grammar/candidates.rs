@@ -10,6 +10,7 @@ use clap_complete::CompletionCandidate;
 
 use super::pages;
 use crate::config::keys::KEYS;
+use crate::domain::agent::presets;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Kind;
@@ -42,6 +43,8 @@ pub enum Of {
     Transactions,
     /// What agents learnt.
     Learnings,
+    /// Agent programs: presets and those of the configuration.
+    Programs,
     /// Locks that were taken once.
     Locks,
     /// Verbs of git axiom.
@@ -60,6 +63,7 @@ pub fn all(of: Of) -> Vec<CompletionCandidate> {
     let offers = match of {
         Of::Verbs => verbs(),
         Of::Keys => keys(),
+        Of::Programs => programs(),
         Of::Locks => at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect())),
         Of::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
         Of::Cases
@@ -105,7 +109,7 @@ fn of_repository(of: Of) -> Option<Vec<Offer>> {
         }
         Of::Learnings => state.record.learnings.iter().map(|one| (one.id.to_string(), one.text.clone())).collect(),
         Of::Transactions => return transactions(&ctx),
-        Of::Locks | Of::Verbs | Of::Keys | Of::Words(_) => Vec::new(),
+        Of::Locks | Of::Verbs | Of::Keys | Of::Programs | Of::Words(_) => Vec::new(),
     };
     offers.sort_by(|(one, _), (other, _)| natural::compare(one, other));
     Some(offers)
@@ -127,6 +131,20 @@ fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
     let all = history::transactions(ctx).ok()?;
     let undoable = all.iter().rev().filter(|one| one.matters() && one.undoable());
     Some(undoable.take(NEWEST).map(|one| (one.id.to_string(), one.what.clone())).collect())
+}
+
+/// Presets are known without a repository.
+fn programs() -> Vec<Offer> {
+    let own = at_once(|| {
+        let mut ctx = Context::open(&env::current_dir().ok()?, Purpose::Look).ok()?;
+        ctx.load_usable_config().ok()?;
+        Some(ctx.config.agents.adapters.keys().map(|name| (name.clone(), String::new())).collect())
+    });
+    let presets = presets::names().map(|name| (name.to_owned(), String::new()));
+    let mut all: Vec<Offer> = presets.chain(own).collect();
+    all.sort_by(|(one, _), (other, _)| natural::compare(one, other));
+    all.dedup();
+    all
 }
 
 fn keys() -> Vec<Offer> {

@@ -74,6 +74,7 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("rollback task", "task", Of::Tasks),
     ("restore", "name", Of::Checkpoints),
     ("undo", "transaction", Of::Transactions),
+    ("agents check", "name", Of::Programs),
     ("learnings", "task", Of::Tasks),
     ("learnings edit", "id", Of::Learnings),
     ("learnings forget", "ids", Of::Learnings),

@@ -6,6 +6,7 @@
 //! Begin reading with `case`, then `ready` and `outcome`.
 
 pub mod agent;
+pub mod agent_check;
 pub mod answer;
 pub mod case;
 pub mod commit_marks;

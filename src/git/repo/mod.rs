@@ -9,6 +9,7 @@ pub(super) mod bare;
 pub(super) mod branch_config;
 pub(super) mod discovery;
 pub(super) mod file_system;
+pub(super) mod fresh;
 pub(super) mod handles;
 pub(super) mod head;
 pub(super) mod identity;

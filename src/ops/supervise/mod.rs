@@ -32,7 +32,7 @@ mod stopping;
 mod take_over;
 #[cfg(test)]
 mod tests;
-mod told;
+pub mod told;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;

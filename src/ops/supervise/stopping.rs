@@ -37,7 +37,7 @@ pub struct Interrupts {
 
 impl Interrupts {
     /// Handles SIGINT, SIGTERM and SIGHUP in this process. `leave` is called at the second Ctrl+C, with the names of the
-    /// agents that still run; it must end the process.
+    /// agents that still run: it ends the process, or lets the session go on ending.
     ///
     /// # Errors
     /// `INTERNAL` where the signals cannot be handled; `IO_FAILED` where no thread can be started.
@@ -72,7 +72,13 @@ impl Interrupts {
         let _ = self.rope.set(rope);
     }
 
-    /// How many signals have come.
+    /// Asks the session to end, as a signal would.
+    pub fn request(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        self.rope.get().into_iter().for_each(Rope::ring);
+    }
+
+    /// How many signals have come, and requests.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }

@@ -6,7 +6,7 @@ use crate::domain::agent::stream::summary::Summary;
 use crate::domain::work::signal::Signal;
 
 /// Adds a signal.
-pub(super) fn add(told: &mut Summary, signal: &Signal) {
+pub fn add(told: &mut Summary, signal: &Signal) {
     match signal {
         Signal::Seen(seen) => told.add(seen),
         Signal::Session { id } => told.add(&Seen::Session { id: id.clone() }),

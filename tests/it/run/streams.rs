@@ -88,7 +88,7 @@ fn what_only_a_human_can_mend_waits_at_a_gate_at_once() {
         ("gemini", "gemini-error", 145, "signIn", "authentication_error"),
         ("pi", "pi-error", 0, "signIn", "401 scripted error"),
         ("aider", "aider-error.txt", 0, "signIn", "AuthenticationError"),
-        ("gemini", "gemini-sign-in.stderr", 41, "signIn", "set an Auth method"),
+        ("gemini", "gemini-sign-in.stderr", 41, "signIn", "must specify the GEMINI_API_KEY"),
         ("pi", "pi-sign-in.stderr", 1, "signIn", "No API key found"),
         ("codex", "codex-sandbox", 0, "toolDenied", "/etc/lab-denied"),
         ("codex", "codex-rejected.stderr", 0, "toolDenied", "rejected: rm"),

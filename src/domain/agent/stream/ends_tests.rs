@@ -93,7 +93,10 @@ fn missing_keys() {
 text "YOLO mode is enabled. All tool calls will be automatically approved."
 error SignIn - Please set an Auth method in your /home/agent/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY, GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GENAI_USE_GCA
 text "Please set an Auth method in your /home/agent/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY, GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GENAI_USE_GCA"
-= - - - $-, 2 texts, 0 calls, 0 requests, 0 refused, 0 open, no end, SignIn
+error SignIn - When using Gemini API, you must specify the GEMINI_API_KEY environment variable.
+text "When using Gemini API, you must specify the GEMINI_API_KEY environment variable."
+text "Update your environment and try again (no reload needed if using .env)!"
+= - - - $-, 4 texts, 0 calls, 0 requests, 0 refused, 0 open, no end, SignIn
 "#,
     );
     check(
