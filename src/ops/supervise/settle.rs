@@ -199,10 +199,13 @@ impl Supervisor<'_> {
     /// Releases the task because a human has to see to its agent program first: it waits at a gate, and other tasks continue.
     fn review_agent(&mut self, agent: &AgentId, cause: Cause, why: &str) -> Result<()> {
         let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
+        let program = self.ctx.state().case(&task).map_or("NAME", |case| &self.options.programs.of(case).name);
         let what_to_do = match cause {
-            Cause::SignIn => "sign in with the program, or give it its key, then approve",
-            Cause::ToolDenied => "allow the tool (agents.NAME.command, or the program's own settings), or approve to try again",
-            Cause::VerifyFailed | Cause::HookVeto => "approve to try again",
+            Cause::SignIn => format!("sign in with '{program}', or give it its key, then approve"),
+            Cause::ToolDenied => {
+                format!("allow the tool (agents.{program}.command, or the program's own settings), or approve to try again")
+            }
+            Cause::VerifyFailed | Cause::HookVeto => "approve to try again".to_owned(),
         };
         let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
         let gate = Gate { cause: Some(cause), ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };

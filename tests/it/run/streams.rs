@@ -102,7 +102,8 @@ fn what_only_a_human_can_mend_waits_at_a_gate_at_once() {
         run(&world, 1);
         let (reason, gate) = gate(&world);
         assert_eq!((&gate["kind"], &gate["details"]["cause"]), (&json!("human_review"), &json!(cause)), "{name}: {gate}");
-        assert!(reason.contains(said), "{name}: {reason}");
+        let to_do = if cause == "signIn" { format!("sign in with '{preset}'") } else { format!("agents.{preset}.command") };
+        assert!(reason.contains(said) && reason.contains(&to_do), "{name}: {reason}");
         assert_eq!((world.status_of("t"), &world.show("t")["iterations"]), ("pending".to_owned(), &json!(1)), "{name}");
         // Nothing is started before a human has decided; then it is tried again.
         run(&world, 1);
