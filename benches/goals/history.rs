@@ -158,6 +158,8 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         cost_usd: Some(0.25),
         not_started: false,
         silent_end: None,
+        denied: vec![],
+        unfinished: vec![],
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {

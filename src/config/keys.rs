@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::domain::work::prompt::template::Template;
 use crate::error::{Code, Error, Result};
 
 /// The kind of values that a key accepts.
@@ -31,6 +32,8 @@ pub enum Kind {
     Names,
     /// The name of a signal.
     Signal,
+    /// The template of a prompt.
+    Template,
     /// A table, which only a file can have. What is in it is checked where it is used.
     Table,
 }
@@ -84,6 +87,7 @@ pub const KEYS: &[Key] = &[
     key("agents", "timeLimit", Kind::Seconds),
     key("agents", "silenceLimit", Kind::Seconds),
     key("agents", "workspaceRoot", Kind::Folder),
+    key("agents", "promptTemplate", Kind::Template),
     key("merge", "target", Kind::Text),
     key("merge", "verify", Kind::List),
     key("merge", "guarded", Kind::Names),
@@ -149,6 +153,7 @@ impl Kind {
             Self::List => "a list of texts".into(),
             Self::Names => "a list of files or folders without wildcards, such as [\".envrc\", \"deploy/prod\"]".into(),
             Self::Signal => format!("one of {}", SIGNALS.join(", ")),
+            Self::Template => "a template with placeholders, such as {{task.title}}".into(),
             Self::Table => "a table, in a configuration file".into(),
             Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
         }
@@ -167,6 +172,7 @@ impl Kind {
             | Self::Patterns
             | Self::Names
             | Self::Signal
+            | Self::Template
             | Self::Table => &[],
         }
     }
@@ -187,6 +193,10 @@ impl Kind {
             (Self::Text, Value::String(text)) if !text.trim().is_empty() => Ok(value),
             (Self::Signal, Value::String(text)) if SIGNALS.contains(&text.as_str()) => Ok(value),
             (Self::Table, Value::Object(_)) => Ok(value),
+            (Self::Template, Value::String(text)) if !text.trim().is_empty() => {
+                Template::read(text).map_err(|error| error.context(format!("'{name}'")))?;
+                Ok(value)
+            }
             (Self::Folder, Value::String(text)) => folder(text).map_or_else(refuse, |folder| Ok(Value::from(folder))),
             (Self::List, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())) => {
                 Ok(value)
@@ -226,7 +236,7 @@ impl Kind {
             Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days => {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
-            Self::Text | Self::Folder | Self::Signal | Self::Table => Value::from(last),
+            Self::Text | Self::Folder | Self::Signal | Self::Template | Self::Table => Value::from(last),
             Self::List | Self::Patterns | Self::Names if texts == [""] => Value::Array(Vec::new()),
             Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
         }
@@ -244,6 +254,7 @@ impl Kind {
             | Self::Text
             | Self::Folder
             | Self::Signal
+            | Self::Template
             | Self::Table => false,
         }
     }

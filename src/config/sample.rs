@@ -89,6 +89,12 @@ const LINES: &[Line] = &[
     line("agents", "graceSeconds", "How long a stop waits before it kills the program.", None),
     line("agents", "captureInterval", "Seconds between captures of a workspace while its agent runs.", None),
     line("agents", "workspaceRoot", "Where workspaces are made, relative to the main worktree.", None),
+    line(
+        "agents",
+        "promptTemplate",
+        "The template of the prompts; see docs/CONFIGURATION.md for its placeholders.",
+        Some("\"{{task.body}} {{lastEnd}} {{report}}\""),
+    ),
     line("recovery", "maxRetries", "The number of crashes after which a task fails.", None),
     line("recovery", "injectAuditLog", "Whether the prompt after a crash tells what happened before.", None),
 ];

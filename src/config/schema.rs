@@ -117,6 +117,8 @@ section! {
         silence_limit: Option<u64> = None,
         /// Where workspaces are made, relative to the main worktree.
         workspace_root: String = ".worktrees".into(),
+        /// The template of the prompts, if it is not the one that is built in.
+        prompt_template: Option<String> = None,
         /// What is set for agent programs, by their names: it is laid over a preset's keys, or it is a program of the user's own.
         adapters: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new(),
     }

@@ -205,6 +205,8 @@ impl Scratch {
             cost_usd: None,
             not_started: false,
             silent_end: None,
+            denied: vec![],
+            unfinished: vec![],
         };
         self.append(vec![
             Event::IterationIntended {

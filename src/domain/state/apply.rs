@@ -46,19 +46,14 @@ impl State {
                 self.add_cases(cases)?;
                 self.count_added(&envelope.by, cases.len());
             }
-            Event::CasesChanged { edits } => self.change_cases(edits)?,
+            Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits)?,
             Event::Audited { id, .. } => drop(self.case(id)?),
             Event::SessionStarted { session } => self.start_session(session)?,
             Event::SessionChanged { state, reason } => self.change_session(*state, reason)?,
             Event::ModeChanged { mode } => self.change_mode(mode)?,
             Event::Requested { id, request } => drop(self.record.requests.insert(id.clone(), request.clone())),
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
-            Event::WorkspaceOpened { task, workspace } => {
-                self.case(task)?;
-                self.restorable.workspaces.insert(task.clone(), workspace.clone());
-                self.restorable.reports.remove(task);
-                self.make_branch(&workspace.branch);
-            }
+            Event::WorkspaceOpened { task, workspace } => self.open_workspace(task, workspace)?,
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
             Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
             Event::IterationIntended { agent, iteration, token, from, exit_completes } => {

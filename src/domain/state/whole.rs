@@ -20,6 +20,7 @@ use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
+use crate::domain::work::last_run::LastRun;
 use crate::domain::work::learnings::{Learning, LearningId};
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Mode, Request, Session};
@@ -144,6 +145,28 @@ pub struct CaseRecord {
     /// A human's answer that no agent program has been started with yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// The answers that programs were started with, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<Answer>,
+    /// How its last iteration in this workspace ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_run: Option<Box<LastRun>>,
+    /// What a human changed of it since an agent program was started the last time: names of fields.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub edited: BTreeSet<String>,
+}
+
+/// How many answers are kept.
+const MOST_ANSWERS: usize = 20;
+
+impl CaseRecord {
+    /// A program has been started that has the answer and the changes in its prompt.
+    pub fn told(&mut self) {
+        self.edited.clear();
+        self.answered.extend(self.answer.take());
+        let over = self.answered.len().saturating_sub(MOST_ANSWERS);
+        self.answered.drain(..over);
+    }
 }
 
 /// An operation that has begun and not ended.

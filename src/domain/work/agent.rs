@@ -217,6 +217,12 @@ pub struct IterationReport {
     /// task fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_end: Option<SilentEnd>,
+    /// The tool calls that the program refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
+    /// Its tool calls that had begun and not ended, and may not simply be repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
 }
 
 /// The end of a program that sent no signal.

@@ -17,6 +17,7 @@ pub mod gate_line;
 pub mod graph;
 pub mod groups;
 pub mod guarded;
+pub mod last_run;
 pub mod learnings;
 pub mod lock;
 pub mod outcome;

@@ -321,6 +321,8 @@ mod tests {
             cost_usd: None,
             not_started: false,
             silent_end: None,
+            denied: vec![],
+            unfinished: vec![],
         };
         let mut reports = Reports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);

@@ -16,6 +16,7 @@ use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace}
 use crate::domain::work::case::Case;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
+use crate::domain::work::last_run;
 use crate::domain::work::outcome::{End, Halt, by_output, classify};
 use crate::domain::work::wip;
 use crate::env;
@@ -65,25 +66,16 @@ impl Supervisor<'_> {
         let told = self.watches.get(agent).map(|watch| watch.told.clone()).unwrap_or_default();
         let outcome = by_output(outcome, end, &told, kept.to != from);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
-        let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
-        let report = IterationReport {
-            outcome: outcome.clone(),
-            exit_code: exit.and_then(|exit| exit.code),
-            signal: exit.and_then(|exit| exit.signal),
-            from,
-            to: kept.to,
-            files: kept.files,
-            left_out: kept.left_out.clone(),
-            duration_ms: u64::try_from(duration).unwrap_or(0),
-            tokens: model::tokens_of(&told.usage),
-            cost_usd: self.cost_of(&case, &told.usage),
-            not_started: false,
-            silent_end,
-        };
+        let left_out = kept.left_out.clone();
+        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from };
+        let report = self.report(ran, kept);
         let run = self.ctx.layout().run_dir(agent, &token);
         self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
+        if !last_run::leaves_open(&outcome) && *end != End::Unproved {
+            self.notes.remove(&case.id);
+        }
         self.ended_runs.push(run);
         if let Outcome::Unfinished { .. } = outcome {
             self.back_off(agent);
@@ -94,15 +86,31 @@ impl Supervisor<'_> {
         self.ends.extend(end.map(|end| (agent.clone(), end)));
         self.halted.remove(&token);
         let task = case.id.clone();
-        self.tell(Notice::IterationEnded {
-            agent: agent.clone(),
-            task: case.id,
-            how: describe(&outcome),
-            left_out: kept.left_out,
-        });
+        self.tell(Notice::IterationEnded { agent: agent.clone(), task: case.id, how: describe(&outcome), left_out });
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(()) } else { self.save_snapshot() }
+    }
+
+    fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {
+        let Ran { case, exit, told, outcome, silent_end, from } = ran;
+        let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
+        IterationReport {
+            outcome: outcome.clone(),
+            exit_code: exit.and_then(|exit| exit.code),
+            signal: exit.and_then(|exit| exit.signal),
+            from,
+            to: kept.to,
+            files: kept.files,
+            left_out: kept.left_out,
+            duration_ms: u64::try_from(duration).unwrap_or(0),
+            tokens: model::tokens_of(&told.usage),
+            cost_usd: self.cost_of(case, &told.usage),
+            not_started: false,
+            silent_end,
+            denied: last_run::denied(told),
+            unfinished: last_run::unfinished(told),
+        }
     }
 
     /// Ends the work of an agent whose iteration has ended, where that is wanted; returns whether it was. Until it is recorded, it
@@ -216,6 +224,8 @@ impl Supervisor<'_> {
             cost_usd: None,
             not_started: true,
             silent_end: None,
+            denied: Vec::new(),
+            unfinished: Vec::new(),
         };
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let halted = self.halted.remove(token).map(WorkEnd::Halted);
@@ -262,6 +272,16 @@ enum NotCommitted {
     Yet,
     /// The iteration has ended with this outcome; with a problem that a human has to look at before the next one.
     Ended(Outcome, Option<String>),
+}
+
+/// What is known of an iteration that has ended.
+struct Ran<'a> {
+    case: &'a Case,
+    exit: Option<&'a ExitRecord>,
+    told: &'a Summary,
+    outcome: &'a Outcome,
+    silent_end: Option<SilentEnd>,
+    from: Oid,
 }
 
 struct Kept {

@@ -86,7 +86,6 @@ impl Supervisor<'_> {
         env::fault_point("iterate.keeper-started");
         match started {
             Ok(()) => {
-                self.notes.remove(&case.id);
                 self.watches.insert(agent.clone(), Watch { token: Some(token), ..Watch::default() });
                 self.tell(Notice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
                 Ok(())
@@ -177,7 +176,7 @@ impl Supervisor<'_> {
         self.warn(format!("the machine stopped before the work of {agent} on {task} was on disk: the task is tried again"));
         let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();
         self.step(Event::Audited { id: task.clone(), text })?;
-        self.notes.entry(task.clone()).or_default().push(UNPROVED.to_owned());
+        self.notes.entry(task.clone()).or_default().others = vec![UNPROVED.to_owned()];
         Ok(())
     }
 

@@ -22,6 +22,7 @@ mod merging;
 mod model;
 pub mod notice;
 mod pauses;
+mod prompting;
 mod recording;
 mod requests;
 mod session;
@@ -66,6 +67,7 @@ use failing::Trouble;
 use finish::WorkEnd;
 use notice::Watcher;
 use pauses::Backoff;
+use prompting::Notes;
 pub use requests::HaltRequest;
 pub use stopping::Interrupts;
 
@@ -163,8 +165,8 @@ struct Supervisor<'a> {
     merge_check: Option<Check>,
     /// How many times in a row the merge of a task had changed when its verification ended.
     verified_again: HashMap<CaseId, u32>,
-    /// Notes for the next prompt of a task: a failed verification. A human's answer is in the state.
-    notes: BTreeMap<CaseId, Vec<String>>,
+    /// Notes for the next prompt of a task. A human's answer is in the state.
+    notes: BTreeMap<CaseId, Notes>,
     backoffs: HashMap<AgentId, Backoff>,
     /// How many times in a row the model's service refused for a task.
     limits_met: HashMap<CaseId, u32>,

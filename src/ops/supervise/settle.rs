@@ -98,7 +98,7 @@ impl Supervisor<'_> {
         match verdict.failure {
             None => self.release(agent, Status::Done, "complete and verified", false)?,
             Some(failure) => {
-                self.notes.entry(work.task.clone()).or_default().push(format!("## Verification failed\n\n{}", failure.details));
+                self.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);
                 self.warn(format!("{}: {}", work.task, failure.summary));
                 self.back_off(agent);
                 self.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary })?;
@@ -179,6 +179,9 @@ impl Supervisor<'_> {
         self.close_gate(GateKind::Question, &work.task, "the task was released")?;
         self.no_back_off(agent);
         self.troubles.remove(&work.task);
+        if status == Status::Done {
+            self.notes.remove(&work.task);
+        }
         self.ends.remove(agent);
         self.tell(Notice::Released { agent: agent.clone(), task: work.task.clone(), status, reason: reason.to_owned() });
         if let Some((id, reason, details)) = opened {

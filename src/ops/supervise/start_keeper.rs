@@ -1,27 +1,19 @@
-//! Starting a keeper: its prompt, environment variables and limits.
+//! Starting a keeper: its environment variables and limits.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Supervisor;
-use crate::domain::agent::adapter::{self, PromptKind};
+use crate::domain::agent::adapter;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Case;
-use crate::domain::work::learnings::for_prompt;
-use crate::domain::work::prompt::{self, History};
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::files;
-use crate::ops::cases::texts;
-use crate::ops::history;
 use crate::process::client::launch;
 use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, StopSignal, VERSION};
 use crate::process::keeper::stream::Reading;
-
-/// How many entries of the audit log a prompt holds at most.
-const AUDIT_ENTRIES: usize = 20;
 
 /// The iteration to start.
 #[derive(Debug, Clone, Copy)]
@@ -94,57 +86,6 @@ impl Supervisor<'_> {
             env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
         })
     }
-
-    fn prompt(&mut self, next: &Next<'_>) -> Result<String> {
-        let Next { case, workspace, iteration, token, .. } = *next;
-        let body = match &case.body {
-            Some(text) => texts::load(&self.ctx.repo, text)?,
-            None => String::new(),
-        };
-        match self.options.programs.of(case).prompt {
-            PromptKind::Script if body.trim().is_empty() => Err(Error::new(
-                Code::InvalidInput,
-                format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
-            )),
-            PromptKind::Script => Ok(body),
-            PromptKind::Prompt => {
-                let history = self.history(case, workspace)?;
-                Ok(prompt::prompt(prompt::Parts {
-                    case,
-                    body: &body,
-                    token,
-                    iteration,
-                    max_iterations: self.options.max_iterations,
-                    branch: workspace.branch.short(),
-                    target: self.target()?.short(),
-                    persona: self.persona_prompt(case),
-                    history: &history,
-                }))
-            }
-        }
-    }
-
-    /// What the configuration says to agents of the task's persona.
-    fn persona_prompt(&self, case: &Case) -> Option<&str> {
-        self.ctx.config.personas.get(case.persona.as_ref()?)?.prompt.as_deref()
-    }
-
-    /// The history of earlier attempts for the prompt, read now, so that it is up to date.
-    fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
-        let record = self.ctx.state().record.cases.get(&case.id).cloned().unwrap_or_default();
-        let mut notes = self.notes.get(&case.id).cloned().unwrap_or_default();
-        notes.extend(record.answer.as_ref().map(Answer::note));
-        let learnings = for_prompt(&self.ctx.state().record.learnings, case);
-        if record.retry_count == 0 || !self.ctx.config.recovery.inject_audit_log {
-            return Ok(History { notes, learnings, ..History::default() });
-        }
-        let workspace_has_changes = match self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
-            Some(entry) => has_changes(&self.ctx.repo.index(&entry.worktree).status(None)?),
-            None => false,
-        };
-        let audit = history::newest(self.ctx, &case.id, AUDIT_ENTRIES)?;
-        Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes, learnings })
-    }
 }
 
 /// Starts the keeper of an iteration whose intent is on disk.
@@ -168,9 +109,4 @@ fn stop_signal(signal: adapter::StopSignal) -> StopSignal {
         adapter::StopSignal::Hup => StopSignal::Hup,
         adapter::StopSignal::Quit => StopSignal::Quit,
     }
-}
-
-/// Whether the worktree has changes against HEAD, other than ignored files.
-fn has_changes(entries: &[crate::git::StatusEntry]) -> bool {
-    entries.iter().any(|entry| entry.kind != crate::git::StatusKind::Ignored)
 }

@@ -20,6 +20,7 @@ mod lifecycle_hooks;
 mod limits;
 mod merge_verify;
 mod own_branches;
+mod prompts;
 mod queue;
 mod reports;
 mod signed;

@@ -121,6 +121,8 @@ fn report(salt: u32) -> IterationReport {
         cost_usd: salt.is_multiple_of(4).then(|| f64::from(salt % 1000) / 7.0),
         not_started: is_later(salt) && salt.is_multiple_of(7),
         silent_end: is_later(salt).then(|| SilentEnd { exit: 1, tree: oid(salt % 2), lines: vec![format!("no {salt}")] }),
+        denied: vec![],
+        unfinished: vec![],
     }
 }
 

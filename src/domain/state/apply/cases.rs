@@ -19,6 +19,27 @@ impl State {
         }
     }
 
+    /// As [`State::change_cases`]; notes what a human changed of cases on which an agent has worked: the next one is told.
+    pub(super) fn change_cases_by(&mut self, by: &By, edits: &[CaseEdit]) -> Result<()> {
+        self.change_cases(edits)?;
+        if *by != By::User {
+            return Ok(());
+        }
+        for edit in edits {
+            let Some(record) = self.record.cases.get_mut(&edit.id).filter(|record| record.last_agent.is_some()) else { continue };
+            let told = edit.changes.iter().filter(|change| match change {
+                CaseChange::Title(_) | CaseChange::Body(_) | CaseChange::Parent(_) | CaseChange::Verify(_) => true,
+                CaseChange::After(_)
+                | CaseChange::Persona(_)
+                | CaseChange::Status(_)
+                | CaseChange::Merged(_)
+                | CaseChange::Reason(_) => false,
+            });
+            record.edited.extend(told.map(|change| change.field().to_owned()));
+        }
+        Ok(())
+    }
+
     pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
         graph::check_added(self, cases)?;
         if let Some(case) = cases.iter().find(|case| case.status == Status::Active) {

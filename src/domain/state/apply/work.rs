@@ -6,15 +6,29 @@ use super::{Result, refuse};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work};
+use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work, Workspace};
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::delay::{self, Delay};
+use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{Captured, ChangedLines};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 use crate::error::Code;
 
 impl State {
+    /// A new workspace: what was known of the work in the last one does not count for it.
+    pub(super) fn open_workspace(&mut self, task: &CaseId, workspace: &Workspace) -> Result<()> {
+        self.case(task)?;
+        self.restorable.workspaces.insert(task.clone(), workspace.clone());
+        self.restorable.reports.remove(task);
+        if let Some(record) = self.record.cases.get_mut(task) {
+            record.last_run = None;
+            record.edited.clear();
+        }
+        self.make_branch(&workspace.branch);
+        Ok(())
+    }
+
     pub(super) fn claim(&mut self, agent: &AgentId, task: &CaseId, complete: bool, at: Timestamp) -> Result<()> {
         let case = self.case(task)?;
         if case.status != Status::Pending || case.kind != Kind::Task {
@@ -65,7 +79,7 @@ impl State {
         let task = work.task.clone();
         // The program has it in its prompt.
         if let Some(record) = self.record.cases.get_mut(&task) {
-            record.answer = None;
+            record.told();
         }
         Ok(())
     }
@@ -115,6 +129,7 @@ impl State {
             work.stage = Stage::Between { last: None };
             return Ok(());
         }
+        let never_seen = matches!(work.stage, Stage::Intended { .. });
         work.stage = Stage::Between { last: Some(report.outcome.clone()) };
         work.same_ends = match (&work.silent_end, &report.silent_end) {
             (Some(before), Some(now)) if before.is_like(now) => work.same_ends + 1,
@@ -122,6 +137,7 @@ impl State {
             (_, None) => 0,
         };
         work.silent_end.clone_from(&report.silent_end);
+        let iteration = work.iteration;
         let counts = !matches!(report.outcome, Outcome::Limited { .. });
         if !counts {
             work.iteration = work.iteration.saturating_sub(1);
@@ -130,9 +146,10 @@ impl State {
         self.restorable.reports.entry(task.clone()).or_default().iterated(report, at);
         let record = self.record.cases.entry(task.clone()).or_default();
         // A program that was as quick as this ran before its start was recorded.
-        if report.exit_code.is_some() || report.signal.is_some() {
-            record.answer = None;
+        if never_seen && (report.exit_code.is_some() || report.signal.is_some()) {
+            record.told();
         }
+        record.last_run = Some(Box::new(LastRun::of(report, iteration, record.last_run.as_deref())));
         record.iterations += u32::from(counts);
         record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
         if let Some(tokens) = report.tokens {
@@ -155,6 +172,9 @@ impl State {
         work.last_activity = at;
         let task = work.task.clone();
         self.record.last_action = Some(format!("verification of {task} failed"));
+        if let Some(run) = self.record.cases.get_mut(&task).and_then(|record| record.last_run.as_mut()) {
+            run.failed_verify = Some(why.to_owned());
+        }
         self.restorable.reports.entry(task).or_default().verified = Some(false);
         Ok(())
     }
@@ -228,6 +248,8 @@ impl State {
         record.complete = complete.filter(|_| status == Status::Pending).cloned();
         if status == Status::Done {
             record.answer = None;
+            record.answered.clear();
+            record.last_run = None;
             if let Some(reports) = self.restorable.reports.get_mut(&task) {
                 reports.completed();
                 // It is done only when its verify steps have passed.

@@ -1,0 +1,117 @@
+//! How the last iteration of a task ended, for the next one. Pure.
+//!
+//! It belongs to the workspace: a new one begins without it. A rollback does not change it; whoever uses it compares the commit.
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::{IterationReport, Outcome};
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::agent::stream::seen::Denied;
+use crate::domain::agent::stream::summary::Summary;
+use crate::domain::base::names::Oid;
+
+/// How many refused calls, calls without an end, and files are kept.
+const MOST: usize = 20;
+/// How many characters of each.
+const LONGEST: usize = 300;
+
+/// How the last iteration of a task ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRun {
+    /// Its number.
+    pub iteration: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The branch's commit after it.
+    pub to: Oid,
+    /// Files that were left uncommitted, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// The tool calls that its program refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
+    /// Calls that had begun and not ended, and may not simply be repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
+    /// The verify step that failed after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_verify: Option<String>,
+}
+
+impl LastRun {
+    /// What a report says. `before` is how the one before it ended.
+    pub fn of(report: &IterationReport, iteration: u32, before: Option<&Self>) -> Self {
+        let failed_verify = before.filter(|_| leaves_open(&report.outcome)).and_then(|before| before.failed_verify.clone());
+        Self {
+            iteration,
+            outcome: report.outcome.clone(),
+            to: report.to.clone(),
+            left_out: report.left_out.iter().take(MOST).cloned().collect(),
+            denied: report.denied.clone(),
+            unfinished: report.unfinished.clone(),
+            failed_verify,
+        }
+    }
+}
+
+/// Whether an iteration with this end did not come to what it was told: the next one is told it again.
+pub fn leaves_open(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Stopped | Outcome::Crashed | Outcome::Limited { .. } | Outcome::NeedsHuman { .. } => true,
+        Outcome::Complete | Outcome::Blocked { .. } | Outcome::Waiting { .. } | Outcome::Unfinished { .. } => false,
+    }
+}
+
+/// The refused calls in words.
+pub fn denied(told: &Summary) -> Vec<String> {
+    let words = |one: &Denied| {
+        let why = short(&one.why);
+        if why.is_empty() { short(&one.tool) } else { format!("{}: {why}", short(&one.tool)) }
+    };
+    told.denied.iter().take(MOST).map(words).collect()
+}
+
+/// The calls in words that had begun and not ended, of tools that may have effects beyond the files of the workspace.
+pub fn unfinished(told: &Summary) -> Vec<String> {
+    let may_repeat = |kind| match kind {
+        ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
+        ToolKind::Shell | ToolKind::Other => false,
+    };
+    let open = told.begun.iter().filter(|call| !may_repeat(call.kind));
+    open.take(MOST)
+        .map(|call| match call.input.as_str().map(short).filter(|about| !about.is_empty()) {
+            Some(about) => format!("{}: {about}", short(&call.name)),
+            None => short(&call.name),
+        })
+        .collect()
+}
+
+fn short(text: &str) -> String {
+    let clean = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    clean.take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::agent::stream::seen::{Seen, ToolStarted};
+
+    #[test]
+    fn only_calls_that_may_not_be_repeated_are_named() {
+        let mut told = Summary::default();
+        for (name, kind, input) in [
+            ("Bash", ToolKind::Shell, serde_json::json!("deploy\n--now")),
+            ("Read", ToolKind::Read, serde_json::json!("a")),
+            ("Edit", ToolKind::Edit, serde_json::json!("a")),
+            ("Write", ToolKind::Write, serde_json::json!("a")),
+            ("mail", ToolKind::Other, serde_json::json!({"to": "all"})),
+        ] {
+            told.add(&Seen::ToolStarted(ToolStarted { id: Some(name.into()), name: name.into(), kind, input, hash: "".into() }));
+        }
+        told.add(&Seen::Denied(Denied { id: None, tool: "Bash".into(), why: "not\u{7} allowed".into() }));
+        told.add(&Seen::Denied(Denied { id: None, tool: "x".into(), why: String::new() }));
+        assert_eq!(unfinished(&told), ["Bash: deploy --now", "mail"]);
+        assert_eq!(denied(&told), ["Bash: not  allowed", "x"]);
+    }
+}

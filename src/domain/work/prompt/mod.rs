@@ -1,0 +1,171 @@
+//! The prompt of an iteration: a template (`template`), its placeholders (`values`), and what they stand for. Pure.
+
+pub mod pieces;
+mod so_far;
+pub mod template;
+pub mod values;
+
+use super::answer::Answer;
+use super::case::Case;
+use super::last_run::LastRun;
+use super::reports::Reports;
+use crate::domain::base::ids::Token;
+use crate::domain::base::names::Oid;
+use crate::domain::base::text::MAX_TEXT;
+use crate::error::Result;
+use pieces::{list, text};
+use template::Template;
+use values::{Name, Values};
+
+/// The template where none is configured.
+pub const BUILT_IN: &str = include_str!("template.md");
+
+/// How many bytes of a task's text, and of a persona's, a prompt holds: all that a task can have.
+pub const BODY_BYTES: usize = MAX_TEXT;
+/// How many bytes of the text of each case that the task is a part of.
+pub const PARENT_BYTES: usize = 16 * 1024;
+/// How many bytes of other sections: how the last iteration ended, answers, verification, lists.
+pub const SECTION_BYTES: usize = 16 * 1024;
+/// How many commits a prompt names.
+pub const MOST_COMMITS: usize = 30;
+/// How many uncommitted files, commands, history entries.
+pub const MOST_ITEMS: usize = 100;
+
+/// A case with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// Its text.
+    pub body: String,
+}
+
+/// A commit on the task's branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The commit.
+    pub oid: Oid,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// What is in the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// The newest commits on the branch, newest first; one more than [`MOST_COMMITS`] where there are more.
+    pub commits: Vec<Commit>,
+    /// Uncommitted paths, without ignored ones.
+    pub changes: Vec<String>,
+    /// Whether the commit with which the last iteration ended is on the branch.
+    pub has_last: bool,
+}
+
+/// What happened before.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct History {
+    /// How the last iteration ended.
+    pub last_run: Option<LastRun>,
+    /// What was reported of the work.
+    pub reports: Option<Reports>,
+    /// How many attempts crashed, where that is to be told.
+    pub crashes: u32,
+    /// The newest entries of the task's history, oldest first, where they are to be told.
+    pub audit: Vec<String>,
+    /// The verification that failed, with its output; where only its summary is known, that.
+    pub verification: Vec<String>,
+    /// What else the next iteration has to know.
+    pub notes: Vec<String>,
+    /// A human's answers, oldest first; the last one is new where `answer_is_new`.
+    pub answers: Vec<Answer>,
+    /// Whether no program was started with the last answer yet.
+    pub answer_is_new: bool,
+    /// What a human changed of the task since a program was started the last time.
+    pub edited: Vec<String>,
+    /// What agents learnt in earlier work, oldest first.
+    pub learnings: Vec<String>,
+}
+
+/// The contents of a prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The task.
+    pub case: &'a Case,
+    /// Its text.
+    pub body: &'a str,
+    /// What it is a part of, outermost first.
+    pub parents: &'a [Part<'a>],
+    /// The iteration's token.
+    pub token: &'a Token,
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// How many iterations there may be.
+    pub max_iterations: u32,
+    /// The task's branch.
+    pub branch: &'a str,
+    /// The branch that the work will be merged into.
+    pub target: &'a str,
+    /// What is said to agents of the task's persona.
+    pub persona: Option<&'a str>,
+    /// What happened before.
+    pub history: &'a History,
+    /// What is in the workspace.
+    pub found: &'a Found,
+}
+
+/// The prompt by a template, or by the one that is built in.
+///
+/// # Errors
+/// `CONFIG_INVALID` as [`Template::read`].
+pub fn prompt(template: Option<&str>, parts: &Parts<'_>) -> Result<String> {
+    Ok(Template::read(template.unwrap_or(BUILT_IN))?.fill(&values(parts)))
+}
+
+fn values(parts: &Parts<'_>) -> Values {
+    let Parts { case, body, parents, token, iteration, max_iterations, branch, target, persona, history, found } = *parts;
+    let mut values = Values::default();
+    let rest = format!(", see 'git axiom task show {}'", case.id);
+    let (goal, groups) = match parents.split_first() {
+        Some((goal, groups)) => (Some(goal), groups),
+        None => (None, parents),
+    };
+    let groups: Vec<String> = groups.iter().map(part).collect();
+    let verify: Vec<String> = case.verify.iter().map(|command| format!("`{command}`")).collect();
+    for (name, value) in [
+        (Name::Persona, persona.map_or_else(String::new, |said| text(said, BODY_BYTES, ""))),
+        (Name::Goal, goal.map_or_else(String::new, part)),
+        (Name::Parents, groups.join("\n\n")),
+        (Name::Id, case.id.to_string()),
+        (Name::Title, case.title.clone()),
+        (Name::Body, text(body, BODY_BYTES, &rest)),
+        (Name::Branch, branch.to_owned()),
+        (Name::Target, target.to_owned()),
+        (Name::Iteration, iteration.to_string()),
+        (Name::MaxIterations, max_iterations.to_string()),
+        (Name::Verify, list(&verify, MOST_ITEMS, SECTION_BYTES)),
+        (Name::Learnings, list(&history.learnings, usize::MAX, usize::MAX)),
+        (Name::Report, report(token)),
+        (Name::Token, token.to_string()),
+    ] {
+        values.put(name, value);
+    }
+    so_far::put(&mut values, history, found);
+    values
+}
+
+fn part(part: &Part<'_>) -> String {
+    let rest = format!(", see 'git axiom task show {}'", part.case.id);
+    let body = text(&part.body, PARENT_BYTES, &rest);
+    format!("{}: {}\n\n{body}", part.case.id, part.case.title).trim_end().to_owned()
+}
+
+fn report(token: &Token) -> String {
+    format!(
+        "Run `git axiom signal complete` when the task is complete, `git axiom signal blocked REASON` when you cannot continue,\n\
+         `git axiom signal waiting QUESTION` to ask a human, `git axiom signal progress PERCENT` in between.\n\
+         Or end your last message with one of these, alone on its line: `<axiom {token}>COMPLETE</axiom>`,\n\
+         `<axiom {token}>BLOCKED: reason</axiom>`, `<axiom {token}>WAITING: question</axiom>`."
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What happened before and what is there, as values. Pure.
+
+use super::pieces::{line, list, text};
+use super::values::{Name, Values};
+use super::{Commit, Found, History, MOST_COMMITS, MOST_ITEMS, SECTION_BYTES};
+use crate::domain::base::names::Oid;
+use crate::domain::work::agent::Outcome;
+use crate::domain::work::answer::Answer;
+use crate::domain::work::last_run::LastRun;
+use crate::domain::work::reports::{PartStage, Reports};
+
+/// How many parts and files of each kind are named.
+const MOST_NAMED: usize = 30;
+/// How many characters of a name or a subject.
+const LONGEST_NAME: usize = 200;
+
+pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
+    let last = history.last_run.as_ref();
+    let or_empty = |value: Option<String>| value.unwrap_or_default();
+    let cut = |words: &str| text(words, SECTION_BYTES, "");
+    for (name, value) in [
+        (Name::LastEnd, or_empty(last.map(|last| cut(&last_end(last, found.has_last))))),
+        (Name::Reported, or_empty(history.reports.as_ref().map(|reports| list(&reported(reports), MOST_ITEMS, SECTION_BYTES)))),
+        (Name::Denied, or_empty(last.map(|last| list(&last.denied, MOST_ITEMS, SECTION_BYTES)))),
+        (Name::Unfinished, or_empty(last.map(|last| list(&last.unfinished, MOST_ITEMS, SECTION_BYTES)))),
+        (Name::Commits, commits(&found.commits, last.filter(|_| found.has_last).map(|last| &last.to))),
+        (Name::Changes, changes(&found.changes, last)),
+        (Name::Verification, cut(&history.verification.join("\n\n"))),
+        (Name::Answers, cut(&answers(&history.answers, history.answer_is_new))),
+        (Name::Edits, edits(&history.edited)),
+        (Name::Crashes, if history.crashes == 0 { String::new() } else { history.crashes.to_string() }),
+        (Name::History, list(&history.audit, MOST_ITEMS, SECTION_BYTES)),
+        (Name::Notes, cut(&history.notes.join("\n\n"))),
+    ] {
+        values.put(name, value);
+    }
+}
+
+fn last_end(last: &LastRun, has_last: bool) -> String {
+    let number = last.iteration;
+    let mut words = match (&last.outcome, &last.failed_verify) {
+        (Outcome::Complete, Some(_)) => format!("Iteration {number} ended as complete, and then the verification failed."),
+        (Outcome::Complete, None) => format!("Iteration {number} ended as complete, and the work was not accepted."),
+        (Outcome::Blocked { reason }, _) => format!("Iteration {number} reported that it could not go on: {reason}"),
+        (Outcome::Waiting { question }, _) => format!("Iteration {number} asked a human: {question}"),
+        (Outcome::Unfinished { why }, _) => format!("Iteration {number} did not complete the task: {why}"),
+        (Outcome::Limited { why, .. }, _) => format!("Iteration {number} was ended by the model's service: {why}"),
+        (Outcome::NeedsHuman { cause, why }, _) => {
+            format!("Iteration {number} ended because {}: {why}\nA human wants it tried again.", cause.in_words())
+        }
+        (Outcome::Stopped, _) => format!("Iteration {number} was stopped before it had ended."),
+        (Outcome::Crashed, _) => format!("Iteration {number} was cut off by a crash."),
+    };
+    if !has_last {
+        words.push_str("\nWhat it did was taken back since, or the branch was moved: look at what is there.");
+    }
+    words
+}
+
+fn reported(reports: &Reports) -> Vec<String> {
+    let named = |stage: PartStage| -> Vec<&str> {
+        reports.subtasks.iter().filter(|part| part.stage == stage).map(|part| part.name.as_str()).collect()
+    };
+    let mut out = Vec::new();
+    let phase = reports.phase.as_ref().map(|phase| format!("phase {}", line(phase, LONGEST_NAME)));
+    let progress = reports.progress.map(|percent| format!("{percent}% done"));
+    let head: Vec<String> = progress.into_iter().chain(phase).collect();
+    if !head.is_empty() {
+        out.push(head.join(", "));
+    }
+    for (what, stage) in
+        [("parts done", PartStage::Done), ("parts begun", PartStage::Begun), ("parts planned", PartStage::Planned)]
+    {
+        let names = named(stage);
+        if !names.is_empty() {
+            out.push(format!("{what}: {}", joined(&names)));
+        }
+    }
+    for file in reports.files.iter().filter(|file| !file.done && file.role.is_none()).take(MOST_NAMED) {
+        let mut words = format!("in progress: {}", line(&file.path, LONGEST_NAME));
+        let place =
+            [("line", file.line.map(|line| line.to_string())), ("after", file.section.clone()), ("next", file.next.clone())];
+        for (what, value) in place.into_iter().filter_map(|(what, value)| Some((what, value?))) {
+            words.push_str(&format!(", {what} {}", line(&value, LONGEST_NAME)));
+        }
+        out.push(words);
+    }
+    out
+}
+
+fn joined(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(MOST_NAMED).map(|name| line(name, LONGEST_NAME)).collect();
+    let left = names.len() - shown.len();
+    if left == 0 { shown.join(", ") } else { format!("{} and {left} more", shown.join(", ")) }
+}
+
+/// The commits, newest first. `last` is the one with which the last iteration ended, where it is on the branch.
+fn commits(all: &[Commit], last: Option<&Oid>) -> String {
+    let is_newer = all.iter().position(|commit| Some(&commit.oid) == last).unwrap_or(0);
+    let mut lines: Vec<String> = Vec::new();
+    for (index, commit) in all.iter().take(MOST_COMMITS).enumerate() {
+        let mut words = format!("{} {}", commit.oid.short(), line(&commit.subject, LONGEST_NAME));
+        if commit.subject.starts_with("WIP: ") {
+            words.push_str(" (committed for you: what was left uncommitted then)");
+        }
+        if index < is_newer {
+            words.push_str(" (since the last iteration, by somebody else)");
+        }
+        lines.push(words);
+    }
+    if all.len() > MOST_COMMITS {
+        lines.push("and older ones, left out here".to_owned());
+    }
+    list(&lines, usize::MAX, SECTION_BYTES)
+}
+
+/// Uncommitted paths. What the last iteration left is committed, except for some; the rest is somebody else's.
+fn changes(paths: &[String], last: Option<&LastRun>) -> String {
+    let words = |path: &String| match last {
+        None => line(path, LONGEST_NAME),
+        Some(last) => match last.left_out.iter().find_map(|left| left.strip_prefix(path.as_str())?.strip_prefix(" (")) {
+            Some(why) => format!("{} (left uncommitted: {why}", line(path, LONGEST_NAME)),
+            None => format!("{} (changed since the last iteration)", line(path, LONGEST_NAME)),
+        },
+    };
+    list(&paths.iter().map(words).collect::<Vec<_>>(), MOST_ITEMS, SECTION_BYTES)
+}
+
+/// The newest answer first: where not all have room, the oldest are cut.
+fn answers(all: &[Answer], newest_is_new: bool) -> String {
+    let mut words = Vec::new();
+    for (index, answer) in all.iter().rev().enumerate() {
+        let when = if index == 0 && newest_is_new { "You asked" } else { "Asked earlier" };
+        words.push(format!("{when}: {}\n\nThe answer: {}", answer.question, answer.text));
+    }
+    words.join("\n\n")
+}
+
+fn edits(fields: &[String]) -> String {
+    let words = |field: &String| match field.as_str() {
+        "body" => "text".to_owned(),
+        "verify" => "verify steps".to_owned(),
+        other => other.to_owned(),
+    };
+    match fields {
+        [] => String::new(),
+        fields => {
+            let named: Vec<String> = fields.iter().map(words).collect();
+            format!(
+                "A human changed this of the task since an agent worked on it: {}. What stands here is new.",
+                named.join(", ")
+            )
+        }
+    }
+}

@@ -1,0 +1,158 @@
+use super::*;
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::agent::Outcome;
+use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::signal::{self, Signal};
+
+fn case(id: &str, kind: Kind) -> Case {
+    Case {
+        id: CaseId::new(id).unwrap(),
+        kind,
+        title: format!("Title of {id}"),
+        body: None,
+        parent: None,
+        after: vec![],
+        persona: None,
+        verify: vec!["make test".into()],
+        status: Status::Active,
+        merged: None,
+        reason: None,
+        created_at: jiff::Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn made(template: Option<&str>, body: &str, history: &History, found: &Found) -> String {
+    made_below("Be fast.", template, body, history, found)
+}
+
+fn made_below(goal_text: &str, template: Option<&str>, body: &str, history: &History, found: &Found) -> String {
+    let (task, goal, group) = (case("t", Kind::Task), case("g", Kind::Directive), case("s", Kind::Operation));
+    let parents = [Part { case: &goal, body: goal_text.into() }, Part { case: &group, body: String::new() }];
+    let parts = Parts {
+        case: &task,
+        body,
+        parents: &parents,
+        token: &Token::new("abc").unwrap(),
+        iteration: 2,
+        max_iterations: 3,
+        branch: "axiom/t",
+        target: "main",
+        persona: Some("Be brief."),
+        history,
+        found,
+    };
+    prompt(template, &parts).unwrap()
+}
+
+fn oid(digit: char) -> Oid {
+    Oid::new(digit.to_string().repeat(40)).unwrap()
+}
+
+fn last(outcome: Outcome) -> LastRun {
+    LastRun {
+        iteration: 1,
+        outcome,
+        to: oid('1'),
+        left_out: vec!["big.bin (over the size limit)".into()],
+        denied: vec!["Bash: not allowed".into()],
+        unfinished: vec!["Bash: deploy".into()],
+        failed_verify: None,
+    }
+}
+
+#[test]
+fn a_first_prompt_has_the_task_and_nothing_of_what_never_was() {
+    let text = made(None, "Do {{task.title}}.", &History::default(), &Found::default());
+    assert!(text.starts_with("Be brief.\n\n# Task t: Title of t\n\nDo {{task.title}}.\n\n## The goal\n\n"), "{text}");
+    for part in
+        ["g: Title of g\n\nBe fast.\n\n## What the task is a part of\n\ns: Title of s\n\nYou work", "- `make test`\n\n## How"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    for part in ["\n\n\n", "last iteration", "Learnings", "Verification", "Answers", "Recovery", "What is there", "refused"] {
+        assert!(!text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_later_prompt_says_what_happened_and_what_is_there() {
+    let mut reports = Reports::default();
+    for signal in [
+        Signal::Progress { percent: 40 },
+        Signal::Subtask { name: "parse".into(), done: true, planned: false },
+        Signal::Subtask { name: "print".into(), done: false, planned: true },
+    ] {
+        reports.hear(&signal, jiff::Timestamp::UNIX_EPOCH);
+    }
+    let answer = |question: &str, text: &str| Answer { question: question.into(), text: text.into() };
+    let history = History {
+        last_run: Some(last(Outcome::Unfinished { why: "it exited with status 7".into() })),
+        reports: Some(reports),
+        verification: vec!["make test failed".into()],
+        answers: vec![answer("Old?", "Yes."), answer("New?", "No.")],
+        answer_is_new: true,
+        edited: vec!["body".into(), "verify".into()],
+        ..History::default()
+    };
+    let commit = |digit, subject: &str| Commit { oid: oid(digit), subject: subject.into() };
+    let found = Found {
+        commits: vec![commit('2', "by hand"), commit('1', "WIP: T #t @a"), commit('3', "first")],
+        changes: vec!["big.bin".into(), "new.txt".into()],
+        has_last: true,
+    };
+    let text = made(None, "", &history, &found);
+    for part in [
+        "Iteration 1 did not complete the task: it exited with status 7\n",
+        "repeat one:\n\n- Bash: deploy\n",
+        "or ask a human:\n\n- Bash: not allowed\n",
+        "## Verification failed\n\nmake test failed\n",
+        "- 40% done\n- parts done: parse\n- parts planned: print\n",
+        "- 2222222222 by hand (since the last iteration, by somebody else)\n- 1111111111 WIP: T #t @a (committed for you",
+        "- 3333333333 first\n",
+        "- big.bin (left uncommitted: over the size limit)\n- new.txt (changed since the last iteration)\n",
+        "You asked: New?\n\nThe answer: No.\n\nAsked earlier: Old?",
+        "since an agent worked on it: text, verify steps.",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("\n\n\n") && !text.contains("taken back"), "{text}");
+    let text = made(None, "", &history, &Found::default());
+    assert!(text.contains("What it did was taken back"), "{text}");
+}
+
+#[test]
+fn what_is_long_is_cut_and_says_so() {
+    let history = History { notes: vec!["n".repeat(SECTION_BYTES + 1)], ..History::default() };
+    let many = (0..MOST_COMMITS + 1).map(|_| Commit { oid: oid('1'), subject: "s".repeat(500) }).collect();
+    let found = Found { commits: many, ..Found::default() };
+    let text = made_below(&"b".repeat(PARENT_BYTES + 5), None, "", &history, &found);
+    for part in ["[Cut here: 5 bytes more, see 'git axiom task show g']", "n\n\n[Cut here: 1 byte more]", "- and older ones"] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn an_agent_that_echoes_its_prompt_reports_nothing() {
+    let learnings = vec!["use tabs\n<axiom abc>COMPLETE</axiom> ends it".into()];
+    let history = History { crashes: 1, audit: vec!["started".into()], learnings, ..History::default() };
+    let text = made(None, "Do it.", &history, &Found::default());
+    assert!(text.contains("- use tabs\n  <axiom abc>"), "{text}");
+    assert!(text.contains("**Previous attempts:** 1\n**Workspace has uncommitted changes:** No\n\n### Last"), "{text}");
+    assert!(signal::markers(&text, &Token::new("abc").unwrap()).is_empty(), "{text}");
+}
+
+#[test]
+fn another_template_takes_its_place() {
+    let text = made(Some("{{task.id}} {{iteration}}/{{maxIterations}} {{token}}"), "", &History::default(), &Found::default());
+    assert_eq!(text, "t 2/3 abc");
+}
+
+#[test]
+fn every_placeholder_is_in_the_built_in_template_or_left_out_on_purpose_and_documented() {
+    let documented = include_str!("../../../../docs/CONFIGURATION.md");
+    for name in values::NAMES {
+        let (word, says) = (name.as_str(), name.says());
+        assert!(BUILT_IN.contains(&format!("{{{{{word}}}}}")) || *name == Name::Token, "{word}");
+        assert!(documented.contains(&format!("| `{word}` | {says} |\n")), "{word}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The prompt of an iteration: gathers what is known and what is in the workspace, now, so that it is up to date.
+
+use std::path::Path;
+
+use super::Supervisor;
+use super::start_keeper::Next;
+use crate::domain::agent::adapter::PromptKind;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::Case;
+use crate::domain::work::learnings::for_prompt;
+use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS, Part};
+use crate::error::{Code, Error, Result};
+use crate::git::StatusKind;
+use crate::ops::cases::texts;
+use crate::ops::history;
+
+/// How many entries of the audit log a prompt holds at most.
+const AUDIT_ENTRIES: usize = 20;
+/// How many cases a task may be a part of, one in the other, so that all are told.
+const MOST_PARENTS: usize = 8;
+
+/// What the next iteration of a task has to know and no record has, as long as the session lasts.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// The verification that failed, with its output.
+    pub verification: Option<String>,
+    /// Anything else, with its heading.
+    pub others: Vec<String>,
+}
+
+impl Supervisor<'_> {
+    /// What the program of an iteration gets.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` where there is no prompt for the program; `CONFIG_INVALID` where the template is none.
+    pub(super) fn prompt(&mut self, next: &Next<'_>) -> Result<String> {
+        let Next { case, workspace, iteration, token, .. } = *next;
+        let body = self.body_of(case)?;
+        match self.options.programs.of(case).prompt {
+            PromptKind::Script if body.trim().is_empty() => Err(Error::new(
+                Code::InvalidInput,
+                format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
+            )),
+            PromptKind::Script => Ok(body),
+            PromptKind::Prompt => {
+                let history = self.history(case)?;
+                let found = self.found(case, workspace, &history)?;
+                let parts = prompt::Parts {
+                    case,
+                    body: &body,
+                    parents: &self.parents(case)?,
+                    token,
+                    iteration,
+                    max_iterations: self.options.max_iterations,
+                    branch: workspace.branch.short(),
+                    target: self.target()?.short(),
+                    persona: self.persona_prompt(case),
+                    history: &history,
+                    found: &found,
+                };
+                prompt::prompt(self.ctx.config.agents.prompt_template.as_deref(), &parts)
+            }
+        }
+    }
+
+    fn body_of(&self, case: &Case) -> Result<String> {
+        case.body.as_ref().map_or_else(|| Ok(String::new()), |text| texts::load(&self.ctx.repo, text))
+    }
+
+    /// What the task is a part of, outermost first.
+    fn parents(&self, case: &Case) -> Result<Vec<Part<'_>>> {
+        let cases = &self.ctx.state().restorable.cases;
+        let up = |case: &Case| cases.get(case.parent.as_ref()?);
+        let chain = std::iter::successors(up(case), |parent| up(parent)).take(MOST_PARENTS);
+        let mut parents = chain.map(|case| Ok(Part { case, body: self.body_of(case)? })).collect::<Result<Vec<_>>>()?;
+        parents.reverse();
+        Ok(parents)
+    }
+
+    /// What the configuration says to agents of the task's persona.
+    fn persona_prompt(&self, case: &Case) -> Option<&str> {
+        self.ctx.config.personas.get(case.persona.as_ref()?)?.prompt.as_deref()
+    }
+
+    fn history(&mut self, case: &Case) -> Result<History> {
+        let state = self.ctx.state();
+        let record = state.record.cases.get(&case.id).cloned().unwrap_or_default();
+        let reports = state.reports(&case.id).cloned();
+        let learnings = for_prompt(&state.record.learnings, case);
+        let notes = self.notes.get(&case.id);
+        let last_run = record.last_run.map(|run| *run);
+        let details = notes.and_then(|notes| notes.verification.clone());
+        let summary = || last_run.as_ref().and_then(|run| run.failed_verify.clone());
+        let of_merge = record.merge_verified.as_ref().and_then(|verification| verification.summary());
+        let of_merge = of_merge.map(|failed| format!("The result of its merge did not pass: {failed}"));
+        let answer_is_new = record.answer.is_some();
+        let tells_crashes = record.retry_count > 0 && self.ctx.config.recovery.inject_audit_log;
+        Ok(History {
+            verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
+            notes: notes.map(|notes| notes.others.clone()).unwrap_or_default(),
+            last_run,
+            reports,
+            crashes: if tells_crashes { record.retry_count } else { 0 },
+            audit: if tells_crashes { history::newest(self.ctx, &case.id, AUDIT_ENTRIES)? } else { Vec::new() },
+            answers: record.answered.into_iter().chain(record.answer).collect(),
+            answer_is_new,
+            edited: record.edited.into_iter().collect(),
+            learnings,
+        })
+    }
+
+    /// What is in the workspace. A new one has nothing to tell.
+    fn found(&self, case: &Case, workspace: &Workspace, history: &History) -> Result<Found> {
+        let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
+        let was_used = self
+            .ctx
+            .state()
+            .record
+            .cases
+            .get(&case.id)
+            .is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some());
+        let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(Found::default()) };
+        let log = self.ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS + 1)?;
+        let has_last = match &history.last_run {
+            Some(last) => last.to == tip || self.ctx.repo.history().is_ancestor(&last.to, &tip).unwrap_or(false),
+            None => true,
+        };
+        let changes = match self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
+            Some(entry) => {
+                let status = self.ctx.repo.index(&entry.worktree).status(None)?;
+                let changed = status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored);
+                changed.map(|entry| entry.path.to_string()).collect()
+            }
+            None => Vec::new(),
+        };
+        let commits = log.into_iter().map(|commit| Commit { oid: commit.oid, subject: commit.subject }).collect();
+        Ok(Found { commits, changes, has_last })
+    }
+}
