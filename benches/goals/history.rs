@@ -135,6 +135,8 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         token: token.clone(),
         from: Oid::new("1".repeat(40)).unwrap(),
         exit_completes: true,
+        program: String::new(),
+        resumes: None,
     });
     writer.push(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 4711 });
     for step in 0..18_u8 {
@@ -160,6 +162,8 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         silent_end: None,
         denied: vec![],
         unfinished: vec![],
+        session: None,
+        resumed: None,
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {

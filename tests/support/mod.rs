@@ -207,6 +207,8 @@ impl Scratch {
             silent_end: None,
             denied: vec![],
             unfinished: vec![],
+            session: None,
+            resumed: None,
         };
         self.append(vec![
             Event::IterationIntended {
@@ -215,6 +217,8 @@ impl Scratch {
                 token: token.clone(),
                 from: self.head(),
                 exit_completes: true,
+                program: String::new(),
+                resumes: None,
             },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
             Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) },

@@ -56,10 +56,11 @@ impl State {
             Event::WorkspaceOpened { task, workspace } => self.open_workspace(task, workspace)?,
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
             Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
-            Event::IterationIntended { agent, iteration, token, from, exit_completes } => {
+            Event::IterationIntended { agent, iteration, token, from, exit_completes, program, resumes } => {
                 let work = self.intend(agent, *iteration, token, at)?;
                 work.from = Some(from.clone());
                 work.exit_completes = *exit_completes;
+                (work.program, work.resumes) = (program.clone(), resumes.clone());
             }
             Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
             Event::Signalled { agent, token, signal } => {

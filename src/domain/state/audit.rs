@@ -194,7 +194,10 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
         }
-        Event::IterationIntended { agent, iteration, .. } => (2, format!("{agent} begins iteration {iteration}")),
+        Event::IterationIntended { agent, iteration, resumes: None, .. } => (2, format!("{agent} begins iteration {iteration}")),
+        Event::IterationIntended { agent, iteration, resumes: Some(id), .. } => {
+            (2, format!("{agent} begins iteration {iteration}, and goes on with session {id}"))
+        }
         Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
         Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),

@@ -163,6 +163,12 @@ pub enum Event {
         /// Whether exit status 0 alone completes the task. A supervisor that takes over may be configured for another
         /// program.
         exit_completes: bool,
+        /// The name of the agent program, where it can go on with a session.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        program: String,
+        /// The session of the program that it goes on with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumes: Option<String>,
     },
     /// The keeper has started the program.
     IterationStarted {

@@ -5,8 +5,9 @@ use super::event::Event;
 use super::whole::{Restorable, State};
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::work::agent::{Outcome, Stage};
+use crate::domain::work::agent::{IterationReport, Outcome, Stage};
 use crate::domain::work::gate::{Cause, Gate, Held};
+use crate::domain::work::last_run::LastRun;
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 
@@ -20,7 +21,7 @@ const SECOND: u32 = 2;
 /// The version with hooks.
 const THIRD: u32 = 3;
 /// The version with what agents report of parts, files, libraries and time, with captures while they work, and with what they
-/// learnt.
+/// learnt, and with sessions that programs go on with.
 const FOURTH: u32 = 4;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -42,8 +43,10 @@ impl Event {
             THIRD
         } else if let Self::Signalled { signal, .. } = self {
             of_signal(signal)
+        } else if let Self::IterationIntended { program, resumes, .. } = self {
+            since(FOURTH, !program.is_empty() || resumes.is_some())
         } else if let Self::IterationEnded { report, .. } = self {
-            of_outcome(&report.outcome)
+            of_report(report)
         } else if let Self::MergeVerified { verification, .. } = self {
             of_verification(verification)
         } else if let Self::GateOpened { gate } = self {
@@ -82,7 +85,9 @@ fn of_state(state: &State) -> u32 {
     let is_second = !record.delays.is_empty() || record.cases.values().any(|case| case.answer.is_some());
     let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
     let open = record.open.as_ref().map(|open| of_operation(&open.operation));
-    let own = [since(SECOND, is_second), since(FOURTH, !record.learnings.is_empty()), of_restorable(&state.restorable)];
+    let tells_runs = record.cases.values().filter_map(|case| case.last_run.as_deref()).any(tells_more);
+    let is_fourth = !record.learnings.is_empty() || tells_runs;
+    let own = [since(SECOND, is_second), since(FOURTH, is_fourth), of_restorable(&state.restorable)];
     newest(own.into_iter().chain(verified).chain(open))
 }
 
@@ -102,11 +107,21 @@ fn of_restorable(restorable: &Restorable) -> u32 {
         Stage::Intended { .. } | Stage::Running { .. } => None,
     });
     let gates = restorable.gates.values().map(of_gate);
-    newest(gates.chain(last.map(of_outcome))).max(since(FOURTH, !restorable.reports.is_empty()))
+    let resumes = restorable.agents.values().filter_map(|agent| agent.work.as_ref()).any(|work| work.resumes.is_some());
+    newest(gates.chain(last.map(of_outcome))).max(since(FOURTH, resumes || !restorable.reports.is_empty()))
 }
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
     newest(changes.gates.values().flatten().map(of_gate)).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
+}
+
+fn tells_more(run: &LastRun) -> bool {
+    run.session.is_some() || !run.denied.is_empty() || !run.unfinished.is_empty()
+}
+
+fn of_report(report: &IterationReport) -> u32 {
+    let is_new = report.session.is_some() || report.resumed.is_some();
+    of_outcome(&report.outcome).max(since(FOURTH, is_new || !report.denied.is_empty() || !report.unfinished.is_empty()))
 }
 
 fn of_outcome(outcome: &Outcome) -> u32 {
@@ -247,6 +262,34 @@ mod tests {
         let commit = Change::new(Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
         operation.advances.push(BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit });
         assert_eq!(began(&operation), SECOND);
+    }
+
+    #[test]
+    fn a_session_that_is_gone_on_with_needs_the_newest_version() {
+        use crate::domain::base::ids::Token;
+        use crate::domain::base::names::Oid;
+        use crate::domain::work::last_run::tests::last;
+        let intended = |program: &str, resumes: Option<&str>| Event::IterationIntended {
+            agent: AgentId::new("a-001").unwrap(),
+            iteration: 1,
+            token: Token::new("k").unwrap(),
+            from: Oid::new("1".repeat(40)).unwrap(),
+            exit_completes: true,
+            program: program.into(),
+            resumes: resumes.map(str::to_owned),
+        };
+        let versions = [intended("", None), intended("claude", None), intended("", Some("s"))].map(|event| event.version());
+        assert_eq!(versions, [FIRST, FOURTH, FOURTH]);
+        let mut state = State::default();
+        let mut run = last(Outcome::Stopped);
+        let mut with = |run: &LastRun| {
+            let record = state.record.cases.entry(CaseId::new("t").unwrap()).or_default();
+            record.last_run = Some(Box::new(run.clone()));
+            state.version()
+        };
+        assert_eq!(with(&run), FIRST);
+        run.denied.push("Bash".into());
+        assert_eq!(with(&run), FOURTH);
     }
 
     #[test]

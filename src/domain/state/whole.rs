@@ -282,7 +282,15 @@ mod tests {
             Event::CasesAdded { cases: vec![case] },
             opened(),
             Event::TaskClaimed { agent: agent.clone(), task: id(), complete: false },
-            Event::IterationIntended { agent: agent.clone(), iteration: 1, token: token.clone(), from, exit_completes: true },
+            Event::IterationIntended {
+                agent: agent.clone(),
+                iteration: 1,
+                token: token.clone(),
+                from,
+                exit_completes: true,
+                program: String::new(),
+                resumes: None,
+            },
             Event::Signalled { agent, token, signal: Signal::Progress { percent: 80 } },
         ] {
             applied(&mut state, event);

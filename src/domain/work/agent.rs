@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::work::gate::Cause;
+use crate::domain::work::resuming::{ProgramSession, Resumed};
 
 /// A linked worktree in which an agent works on one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,12 @@ pub struct Work {
     /// Whether exit status 0 alone completes the task in the newest iteration.
     #[serde(default)]
     pub exit_completes: bool,
+    /// The agent program of the newest iteration, where it can go on with a session.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// The session of the program that the newest iteration goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<String>,
     /// The progress that the agent reports, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<u8>,
@@ -90,6 +97,8 @@ impl Work {
             last_activity: at,
             from: None,
             exit_completes: false,
+            program: String::new(),
+            resumes: None,
             progress: None,
             phase: None,
             silent_end: None,
@@ -223,6 +232,20 @@ pub struct IterationReport {
     /// Its tool calls that had begun and not ended, and may not simply be repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// The program's own session, where it told one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<ProgramSession>>,
+    /// How it went, where it was to go on with a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
+}
+
+impl IterationReport {
+    /// Whether it counts as one of those that a task may have: not where the model's service refused, or the program did not know
+    /// the session with which it was to go on.
+    pub fn counts(&self) -> bool {
+        !matches!(self.outcome, Outcome::Limited { .. }) && self.resumed != Some(Resumed::InVain)
+    }
 }
 
 /// The end of a program that sent no signal.

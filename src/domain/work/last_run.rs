@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::agent::{IterationReport, Outcome};
+use super::resuming::{ProgramSession, Resumed, left_by};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::seen::Denied;
 use crate::domain::agent::stream::summary::Summary;
@@ -37,21 +38,44 @@ pub struct LastRun {
     /// The verify step that failed after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_verify: Option<String>,
+    /// The program's own session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<ProgramSession>>,
+    /// What the program said when it was to go on with its session and could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_vain: Option<String>,
 }
 
 impl LastRun {
     /// What a report says. `before` is how the one before it ended.
     pub fn of(report: &IterationReport, iteration: u32, before: Option<&Self>) -> Self {
         let failed_verify = before.filter(|_| leaves_open(&report.outcome)).and_then(|before| before.failed_verify.clone());
+        let session = left_by(report, before.and_then(|before| before.session.as_deref())).map(Box::new);
+        let left_out = report.left_out.iter().take(MOST).cloned().collect();
+        let in_vain = match (&report.resumed, &report.outcome) {
+            (Some(Resumed::InVain), Outcome::Unfinished { why }) => Some(short(why)),
+            (_, _) => None,
+        };
+        // What was cut off is still the last that an agent did.
+        if let (Some(Resumed::InVain | Resumed::NotYet), Some(before)) = (report.resumed, before) {
+            return Self { to: report.to.clone(), left_out, session, in_vain, ..before.clone() };
+        }
         Self {
             iteration,
             outcome: report.outcome.clone(),
             to: report.to.clone(),
-            left_out: report.left_out.iter().take(MOST).cloned().collect(),
+            left_out,
             denied: report.denied.clone(),
             unfinished: report.unfinished.clone(),
             failed_verify,
+            session,
+            in_vain,
         }
+    }
+
+    /// Why a path was left uncommitted, if it was.
+    pub fn left_out_why(&self, path: &str) -> Option<&str> {
+        self.left_out.iter().find_map(|left| left.strip_prefix(path)?.strip_prefix(" (")?.strip_suffix(')'))
     }
 }
 
@@ -93,9 +117,26 @@ fn short(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::domain) mod tests {
     use super::*;
     use crate::domain::agent::stream::seen::{Seen, ToolStarted};
+
+    /// A run with this outcome that left nothing else.
+    pub fn last(outcome: Outcome) -> LastRun {
+        let to = Oid::new("1".repeat(40)).unwrap();
+        let nothing = Vec::new();
+        LastRun {
+            iteration: 1,
+            outcome,
+            to,
+            left_out: nothing.clone(),
+            denied: nothing.clone(),
+            unfinished: nothing,
+            failed_verify: None,
+            session: None,
+            in_vain: None,
+        }
+    }
 
     #[test]
     fn only_calls_that_may_not_be_repeated_are_named() {

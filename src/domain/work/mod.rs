@@ -25,6 +25,7 @@ pub mod project;
 pub mod prompt;
 pub mod ready;
 pub mod reports;
+pub mod resuming;
 pub mod session;
 pub mod signal;
 pub(super) mod signal_json;

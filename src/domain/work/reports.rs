@@ -323,6 +323,8 @@ mod tests {
             silent_end: None,
             denied: vec![],
             unfinished: vec![],
+            session: None,
+            resumed: None,
         };
         let mut reports = Reports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);

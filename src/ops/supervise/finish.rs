@@ -18,6 +18,7 @@ use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
 use crate::domain::work::outcome::{End, Halt, by_output, classify};
+use crate::domain::work::resuming::{ProgramSession, Resumed};
 use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -67,13 +68,14 @@ impl Supervisor<'_> {
         let outcome = by_output(outcome, end, &told, kept.to != from);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
-        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from };
+        let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
+        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session };
         let report = self.report(ran, kept);
         let run = self.ctx.layout().run_dir(agent, &token);
         self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
-        if !last_run::leaves_open(&outcome) && *end != End::Unproved {
+        if !last_run::leaves_open(&outcome) && resumed != Some(Resumed::InVain) && *end != End::Unproved {
             self.notes.remove(&case.id);
         }
         self.ended_runs.push(run);
@@ -93,7 +95,8 @@ impl Supervisor<'_> {
     }
 
     fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {
-        let Ran { case, exit, told, outcome, silent_end, from } = ran;
+        let Ran { case, exit, told, outcome, silent_end, from, resumed, session } = ran;
+        let usage = self.new_usage(case, &told.usage, resumed.is_some());
         let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
         IterationReport {
             outcome: outcome.clone(),
@@ -104,12 +107,15 @@ impl Supervisor<'_> {
             files: kept.files,
             left_out: kept.left_out,
             duration_ms: u64::try_from(duration).unwrap_or(0),
-            tokens: model::tokens_of(&told.usage),
-            cost_usd: self.cost_of(case, &told.usage),
+            tokens: model::tokens_of(&usage),
+            cost_usd: self.cost_of(case, &usage),
             not_started: false,
-            silent_end,
+            // That the program did not know its session says nothing of the task.
+            silent_end: silent_end.filter(|_| resumed != Some(Resumed::InVain)),
             denied: last_run::denied(told),
             unfinished: last_run::unfinished(told),
+            session,
+            resumed,
         }
     }
 
@@ -226,6 +232,8 @@ impl Supervisor<'_> {
             silent_end: None,
             denied: Vec::new(),
             unfinished: Vec::new(),
+            session: None,
+            resumed: None,
         };
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let halted = self.halted.remove(token).map(WorkEnd::Halted);
@@ -282,6 +290,8 @@ struct Ran<'a> {
     outcome: &'a Outcome,
     silent_end: Option<SilentEnd>,
     from: Oid,
+    resumed: Option<Resumed>,
+    session: Option<Box<ProgramSession>>,
 }
 
 struct Kept {

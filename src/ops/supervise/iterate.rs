@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::notice::Notice;
-use super::start_keeper::{Next, start_keeper};
+use super::start_keeper::{Next, Prepared, start_keeper};
 use super::told;
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
@@ -72,13 +72,16 @@ impl Supervisor<'_> {
         let iteration = work.iteration + 1;
         let next = Next { agent, case: &case, workspace: &workspace, iteration, token: &token };
         // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
-        let spec = self.prepare_keeper(&next)?;
+        let Prepared { spec, resumes } = self.prepare_keeper(&next)?;
+        let program = self.options.programs.of(&case);
         self.ctx.append(Event::IterationIntended {
             agent: agent.clone(),
             iteration,
             token: token.clone(),
             from: from.clone(),
-            exit_completes: self.options.programs.of(&case).exit_completes,
+            exit_completes: program.exit_completes,
+            program: if program.resume.is_empty() { String::new() } else { program.name.clone() },
+            resumes,
         })?;
         self.prepared.remove(agent);
         env::fault_point("iterate.intended");

@@ -25,6 +25,7 @@ mod pauses;
 mod prompting;
 mod recording;
 mod requests;
+mod resuming;
 mod session;
 mod settle;
 mod start_keeper;

@@ -1,16 +1,15 @@
 //! The prompt of an iteration: gathers what is known and what is in the workspace, now, so that it is up to date.
 
-use std::path::Path;
-
 use super::Supervisor;
 use super::start_keeper::Next;
 use crate::domain::agent::adapter::PromptKind;
+use crate::domain::base::names::Oid;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
 use crate::domain::work::learnings::for_prompt;
 use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS, Part};
+use crate::domain::work::resuming::Anew;
 use crate::error::{Code, Error, Result};
-use crate::git::StatusKind;
 use crate::ops::cases::texts;
 use crate::ops::history;
 
@@ -28,12 +27,26 @@ pub(super) struct Notes {
     pub others: Vec<String>,
 }
 
+/// Where a workspace stands.
+#[derive(Debug, Default)]
+pub(super) struct Workplace {
+    /// Its commit, where it is on its branch.
+    pub head: Option<Oid>,
+    /// What is uncommitted there; `None` where that is not known.
+    pub changes: Option<Vec<String>>,
+}
+
 impl Supervisor<'_> {
     /// What the program of an iteration gets.
     ///
     /// # Errors
     /// `INVALID_INPUT` where there is no prompt for the program; `CONFIG_INVALID` where the template is none.
-    pub(super) fn prompt(&mut self, next: &Next<'_>) -> Result<String> {
+    pub(super) fn prompt(
+        &mut self,
+        next: &Next<'_>,
+        place: &Workplace,
+        resumes: Option<&std::result::Result<String, Anew>>,
+    ) -> Result<String> {
         let Next { case, workspace, iteration, token, .. } = *next;
         let body = self.body_of(case)?;
         match self.options.programs.of(case).prompt {
@@ -43,8 +56,12 @@ impl Supervisor<'_> {
             )),
             PromptKind::Script => Ok(body),
             PromptKind::Prompt => {
-                let history = self.history(case)?;
-                let found = self.found(case, workspace, &history)?;
+                let history = History {
+                    resumes: matches!(resumes, Some(Ok(_))),
+                    anew: resumes.and_then(|found| found.as_ref().err().copied()),
+                    ..self.history(case)?
+                };
+                let found = self.found(case, workspace, place, &history)?;
                 let parts = prompt::Parts {
                     case,
                     body: &body,
@@ -106,34 +123,28 @@ impl Supervisor<'_> {
             answer_is_new,
             edited: record.edited.into_iter().collect(),
             learnings,
+            ..History::default()
         })
     }
 
     /// What is in the workspace. A new one has nothing to tell.
-    fn found(&self, case: &Case, workspace: &Workspace, history: &History) -> Result<Found> {
+    fn found(&self, case: &Case, workspace: &Workspace, place: &Workplace, history: &History) -> Result<Found> {
         let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
-        let was_used = self
-            .ctx
-            .state()
-            .record
-            .cases
-            .get(&case.id)
-            .is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some());
+        let was_used = self.was_used(case);
         let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(Found::default()) };
         let log = self.ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS + 1)?;
         let has_last = match &history.last_run {
             Some(last) => last.to == tip || self.ctx.repo.history().is_ancestor(&last.to, &tip).unwrap_or(false),
             None => true,
         };
-        let changes = match self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
-            Some(entry) => {
-                let status = self.ctx.repo.index(&entry.worktree).status(None)?;
-                let changed = status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored);
-                changed.map(|entry| entry.path.to_string()).collect()
-            }
-            None => Vec::new(),
-        };
+        let changes = place.changes.clone().unwrap_or_default();
         let commits = log.into_iter().map(|commit| Commit { oid: commit.oid, subject: commit.subject }).collect();
         Ok(Found { commits, changes, has_last })
+    }
+
+    /// Whether an agent has worked on the task before.
+    pub(super) fn was_used(&self, case: &Case) -> bool {
+        let record = self.ctx.state().record.cases.get(&case.id);
+        record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
     }
 }

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Supervisor;
+use super::prompting::Workplace;
 use crate::domain::agent::adapter;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
+use crate::domain::work::resuming;
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -25,30 +27,41 @@ pub(super) struct Next<'a> {
     pub token: &'a Token,
 }
 
+/// An iteration whose keeper can be started.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// The path of the keeper's specification.
+    pub spec: PathBuf,
+    /// The session of the program that it goes on with.
+    pub resumes: Option<String>,
+}
+
 impl Supervisor<'_> {
-    /// Writes what the keeper of an iteration needs; returns the path of its specification. Repeating it with the same token
+    /// Writes what the keeper of an iteration needs. Repeating it with the same token
     /// replaces what it wrote. A crash leaves a folder of a run that never began.
     ///
     /// # Errors
     /// `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
-    pub(super) fn prepare_keeper(&mut self, next: &Next<'_>) -> Result<PathBuf> {
-        let Next { agent, case, token, .. } = *next;
+    pub(super) fn prepare_keeper(&mut self, next: &Next<'_>) -> Result<Prepared> {
+        let Next { agent, case, token, workspace, .. } = *next;
         let dir = self.ctx.layout().run_dir(agent, token);
         files::create_dir_all(&dir)?;
         let prompt_file = dir.join("prompt");
-        let prompt = self.prompt(next)?;
+        let place = if self.was_used(case) { self.workplace(workspace)? } else { Workplace::default() };
+        let found = self.session_to_resume(case, workspace, &place);
+        let prompt = self.prompt(next, &place, found.as_ref())?;
         files::write_atomic(&prompt_file, prompt.as_bytes())?;
         let log = self.ctx.layout().agent_log(agent, &case.id);
         if let Some(folder) = log.parent() {
             files::create_dir_all(folder)?;
         }
-        let spec = self.spec(next, Files { dir, prompt_file, log })?;
-        let path = spec.write()?;
+        let resumes = found.and_then(std::result::Result::ok);
+        let spec = self.spec(next, Files { dir, prompt_file, log }, resumes.as_deref())?.write()?;
         env::fault_point("iterate.spec-written");
-        Ok(path)
+        Ok(Prepared { spec, resumes })
     }
 
-    fn spec(&self, next: &Next<'_>, files: Files) -> Result<KeeperSpec> {
+    fn spec(&self, next: &Next<'_>, files: Files, resumes: Option<&str>) -> Result<KeeperSpec> {
         let Next { agent, case, workspace, iteration, token } = *next;
         let program = self.options.programs.of(case);
         let config = &self.ctx.config.agents;
@@ -62,7 +75,8 @@ impl Supervisor<'_> {
             ("AXIOM_TARGET", self.target()?.short_in_git().into_owned()),
         ];
         let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
-        let mut words = program.command.iter().map(OsString::from);
+        let command = resumes.map_or_else(|| program.command.clone(), |id| resuming::command(program, id));
+        let mut words = command.into_iter().map(OsString::from);
         Ok(KeeperSpec {
             v: VERSION,
             agent: agent.clone(),

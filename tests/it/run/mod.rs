@@ -23,6 +23,7 @@ mod own_branches;
 mod prompts;
 mod queue;
 mod reports;
+mod resuming;
 mod signed;
 mod stop_means_stopped;
 mod stopping;

@@ -123,6 +123,8 @@ fn report(salt: u32) -> IterationReport {
         silent_end: is_later(salt).then(|| SilentEnd { exit: 1, tree: oid(salt % 2), lines: vec![format!("no {salt}")] }),
         denied: vec![],
         unfinished: vec![],
+        session: None,
+        resumed: None,
     }
 }
 
@@ -210,6 +212,8 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
                 token: Token::new(format!("k{salt}")).ok()?,
                 from: oid(salt),
                 exit_completes: true,
+                program: String::new(),
+                resumes: None,
             }
         }
         15 => token().map(|(agent, token)| Event::IterationStarted { agent, token, pid: salt })?,

@@ -36,6 +36,8 @@ pub struct Summary {
     pub tool_calls: u64,
     /// How many requests were sent to the model, as far as the lines show.
     pub requests: u64,
+    /// How many answers of the model began.
+    pub responses: u64,
 }
 
 impl Default for Summary {
@@ -63,6 +65,7 @@ impl Summary {
             texts: 0,
             tool_calls: 0,
             requests: 0,
+            responses: 0,
         }
     }
 
@@ -75,7 +78,10 @@ impl Summary {
                 self.last_text = Some(beginning(text));
             }
             Seen::RequestSent => self.requests = self.requests.saturating_add(1),
-            Seen::ResponseReceived => self.waits = None,
+            Seen::ResponseReceived => {
+                self.waits = None;
+                self.responses = self.responses.saturating_add(1);
+            }
             Seen::ToolStarted(call) => {
                 self.tool_calls = self.tool_calls.saturating_add(1);
                 if self.begun.len() >= MOST_KEPT {
@@ -130,6 +136,27 @@ impl Summary {
     }
 }
 
+/// What is new in a sum. Where the program counts the whole session, `before` is what it had counted before; a program that
+/// begins at 0 again has counted only what is new.
+pub fn since(total: Usage, before: Usage, rules: &StreamRules) -> Usage {
+    let pairs = [(total.input, before.input), (total.output, before.output), (total.cached, before.cached)];
+    let goes_on = pairs.iter().all(|(now, then)| now.is_none_or(|now| now >= then.unwrap_or(0)));
+    let tokens = |now: Option<u64>, then: Option<u64>| match rules.usage {
+        Counting::Cumulative if goes_on => now.map(|now| now - then.unwrap_or(0)),
+        Counting::Cumulative | Counting::Run | Counting::Step => now,
+    };
+    let cost = match (rules.cost, total.cost_usd, before.cost_usd) {
+        (CostCounting::Cumulative, Some(now), Some(then)) if now >= then => Some(now - then),
+        (CostCounting::Cumulative | CostCounting::Run | CostCounting::Step | CostCounting::None, now, _) => now,
+    };
+    Usage {
+        input: tokens(total.input, before.input),
+        output: tokens(total.output, before.output),
+        cached: tokens(total.cached, before.cached),
+        cost_usd: cost,
+    }
+}
+
 fn beginning(text: &str) -> String {
     // No copy of a text of megabytes, only to cut it.
     cut(text.chars().take(MAX_TOOL_TEXT).collect(), MAX_TOOL_TEXT)
@@ -164,6 +191,25 @@ mod tests {
             assert_eq!((sum.usage.input, sum.usage.cost_usd), expected);
             assert_eq!((sum.usage.output, sum.usage.cached), (None, None));
         }
+    }
+
+    #[test]
+    fn what_a_session_had_counted_before_is_not_new() {
+        let of = |input: u64, cost: f64| Usage { input: Some(input), output: None, cached: Some(1), cost_usd: Some(cost) };
+        let before = Usage { output: Some(3), ..of(100, 0.5) };
+        let rules = |usage, cost| StreamRules { usage, cost, ..StreamRules::default() };
+        for (usage, cost, total, expected) in [
+            (Counting::Cumulative, CostCounting::Cumulative, of(150, 0.75), (Some(50), Some(0), Some(0.25))),
+            (Counting::Cumulative, CostCounting::Cumulative, of(90, 0.25), (Some(90), Some(1), Some(0.25))),
+            (Counting::Run, CostCounting::Run, of(150, 0.75), (Some(150), Some(1), Some(0.75))),
+            (Counting::Step, CostCounting::Cumulative, of(150, 0.75), (Some(150), Some(1), Some(0.25))),
+        ] {
+            let new = since(total, before, &rules(usage, cost));
+            assert_eq!((new.input, new.cached, new.cost_usd), expected);
+            assert_eq!(new.output, None);
+        }
+        let unknown = since(Usage::default(), before, &rules(Counting::Cumulative, CostCounting::Cumulative));
+        assert_eq!(unknown, Usage::default());
     }
 
     #[test]

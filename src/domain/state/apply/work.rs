@@ -138,7 +138,7 @@ impl State {
         };
         work.silent_end.clone_from(&report.silent_end);
         let iteration = work.iteration;
-        let counts = !matches!(report.outcome, Outcome::Limited { .. });
+        let counts = report.counts();
         if !counts {
             work.iteration = work.iteration.saturating_sub(1);
         }
@@ -149,7 +149,11 @@ impl State {
         if never_seen && (report.exit_code.is_some() || report.signal.is_some()) {
             record.told();
         }
-        record.last_run = Some(Box::new(LastRun::of(report, iteration, record.last_run.as_deref())));
+        let never_began =
+            never_seen && report.exit_code.is_none() && report.signal.is_none() && report.outcome == Outcome::Stopped;
+        if !never_began || record.last_run.is_none() {
+            record.last_run = Some(Box::new(LastRun::of(report, iteration, record.last_run.as_deref())));
+        }
         record.iterations += u32::from(counts);
         record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
         if let Some(tokens) = report.tokens {

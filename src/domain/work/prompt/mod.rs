@@ -9,6 +9,7 @@ use super::answer::Answer;
 use super::case::Case;
 use super::last_run::LastRun;
 use super::reports::Reports;
+use super::resuming::Anew;
 use crate::domain::base::ids::Token;
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::MAX_TEXT;
@@ -65,6 +66,10 @@ pub struct Found {
 pub struct History {
     /// How the last iteration ended.
     pub last_run: Option<LastRun>,
+    /// Whether the program goes on with the session of the last iteration.
+    pub resumes: bool,
+    /// Why it does not, where the last iteration was cut off in a session.
+    pub anew: Option<Anew>,
     /// What was reported of the work.
     pub reports: Option<Reports>,
     /// How many attempts crashed, where that is to be told.

@@ -5,9 +5,9 @@ use super::values::{Name, Values};
 use super::{Commit, Found, History, MOST_COMMITS, MOST_ITEMS, SECTION_BYTES};
 use crate::domain::base::names::Oid;
 use crate::domain::work::agent::Outcome;
-use crate::domain::work::answer::Answer;
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{PartStage, Reports};
+use crate::domain::work::resuming::Anew;
 
 /// How many parts and files of each kind are named.
 const MOST_NAMED: usize = 30;
@@ -19,14 +19,15 @@ pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
     let or_empty = |value: Option<String>| value.unwrap_or_default();
     let cut = |words: &str| text(words, SECTION_BYTES, "");
     for (name, value) in [
-        (Name::LastEnd, or_empty(last.map(|last| cut(&last_end(last, found.has_last))))),
+        (Name::LastEnd, or_empty(last.map(|last| cut(&last_end(last, history.anew, found.has_last))))),
+        (Name::Resumed, or_empty(last.filter(|_| history.resumes).map(|last| cut(&cut_off(&last.outcome))))),
         (Name::Reported, or_empty(history.reports.as_ref().map(|reports| list(&reported(reports), MOST_ITEMS, SECTION_BYTES)))),
         (Name::Denied, or_empty(last.map(|last| list(&last.denied, MOST_ITEMS, SECTION_BYTES)))),
         (Name::Unfinished, or_empty(last.map(|last| list(&last.unfinished, MOST_ITEMS, SECTION_BYTES)))),
         (Name::Commits, commits(&found.commits, last.filter(|_| found.has_last).map(|last| &last.to))),
         (Name::Changes, changes(&found.changes, last)),
         (Name::Verification, cut(&history.verification.join("\n\n"))),
-        (Name::Answers, cut(&answers(&history.answers, history.answer_is_new))),
+        (Name::Answers, cut(&answers(history))),
         (Name::Edits, edits(&history.edited)),
         (Name::Crashes, if history.crashes == 0 { String::new() } else { history.crashes.to_string() }),
         (Name::History, list(&history.audit, MOST_ITEMS, SECTION_BYTES)),
@@ -36,7 +37,7 @@ pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
     }
 }
 
-fn last_end(last: &LastRun, has_last: bool) -> String {
+fn last_end(last: &LastRun, anew: Option<Anew>, has_last: bool) -> String {
     let number = last.iteration;
     let mut words = match (&last.outcome, &last.failed_verify) {
         (Outcome::Complete, Some(_)) => format!("Iteration {number} ended as complete, and then the verification failed."),
@@ -51,10 +52,30 @@ fn last_end(last: &LastRun, has_last: bool) -> String {
         (Outcome::Stopped, _) => format!("Iteration {number} was stopped before it had ended."),
         (Outcome::Crashed, _) => format!("Iteration {number} was cut off by a crash."),
     };
+    if let Some(why) = anew {
+        words.push_str(&format!("\nThe session in which it worked is not gone on with: {why}."));
+    }
+    if let Some(said) = &last.in_vain {
+        words.push_str(&format!("\nThe session in which it worked could not be gone on with: {said}"));
+    }
     if !has_last {
         words.push_str("\nWhat it did was taken back since, or the branch was moved: look at what is there.");
     }
     words
+}
+
+fn cut_off(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Stopped => "it was stopped".into(),
+        Outcome::Crashed => "it ended by a crash".into(),
+        Outcome::Unfinished { why } => why.clone(),
+        // Such an end is none by which a session is cut off.
+        Outcome::Complete
+        | Outcome::Blocked { .. }
+        | Outcome::Waiting { .. }
+        | Outcome::Limited { .. }
+        | Outcome::NeedsHuman { .. } => "it was ended".into(),
+    }
 }
 
 fn reported(reports: &Reports) -> Vec<String> {
@@ -126,11 +147,16 @@ fn changes(paths: &[String], last: Option<&LastRun>) -> String {
     list(&paths.iter().map(words).collect::<Vec<_>>(), MOST_ITEMS, SECTION_BYTES)
 }
 
-/// The newest answer first: where not all have room, the oldest are cut.
-fn answers(all: &[Answer], newest_is_new: bool) -> String {
+/// The newest answer first: where not all have room, the oldest are cut. A session that is gone on with has the ones before.
+fn answers(history: &History) -> String {
+    let most = match (history.resumes, history.answer_is_new) {
+        (true, true) => 1,
+        (true, false) => 0,
+        (false, _) => usize::MAX,
+    };
     let mut words = Vec::new();
-    for (index, answer) in all.iter().rev().enumerate() {
-        let when = if index == 0 && newest_is_new { "You asked" } else { "Asked earlier" };
+    for (index, answer) in history.answers.iter().rev().take(most).enumerate() {
+        let when = if index == 0 && history.answer_is_new { "You asked" } else { "Asked earlier" };
         words.push(format!("{when}: {}\n\nThe answer: {}", answer.question, answer.text));
     }
     words.join("\n\n")

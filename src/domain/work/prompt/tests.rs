@@ -57,6 +57,8 @@ fn last(outcome: Outcome) -> LastRun {
         denied: vec!["Bash: not allowed".into()],
         unfinished: vec!["Bash: deploy".into()],
         failed_verify: None,
+        session: None,
+        in_vain: None,
     }
 }
 
@@ -155,4 +157,21 @@ fn every_placeholder_is_in_the_built_in_template_or_left_out_on_purpose_and_docu
         assert!(BUILT_IN.contains(&format!("{{{{{word}}}}}")) || *name == Name::Token, "{word}");
         assert!(documented.contains(&format!("| `{word}` | {says} |\n")), "{word}");
     }
+}
+
+#[test]
+fn a_session_that_is_gone_on_with_is_not_told_everything_again() {
+    let edited = vec!["body".into()];
+    let history = History { last_run: Some(last(Outcome::Stopped)), resumes: true, crashes: 1, ..History::default() };
+    let text = made(None, "Do it.", &history, &Found::default());
+    assert!(text.starts_with("# Go on with task t: Title of t\n\nYour work on it was cut off: it was stopped. "), "{text}");
+    assert!(text.contains("- Bash: deploy\n") && text.contains("other ones than before.\n\nRun `git axiom"), "{text}");
+    for part in ["Be brief.", "Do it.", "Be fast.", "The last iteration", "Recovery", "\n\n\n", "{{"] {
+        assert!(!text.contains(part), "{part}\n{text}");
+    }
+    let text = made(None, "Do it.", &History { edited, ..history.clone() }, &Found::default());
+    assert!(text.contains("The text is now:\n\nDo it.\n\nBefore"), "{text}");
+    let anew = History { resumes: false, anew: Some(Anew::OtherFiles), ..history };
+    let text = made(None, "Do it.", &anew, &Found::default());
+    assert!(text.contains("is not gone on with: the files are not as it left them.\n"), "{text}");
 }

@@ -39,6 +39,7 @@ names! {
     Verify "verify", "the commands that must pass, as a list";
     Learnings "learnings", "what agents learnt that applies to the task, as a list";
     LastEnd "lastEnd", "how the last iteration ended; empty before the first has";
+    Resumed "resumed", "how the session was cut off with which the program now goes on; empty where it begins anew";
     Reported "reported", "what was reported of the work so far";
     Denied "denied", "the tool calls that the program refused in the last iteration, as a list";
     Unfinished "unfinished", "commands and the like that had begun and not ended in the last iteration, as a list";
