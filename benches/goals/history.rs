@@ -32,6 +32,8 @@ pub fn case(number: u64) -> Case {
         body: Some(Text::Stored { blob: oid(number), size: 4096 }),
         parent: None,
         after: vec![],
+        needs: vec![],
+        start_early: false,
         persona: None,
         verify: vec!["cargo test".into()],
         status: Status::Pending,

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::domain::base::ids::CaseId;
+use crate::domain::work::needs::After;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -30,6 +31,15 @@ fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
         return Err(Error::new(Code::TooLarge, format!("standard input is larger than {limit} bytes")));
     }
     Ok(bytes)
+}
+
+/// Parses ids with or without a name (`ID:NAME`), given separately or separated by commas.
+///
+/// # Errors
+/// `INVALID_ID`; `INVALID_INPUT` for a name that is empty.
+pub fn after(texts: &[String]) -> Result<Vec<After>> {
+    let parts = texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.is_empty());
+    parts.map(str::parse).collect()
 }
 
 /// Parses ids, given separately or separated by commas.

@@ -101,11 +101,13 @@ it: 'git axiom task edit TASK --after OTHER' makes it wait for another task.")]
     /// Report how far a file is
     File(FileArgs),
     /// Report that something is ready that others may wait for
-    #[command(after_help = "Recorded in the event log and in the history of the task; nothing waits for it yet.")]
+    #[command(after_help = "\
+Tasks that were added with --after TASK:NAME begin, with the text in their prompts. They are
+told the branch too, so commit what they need. A later report of the name replaces the text.")]
     Ready {
         /// Its name
         name: String,
-        /// What it is
+        /// What those who wait for it have to know
         text: String,
     },
     /// Report that a tool call begins

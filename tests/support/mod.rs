@@ -150,6 +150,8 @@ impl Scratch {
             body: None,
             parent: None,
             after: vec![],
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: vec![],
             status,

@@ -260,6 +260,7 @@ mod tests {
         "TIME",
         "TITLE",
         "VALUE",
+        "true|false",
     ];
 
     #[test]

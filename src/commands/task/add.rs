@@ -12,6 +12,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::text::MAX_TEXT;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::groups::Groups;
+use crate::domain::work::needs;
 use crate::error::{Exit, Result};
 use crate::ops::cases::edit::{self, NewCase};
 
@@ -21,8 +22,13 @@ use crate::ops::cases::edit::{self, NewCase};
 Examples:
   git axiom task add 'Write the parser' --body-file parser.md
   git axiom task add 'Test it' --after task-001 --verify 'cargo test'
+  git axiom task add 'Call it' --after task-001:api --body 'Use the functions that it has.'
   id=$(git axiom task add 'Release' --kind operation)
   git axiom task add 'Tag it' --parent $id --body 'git tag v1'
+
+A task that comes after ID:NAME gets TEXT in its prompt, and is merged after ID. With
+--start-early its first iteration begins at once, and is told what is not ready; the next one
+begins when it is.
 
 With the preset 'shell', the body is the script that is run.")]
 pub struct Add {
@@ -38,9 +44,12 @@ pub struct Add {
     /// The case it is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// A case that must be merged before it starts; may be repeated, or several with commas
-    #[arg(long, value_name = "ID")]
+    /// A case that must be merged before it starts, or report NAME as ready; may be repeated
+    #[arg(long, value_name = "ID[:NAME]")]
     after: Vec<String>,
+    /// Begin, once, before what is named by --after ID:NAME is ready
+    #[arg(long)]
+    start_early: bool,
     /// Which kind of agent works on it: agents are called PERSONA-NNN
     #[arg(long)]
     persona: Option<String>,
@@ -60,6 +69,7 @@ pub struct Add {
 /// # Errors
 /// As [`edit::add`], and for a body that cannot be read.
 pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let (after, needs) = needs::split(input::after(&args.after)?);
     let new = NewCase {
         id: args.id.as_deref().map(CaseId::new).transpose()?,
         kind: args.kind.parse::<Kind>()?,
@@ -70,7 +80,9 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
             (None, None) => None,
         },
         parent: args.parent.as_deref().map(CaseId::new).transpose()?,
-        after: input::ids(&args.after)?,
+        after,
+        needs,
+        start_early: args.start_early,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
         status: Status::Pending,

@@ -33,8 +33,11 @@ pub struct Edit {
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
     /// The cases it comes after, instead of the present ones; may be repeated, or several with commas
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID[:NAME]")]
     after: Option<Vec<String>>,
+    /// Whether it begins, once, before what is named by --after ID:NAME is ready
+    #[arg(long, value_name = "true|false")]
+    start_early: Option<bool>,
     /// Which kind of agent works on it
     #[arg(long)]
     persona: Option<String>,
@@ -70,7 +73,8 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         title: args.title.clone(),
         body: body.map(|text| Some(text).filter(|text| !text.is_empty())),
         parent: args.parent.as_deref().map(|text| unless_empty(text, |text| CaseId::new(text))).transpose()?,
-        after: args.after.as_deref().map(input::ids).transpose()?,
+        after: args.after.as_deref().map(input::after).transpose()?,
+        start_early: args.start_early,
         persona: args.persona.as_deref().map(|text| unless_empty(text, |text| Ok(text.to_owned()))).transpose()?,
         verify: args.verify.as_ref().map(|all| all.iter().filter(|command| !command.is_empty()).cloned().collect()),
     };
@@ -78,6 +82,7 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         && edit.body.is_none()
         && edit.parent.is_none()
         && edit.after.is_none()
+        && edit.start_early.is_none()
         && edit.persona.is_none()
         && edit.verify.is_none();
     if nothing {

@@ -37,6 +37,7 @@ pub fn rows(reported: &Reported<'_>) -> Vec<Vec<String>> {
         let names: Vec<&str> = reported.context.dependencies.iter().map(String::as_str).collect();
         row("uses", &listed(&names));
     }
+    reported.ready.iter().take(MOST).for_each(|point| row("ready", &format!("{}: {}", point.name, point.text)));
     if reported.left_out > 0 {
         row("left out", &words::count_of(reported.left_out, "report over the limits", "reports over the limits"));
     }

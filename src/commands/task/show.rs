@@ -11,8 +11,10 @@ use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
+use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind};
 use crate::domain::work::groups::Groups;
+use crate::domain::work::needs::{self, Need};
 use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
@@ -83,6 +85,9 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, body: Option<&str>) -> Stri
     if !case.after.is_empty() {
         row("after", joined(&case.after, ""));
     }
+    for words in needs_in_words(state, case) {
+        row("needs", words);
+    }
     let waits: Vec<CaseId> = groups.waits_for(case).cloned().collect();
     if !waits.is_empty() && !case.is_settled() {
         row("waits for", joined(&waits, ""));
@@ -131,4 +136,15 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, body: Option<&str>) -> Stri
         Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => head,
     }
+}
+
+/// What it needs of others before it begins.
+fn needs_in_words(state: &State, case: &Case) -> Vec<String> {
+    let words = |need: &Need| {
+        let is_open = needs::open(state, case).any(|open| open == need);
+        let early = if case.start_early { "; begins once before it is" } else { "" };
+        let words = if is_open { format!("{need}, not ready yet{early}") } else { format!("{need}, ready") };
+        visible::line(&words).into_owned()
+    };
+    case.needs.iter().map(words).collect()
 }

@@ -186,6 +186,8 @@ impl Serialize for FieldLine<'_> {
             CaseChange::Body(change) => line(field, change, to),
             CaseChange::Parent(change) => line(field, change, to),
             CaseChange::After(change) => line(field, change, to),
+            CaseChange::Needs(change) => line(field, change, to),
+            CaseChange::StartEarly(change) => line(field, change, to),
             CaseChange::Persona(change) => line(field, change, to),
             CaseChange::Verify(change) => line(field, change, to),
             CaseChange::Status(change) => line(field, change, to),

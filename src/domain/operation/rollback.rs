@@ -175,6 +175,8 @@ impl TaskChange {
                 | CaseChange::Body(_)
                 | CaseChange::Parent(_)
                 | CaseChange::After(_)
+                | CaseChange::Needs(_)
+                | CaseChange::StartEarly(_)
                 | CaseChange::Persona(_)
                 | CaseChange::Verify(_) => change.edited = true,
             }
@@ -241,6 +243,8 @@ mod tests {
             body: None,
             parent: None,
             after: Vec::new(),
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: Vec::new(),
             status: Status::Done,

@@ -68,6 +68,8 @@ pub fn edit_fits(edit: &CaseEdit, case: &Case) -> bool {
         | CaseChange::Body(_)
         | CaseChange::Parent(_)
         | CaseChange::After(_)
+        | CaseChange::Needs(_)
+        | CaseChange::StartEarly(_)
         | CaseChange::Persona(_)
         | CaseChange::Verify(_)
         | CaseChange::Merged(_)

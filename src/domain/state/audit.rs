@@ -144,6 +144,8 @@ pub fn change_text(change: &CaseChange) -> String {
         CaseChange::Body(c) => (size(c.old.as_ref()), size(c.new.as_ref())),
         CaseChange::Parent(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
         CaseChange::After(c) => (list(&c.old), list(&c.new)),
+        CaseChange::Needs(c) => (list(&c.old), list(&c.new)),
+        CaseChange::StartEarly(c) => (c.old.to_string(), c.new.to_string()),
         CaseChange::Persona(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
         CaseChange::Verify(c) => (list(&c.old), list(&c.new)),
         CaseChange::Status(c) => (c.old.to_string(), c.new.to_string()),

@@ -6,6 +6,7 @@ use super::whole::{Restorable, State};
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::{IterationReport, Outcome, Stage};
+use crate::domain::work::case::{Case, CaseChange};
 use crate::domain::work::gate::{Cause, Gate, Held};
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::signal::Signal;
@@ -43,6 +44,16 @@ impl Event {
             THIRD
         } else if let Self::Signalled { signal, .. } = self {
             of_signal(signal)
+        } else if let Self::CasesAdded { cases } = self {
+            since(FOURTH, cases.iter().any(begins_before))
+        } else if let Self::CasesChanged { edits } = self {
+            since(
+                FOURTH,
+                edits
+                    .iter()
+                    .flat_map(|edit| &edit.changes)
+                    .any(|change| matches!(change, CaseChange::Needs(_) | CaseChange::StartEarly(_))),
+            )
         } else if let Self::IterationIntended { program, resumes, .. } = self {
             since(FOURTH, !program.is_empty() || resumes.is_some())
         } else if let Self::IterationEnded { report, .. } = self {
@@ -108,11 +119,17 @@ fn of_restorable(restorable: &Restorable) -> u32 {
     });
     let gates = restorable.gates.values().map(of_gate);
     let resumes = restorable.agents.values().filter_map(|agent| agent.work.as_ref()).any(|work| work.resumes.is_some());
-    newest(gates.chain(last.map(of_outcome))).max(since(FOURTH, resumes || !restorable.reports.is_empty()))
+    newest(gates.chain(last.map(of_outcome)))
+        .max(since(FOURTH, resumes || !restorable.reports.is_empty() || restorable.cases.values().any(begins_before)))
 }
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
     newest(changes.gates.values().flatten().map(of_gate)).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
+}
+
+/// Whether a case may begin before those that it comes after are merged.
+fn begins_before(case: &Case) -> bool {
+    !case.needs.is_empty() || case.start_early
 }
 
 fn tells_more(run: &LastRun) -> bool {
@@ -262,6 +279,20 @@ mod tests {
         let commit = Change::new(Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
         operation.advances.push(BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit });
         assert_eq!(began(&operation), SECOND);
+    }
+
+    #[test]
+    fn a_case_that_begins_before_others_are_merged_needs_the_newest_version() {
+        use crate::domain::work::needs::Need;
+        let mut case = crate::domain::work::wip::tests::case();
+        let versions = |case: &Case| {
+            let mut state = State::default();
+            state.restorable.cases.insert(case.id.clone(), case.clone());
+            [Event::CasesAdded { cases: vec![case.clone()] }.version(), state.version(), adopted(state.clone()).version()]
+        };
+        assert_eq!(versions(&case), [FIRST; 3]);
+        case.needs.push(Need { task: case.id.clone(), name: "x".into() });
+        assert_eq!(versions(&case), [FOURTH; 3]);
     }
 
     #[test]

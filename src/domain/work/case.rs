@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::{Change, Text};
+use crate::domain::work::needs::Need;
 use crate::error::{Code, Error, Result};
 
 /// The level of a case in the tree of work.
@@ -101,6 +102,12 @@ pub struct Case {
     /// The cases that have to be merged before it can start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<CaseId>,
+    /// What of these cases has to be ready before it begins, in place of their merged work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Need>,
+    /// Whether an agent begins, once, on what needs none of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_early: bool,
     /// The kind of agent that works on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
@@ -139,6 +146,8 @@ pub enum CaseChange {
     Body(Change<Option<Text>>),
     Parent(Change<Option<CaseId>>),
     After(Change<Vec<CaseId>>),
+    Needs(Change<Vec<Need>>),
+    StartEarly(Change<bool>),
     Persona(Change<Option<String>>),
     Verify(Change<Vec<String>>),
     Status(Change<Status>),
@@ -154,6 +163,8 @@ impl CaseChange {
             Self::Body(_) => "body",
             Self::Parent(_) => "parent",
             Self::After(_) => "after",
+            Self::Needs(_) => "needs",
+            Self::StartEarly(_) => "startEarly",
             Self::Persona(_) => "persona",
             Self::Verify(_) => "verify",
             Self::Status(_) => "status",
@@ -175,6 +186,8 @@ impl CaseChange {
             Self::Body(c) => Self::Body(c.inverse()),
             Self::Parent(c) => Self::Parent(c.inverse()),
             Self::After(c) => Self::After(c.inverse()),
+            Self::Needs(c) => Self::Needs(c.inverse()),
+            Self::StartEarly(c) => Self::StartEarly(c.inverse()),
             Self::Persona(c) => Self::Persona(c.inverse()),
             Self::Verify(c) => Self::Verify(c.inverse()),
             Self::Status(c) => Self::Status(c.inverse()),
@@ -197,6 +210,8 @@ impl CaseChange {
             Self::Body(c) => put(&mut case.body, c),
             Self::Parent(c) => put(&mut case.parent, c),
             Self::After(c) => put(&mut case.after, c),
+            Self::Needs(c) => put(&mut case.needs, c),
+            Self::StartEarly(c) => put(&mut case.start_early, c),
             Self::Persona(c) => put(&mut case.persona, c),
             Self::Verify(c) => put(&mut case.verify, c),
             Self::Status(c) => put(&mut case.status, c),
@@ -211,7 +226,13 @@ impl CaseChange {
         match self {
             Self::Title(_) | Self::Body(_) | Self::Merged(_) => false,
             Self::Status(change) => open(change.old) && open(change.new),
-            Self::Parent(_) | Self::After(_) | Self::Persona(_) | Self::Verify(_) | Self::Reason(_) => true,
+            Self::Parent(_)
+            | Self::After(_)
+            | Self::Needs(_)
+            | Self::StartEarly(_)
+            | Self::Persona(_)
+            | Self::Verify(_)
+            | Self::Reason(_) => true,
         }
     }
 
@@ -225,6 +246,8 @@ impl CaseChange {
             differ(&old.body, &new.body, Self::Body),
             differ(&old.parent, &new.parent, Self::Parent),
             differ(&old.after, &new.after, Self::After),
+            differ(&old.needs, &new.needs, Self::Needs),
+            differ(&old.start_early, &new.start_early, Self::StartEarly),
             differ(&old.persona, &new.persona, Self::Persona),
             differ(&old.verify, &new.verify, Self::Verify),
             differ(&old.status, &new.status, Self::Status),
@@ -259,6 +282,8 @@ mod tests {
             body: None,
             parent: None,
             after: vec![],
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: vec![],
             status,

@@ -85,6 +85,8 @@ mod tests {
             body: None,
             parent: None,
             after: Vec::new(),
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: Vec::new(),
             status,

@@ -121,6 +121,8 @@ mod tests {
             body: None,
             parent: parent.map(|p| CaseId::new(p).unwrap()),
             after: after.iter().map(|a| CaseId::new(*a).unwrap()).collect(),
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: vec![],
             status: Status::Pending,

@@ -242,6 +242,8 @@ mod tests {
             body: None,
             parent: None,
             after: vec![],
+            needs: vec![],
+            start_early: false,
             persona: persona.map(str::to_owned),
             verify: vec![],
             status: Status::Pending,

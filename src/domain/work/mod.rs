@@ -20,6 +20,7 @@ pub mod guarded;
 pub mod last_run;
 pub mod learnings;
 pub mod lock;
+pub mod needs;
 pub mod outcome;
 pub mod project;
 pub mod prompt;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::case::{Case, Kind, Status};
 use super::groups::Groups;
+use super::needs;
 use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::whole::State;
@@ -93,7 +94,10 @@ pub fn reasons_for_rest(state: &State) -> Vec<String> {
                 Some(other) => format!("waits for {other}"),
                 None => "is still pending".to_owned(),
             },
-            (None, Status::Done) => "is done but not merged".to_owned(),
+            (None, Status::Done) => match needs::to_merge_first(state, case).next() {
+                Some(other) => format!("is done, and is merged after {other}"),
+                None => "is done but not merged".to_owned(),
+            },
             (None, status) => match &case.reason {
                 Some(reason) => format!("is {status}: {reason}"),
                 None => format!("is {status}"),
@@ -120,6 +124,8 @@ mod tests {
                 body: None,
                 parent: None,
                 after: after.iter().map(|a| CaseId::new(*a).unwrap()).collect(),
+                needs: vec![],
+                start_early: false,
                 persona: None,
                 verify: vec![],
                 status: *status,

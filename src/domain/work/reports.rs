@@ -18,6 +18,8 @@ pub const MOST_SUBTASKS: usize = 200;
 pub const MOST_FILES: usize = 500;
 /// How many libraries of a task are kept.
 pub const MOST_DEPENDENCIES: usize = 100;
+/// How many things of a task that are ready are kept.
+pub const MOST_READY: usize = 50;
 /// How many names of changed files are kept while a task is worked on.
 const MOST_CHANGED: usize = 500;
 /// How many bytes the names of one task may have together, so that the state stays small.
@@ -54,6 +56,9 @@ pub struct Reports {
     /// The libraries that the work uses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
+    /// What others may begin with, in the order in which it was first named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ready: Vec<ReadyPoint>,
     /// How many reports were left out because of the limits.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
@@ -99,6 +104,16 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// Something of a task that is ready for others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadyPoint {
+    /// Its name.
+    pub name: String,
+    /// What those who wait for it are told.
+    pub text: String,
+}
+
 /// A part of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -140,6 +155,7 @@ impl Reports {
                 self.put_subtask(name, stage);
             }
             Signal::File(report) => self.put_file(report),
+            Signal::Ready { name, text } => self.put_ready(name, text),
             Signal::Estimate { seconds } => {
                 let seconds = i64::try_from(*seconds).unwrap_or(i64::MAX);
                 self.expected_at = at.checked_add(SignedDuration::from_secs(seconds)).ok();
@@ -149,7 +165,6 @@ impl Reports {
             | Signal::Blocked { .. }
             | Signal::Waiting { .. }
             | Signal::Learning { .. }
-            | Signal::Ready { .. }
             | Signal::ToolStarted(_)
             | Signal::ToolCompleted(_)
             | Signal::RequestSent {}
@@ -205,6 +220,20 @@ impl Reports {
         }
     }
 
+    fn put_ready(&mut self, name: &str, text: &str) {
+        let known = self.ready.iter().position(|point| point.name == name);
+        let before = known.and_then(|index| self.ready.get(index)).map_or(0, |point| point.text.len());
+        let more = (name.len() + text.len()).saturating_sub(before);
+        if !self.has_room(more) || known.is_none() && self.ready.len() >= MOST_READY {
+            self.left_out += 1;
+            return;
+        }
+        match known.and_then(|index| self.ready.get_mut(index)) {
+            Some(point) => text.clone_into(&mut point.text),
+            None => self.ready.push(ReadyPoint { name: name.to_owned(), text: text.to_owned() }),
+        }
+    }
+
     fn put_dependency(&mut self, name: &str) {
         if self.dependencies.iter().any(|known| known == name) {
             return;
@@ -220,7 +249,8 @@ impl Reports {
         let subtasks: usize = self.subtasks.iter().map(|part| part.name.len()).sum();
         let files: usize = self.files.iter().map(bytes_of).sum();
         let libraries: usize = self.dependencies.iter().map(String::len).sum();
-        subtasks + files + libraries + more <= MOST_BYTES
+        let ready: usize = self.ready.iter().map(|point| point.name.len() + point.text.len()).sum();
+        subtasks + files + libraries + ready + more <= MOST_BYTES
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::case::{Case, Kind, Status};
 use super::groups::Groups;
-use super::reports::{PartStage, Reports};
+use super::reports::{PartStage, ReadyPoint, Reports};
 use super::signal::{FileReport, FileRole};
 use super::view::Shown;
 use crate::domain::base::ids::CaseId;
@@ -204,6 +204,8 @@ pub struct Reported<'a> {
     pub tests_passing: Option<bool>,
     /// How many reports were left out because of the limits.
     pub left_out: u64,
+    /// What others may begin with.
+    pub ready: &'a [ReadyPoint],
 }
 
 /// A file that the work changes.
@@ -248,6 +250,7 @@ impl<'a> Reported<'a> {
             files_modified: reports.files_modified,
             tests_passing: reports.verified,
             left_out: reports.left_out,
+            ready: &reports.ready,
         }
     }
 }
@@ -292,6 +295,8 @@ mod tests {
             body: None,
             parent: parent.map(id),
             after: vec![],
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: vec![],
             status,

@@ -72,7 +72,7 @@ fn push_files(text: &mut String, reports: &Reports) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::domain) mod tests {
     use super::*;
     use crate::domain::base::ids::CaseId;
     use crate::domain::base::names::Oid;
@@ -81,7 +81,8 @@ mod tests {
     use crate::domain::work::reports::Captured;
     use crate::domain::work::signal::FileRole;
 
-    fn case() -> Case {
+    /// A task.
+    pub fn case() -> Case {
         Case {
             id: CaseId::new("auth").unwrap(),
             kind: Kind::Task,
@@ -89,6 +90,8 @@ mod tests {
             body: None,
             parent: None,
             after: vec![],
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: vec![],
             status: Status::Active,

@@ -159,6 +159,8 @@ fn new_case(id: &CaseId, adapter: &Adapter) -> NewCase {
         body: Some(body.to_owned()),
         parent: None,
         after: Vec::new(),
+        needs: Vec::new(),
+        start_early: false,
         persona: None,
         verify: Vec::new(),
         status: Status::Pending,

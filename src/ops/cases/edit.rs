@@ -13,6 +13,7 @@ use crate::domain::state::event::{By, Event};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use crate::domain::work::gate::Decision;
+use crate::domain::work::needs::{self, After, Need};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
@@ -39,6 +40,10 @@ pub struct NewCase {
     pub parent: Option<CaseId>,
     /// The cases that must be done before it.
     pub after: Vec<CaseId>,
+    /// What of them has to be ready, in place of their merged work.
+    pub needs: Vec<Need>,
+    /// Whether an agent begins before that.
+    pub start_early: bool,
     /// The kind of agent that works on it.
     pub persona: Option<String>,
     /// Commands that must pass before it is done.
@@ -61,7 +66,9 @@ pub struct NewFields {
     /// The new parent; `Some(None)` removes it.
     pub parent: Option<Option<CaseId>>,
     /// The new dependencies.
-    pub after: Option<Vec<CaseId>>,
+    pub after: Option<Vec<After>>,
+    /// Whether an agent begins before what it needs is ready.
+    pub start_early: Option<bool>,
     /// The new persona; `Some(None)` removes it.
     pub persona: Option<Option<String>>,
     /// The new verify steps.
@@ -123,6 +130,8 @@ pub(in crate::ops) fn build(new: NewCase, id: CaseId, body: Option<Text>) -> Cas
         body,
         parent: new.parent,
         after: without_repeats(new.after),
+        needs: new.needs,
+        start_early: new.start_early,
         persona: new.persona,
         verify: new.verify,
         status: new.status,
@@ -154,7 +163,20 @@ pub(in crate::ops) fn check(new: &NewCase) -> Result<()> {
     check_title(&new.title)?;
     new.persona.as_deref().map_or(Ok(()), check_persona)?;
     check_verify(&new.verify)?;
-    check_length("dependencies", new.after.len())
+    check_length("dependencies", new.after.len())?;
+    check_early(new.kind, &new.needs, new.start_early)
+}
+
+fn check_early(kind: Kind, needs: &[Need], start_early: bool) -> Result<()> {
+    if kind != Kind::Task && !needs.is_empty() {
+        return Err(Error::new(Code::InvalidInput, format!("only a task waits for what is ready, not a {kind}"))
+            .hint("--after ID    waits until all of it is merged"));
+    }
+    if start_early && needs.is_empty() {
+        return Err(Error::new(Code::InvalidInput, "nothing says what the early start does not need")
+            .hint("name it: --after TASK:NAME --start-early"));
+    }
+    check_length("needs", needs.len())
 }
 
 fn check_title(title: &str) -> Result<()> {
@@ -222,11 +244,20 @@ pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseC
     let mut made = Vec::new();
     ctx.append_with(|state| {
         let old = state.case(id)?;
+        let (after, needs) = match edit.after {
+            Some(list) => needs::split(list),
+            None => (old.after.clone(), old.needs.clone()),
+        };
+        // Where nothing is named any more, there is nothing to begin before.
+        let start_early = edit.start_early.unwrap_or(old.start_early && !needs.is_empty());
+        check_early(old.kind, &needs, start_early)?;
         let new = Case {
             title: edit.title.unwrap_or_else(|| old.title.clone()),
             body: body.unwrap_or_else(|| old.body.clone()),
             parent: edit.parent.unwrap_or_else(|| old.parent.clone()),
-            after: edit.after.map_or_else(|| old.after.clone(), without_repeats),
+            after: without_repeats(after),
+            needs,
+            start_early,
             persona: edit.persona.unwrap_or_else(|| old.persona.clone()),
             verify: edit.verify.unwrap_or_else(|| old.verify.clone()),
             ..old.clone()

@@ -12,6 +12,7 @@ use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind, Merged, Status};
 use crate::domain::work::graph;
+use crate::domain::work::needs::{self, After};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;
@@ -33,6 +34,10 @@ struct Line {
     parent: Option<String>,
     #[serde(default)]
     after: Option<OneOrMany>,
+    #[serde(default)]
+    needs: Option<OneOrMany>,
+    #[serde(default)]
+    start_early: bool,
     #[serde(default)]
     persona: Option<String>,
     #[serde(default)]
@@ -177,13 +182,17 @@ fn convert(line: Line) -> Result<(NewCase, bool)> {
     let status = line.status.as_deref().map_or(Ok(Status::Pending), str::parse::<Status>)?;
     let was_active = status == Status::Active;
     let status = if was_active { Status::Pending } else { status };
+    let named = line.after.into_iter().chain(line.needs).flat_map(OneOrMany::into_vec);
+    let (after, needs) = needs::split(named.map(|text| text.parse()).collect::<Result<Vec<After>>>()?);
     let case = NewCase {
         id: line.id.map(CaseId::new).transpose()?,
         kind: line.kind.as_deref().map_or(Ok(Kind::Task), str::parse)?,
         title: line.title,
         body: line.body,
         parent: line.parent.map(CaseId::new).transpose()?,
-        after: case_ids(line.after)?,
+        after,
+        needs,
+        start_early: line.start_early,
         persona: line.persona,
         verify: line.verify.map(OneOrMany::into_vec).unwrap_or_default(),
         status,
@@ -191,10 +200,6 @@ fn convert(line: Line) -> Result<(NewCase, bool)> {
         merged: line.merged.filter(|_| status == Status::Done),
     };
     Ok((case, was_active))
-}
-
-fn case_ids(list: Option<OneOrMany>) -> Result<Vec<CaseId>> {
-    list.map(OneOrMany::into_vec).unwrap_or_default().into_iter().map(CaseId::new).collect()
 }
 
 /// Tasks that are done in the file, without a merge: their work is taken to be in the branch that is checked out now.

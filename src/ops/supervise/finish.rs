@@ -12,7 +12,7 @@ use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::{By, Event};
-use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace};
+use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Work, Workspace};
 use crate::domain::work::case::Case;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
@@ -65,7 +65,7 @@ impl Supervisor<'_> {
         };
         env::fault_point("finish.leftovers-committed");
         let told = self.watches.get(agent).map(|watch| watch.told.clone()).unwrap_or_default();
-        let outcome = by_output(outcome, end, &told, kept.to != from);
+        let outcome = self.by_output(&work, outcome, end, &told, kept.to != from);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
@@ -92,6 +92,14 @@ impl Supervisor<'_> {
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(()) } else { self.save_snapshot() }
+    }
+
+    /// What follows from the output. Where what the task needs is not ready yet, only the agent itself says that it is complete.
+    fn by_output(&self, work: &Work, outcome: Outcome, end: &End, told: &Summary, changed: bool) -> Outcome {
+        match (by_output(outcome.clone(), end, told, changed), self.waits_for_others(work)) {
+            (Outcome::Complete, Some(why)) if outcome != Outcome::Complete => Outcome::Unfinished { why },
+            (by_output, _) => by_output,
+        }
     }
 
     fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {

@@ -9,6 +9,7 @@ use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::failures::{Shared, Step};
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, changes_guarded};
 use crate::domain::work::guarded::{Allowed, GuardedFiles, Seen};
+use crate::domain::work::needs;
 use crate::domain::work::session::Mode;
 use crate::env;
 use crate::error::Result;
@@ -31,6 +32,7 @@ impl Supervisor<'_> {
             .cases
             .values()
             .filter(|case| case.kind == Kind::Task && case.status == Status::Done && case.merged.is_none())
+            .filter(|case| needs::to_merge_first(self.ctx.state(), case).next().is_none())
             .map(|case| case.id.clone())
             .collect();
         let mut may_go = Vec::new();

@@ -3,10 +3,13 @@
 use super::Supervisor;
 use super::start_keeper::Next;
 use crate::domain::agent::adapter::PromptKind;
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
+use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
 use crate::domain::work::learnings::for_prompt;
+use crate::domain::work::needs::{self, Need};
 use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS, Part};
 use crate::domain::work::resuming::Anew;
 use crate::error::{Code, Error, Result};
@@ -102,6 +105,11 @@ impl Supervisor<'_> {
     fn history(&mut self, case: &Case) -> Result<History> {
         let state = self.ctx.state();
         let record = state.record.cases.get(&case.id).cloned().unwrap_or_default();
+        let awaited = needs::awaited(state, &case.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
+        let awaited = awaited.collect();
+        let not_ready = needs::open(state, case).map(ToString::to_string).collect();
+        let ready =
+            case.needs.iter().filter_map(|need| Some(ready_words(state, need, &needs::ready(state, need)?.text))).collect();
         let reports = state.reports(&case.id).cloned();
         let learnings = for_prompt(&state.record.learnings, case);
         let notes = self.notes.get(&case.id);
@@ -116,6 +124,9 @@ impl Supervisor<'_> {
             verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
             notes: notes.map(|notes| notes.others.clone()).unwrap_or_default(),
             last_run,
+            ready,
+            not_ready,
+            awaited,
             reports,
             crashes: if tells_crashes { record.retry_count } else { 0 },
             audit: if tells_crashes { history::newest(self.ctx, &case.id, AUDIT_ENTRIES)? } else { Vec::new() },
@@ -146,5 +157,20 @@ impl Supervisor<'_> {
     pub(super) fn was_used(&self, case: &Case) -> bool {
         let record = self.ctx.state().record.cases.get(&case.id);
         record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
+    }
+}
+
+fn ids(tasks: &[&CaseId]) -> String {
+    tasks.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What an agent said of something that is ready, and where its work is.
+fn ready_words(state: &State, need: &Need, text: &str) -> String {
+    let is_merged = state.restorable.cases.get(&need.task).is_some_and(Case::is_settled);
+    match state.restorable.workspaces.get(&need.task).filter(|_| !is_merged) {
+        Some(workspace) => {
+            format!("{need}: {text}\n(not merged yet; what is committed is on the branch `{}`)", workspace.branch.short())
+        }
+        None => format!("{need}: {text}"),
     }
 }

@@ -12,6 +12,7 @@ use crate::domain::work::agent::{Outcome, Stage, Work};
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
+use crate::domain::work::needs;
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
@@ -31,7 +32,13 @@ impl Supervisor<'_> {
     /// Does what the outcome of the last iteration requires; returns whether anything was done.
     pub(super) fn settle(&mut self, agent: &AgentId, work: &Work, outcome: &Outcome) -> Result<bool> {
         let next = after_iteration(outcome, self.limits(work));
-        self.follow(agent, work, next)
+        // It has done what it could before what it needs is ready.
+        let waits =
+            self.waits_for_others(work).filter(|_| matches!((&next, outcome), (Next::Iterate, Outcome::Unfinished { .. })));
+        match waits {
+            Some(reason) => self.follow(agent, work, Next::Release { status: Status::Pending, reason, retry: false }),
+            None => self.follow(agent, work, next),
+        }
     }
 
     fn limits<'w>(&self, work: &'w Work) -> Limits<'w> {
@@ -62,6 +69,13 @@ impl Supervisor<'_> {
                 Ok(true)
             }
         }
+    }
+
+    /// What a task that began early waits for now, in words.
+    pub(super) fn waits_for_others(&self, work: &Work) -> Option<String> {
+        let state = self.ctx.state();
+        let open: Vec<String> = needs::open(state, state.restorable.cases.get(&work.task)?).map(ToString::to_string).collect();
+        (!open.is_empty()).then(|| format!("it waits for {}", open.join(", ")))
     }
 
     /// Runs the task's verify steps in the background; when all have passed, the task is done.

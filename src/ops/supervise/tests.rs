@@ -39,6 +39,8 @@ fn case(id: &str) -> Case {
         body: None,
         parent: None,
         after: Vec::new(),
+        needs: vec![],
+        start_early: false,
         persona: None,
         verify: Vec::new(),
         status: Status::Pending,

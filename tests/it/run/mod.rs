@@ -22,6 +22,7 @@ mod merge_verify;
 mod own_branches;
 mod prompts;
 mod queue;
+mod ready;
 mod reports;
 mod resuming;
 mod signed;

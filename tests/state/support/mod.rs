@@ -46,6 +46,8 @@ pub fn task(id: &str) -> Case {
         body: None,
         parent: None,
         after: vec![],
+        needs: vec![],
+        start_early: false,
         persona: None,
         verify: vec![],
         status: Status::Pending,

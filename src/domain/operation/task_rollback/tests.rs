@@ -133,6 +133,8 @@ fn case(name: &str, after: &[&str], parent: Option<&str>, status: Status) -> Cas
         body: None,
         parent: parent.map(id),
         after: after.iter().map(|text| id(text)).collect(),
+        needs: vec![],
+        start_early: false,
         persona: None,
         verify: vec![],
         status,

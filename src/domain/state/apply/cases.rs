@@ -30,6 +30,8 @@ impl State {
             let told = edit.changes.iter().filter(|change| match change {
                 CaseChange::Title(_) | CaseChange::Body(_) | CaseChange::Parent(_) | CaseChange::Verify(_) => true,
                 CaseChange::After(_)
+                | CaseChange::Needs(_)
+                | CaseChange::StartEarly(_)
                 | CaseChange::Persona(_)
                 | CaseChange::Status(_)
                 | CaseChange::Merged(_)

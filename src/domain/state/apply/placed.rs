@@ -61,6 +61,8 @@ mod tests {
             body: None,
             parent: None,
             after: vec![],
+            needs: vec![],
+            start_early: false,
             persona: None,
             verify: vec![],
             status: Status::Active,

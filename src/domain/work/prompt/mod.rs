@@ -70,6 +70,12 @@ pub struct History {
     pub resumes: bool,
     /// Why it does not, where the last iteration was cut off in a session.
     pub anew: Option<Anew>,
+    /// What is ready of what the task needs of others, in their words.
+    pub ready: Vec<String>,
+    /// What is not.
+    pub not_ready: Vec<String>,
+    /// What other tasks wait for of this one.
+    pub awaited: Vec<String>,
     /// What was reported of the work.
     pub reports: Option<Reports>,
     /// How many attempts crashed, where that is to be told.

@@ -12,6 +12,8 @@ fn case(id: &str, kind: Kind) -> Case {
         body: None,
         parent: None,
         after: vec![],
+        needs: vec![],
+        start_early: false,
         persona: None,
         verify: vec!["make test".into()],
         status: Status::Active,
@@ -174,4 +176,12 @@ fn a_session_that_is_gone_on_with_is_not_told_everything_again() {
     let anew = History { resumes: false, anew: Some(Anew::OtherFiles), ..history };
     let text = made(None, "Do it.", &anew, &Found::default());
     assert!(text.contains("is not gone on with: the files are not as it left them.\n"), "{text}");
+}
+
+#[test]
+fn what_is_ready_of_others_is_told_and_what_is_not() {
+    let ready = vec!["a:api: call it\nso".into()];
+    let history = History { ready, not_ready: vec!["a:db".into()], ..History::default() };
+    let text = made(None, "", &history, &Found::default());
+    assert!(text.contains("## Ready in other tasks\n\n- a:api: call it\n  so\n\n## Not ready yet\n\n- a:db\n\nDo now"), "{text}");
 }

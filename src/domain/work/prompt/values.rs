@@ -40,6 +40,9 @@ names! {
     Learnings "learnings", "what agents learnt that applies to the task, as a list";
     LastEnd "lastEnd", "how the last iteration ended; empty before the first has";
     Resumed "resumed", "how the session was cut off with which the program now goes on; empty where it begins anew";
+    Ready "ready", "what agents of other tasks reported as ready for this one, with their words";
+    NotReady "notReady", "what the task needs of others and is not ready yet, where it begins early";
+    Awaited "awaited", "what other tasks wait for of this one, as a list of names";
     Reported "reported", "what was reported of the work so far";
     Denied "denied", "the tool calls that the program refused in the last iteration, as a list";
     Unfinished "unfinished", "commands and the like that had begun and not ended in the last iteration, as a list";
