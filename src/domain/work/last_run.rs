@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::{IterationReport, Outcome};
 use super::resuming::{ProgramSession, Resumed, left_by};
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::Denied;
+use crate::domain::agent::stream::seen::{Denied, ToolStarted};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::names::Oid;
 
@@ -96,13 +96,16 @@ pub fn denied(told: &Summary) -> Vec<String> {
     told.denied.iter().take(MOST).map(words).collect()
 }
 
-/// The calls in words that had begun and not ended, of tools that may have effects beyond the files of the workspace.
-pub fn unfinished(told: &Summary) -> Vec<String> {
+/// The calls in words that had begun and not ended, of tools that may have effects beyond the files of the workspace. Where the run
+/// was cut off, with those that the program itself broke off then.
+pub fn unfinished(told: &Summary, cut_off: bool) -> Vec<String> {
     let may_repeat = |kind| match kind {
         ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
         ToolKind::Shell | ToolKind::Other => false,
     };
-    let open = told.begun.iter().filter(|call| !may_repeat(call.kind));
+    let is_denied = |call: &&ToolStarted| told.denied.iter().any(|denied| denied.id.is_some() && denied.id == call.id);
+    let broken = told.broken.iter().filter(|call| cut_off && !is_denied(call));
+    let open = broken.chain(&told.begun).filter(|call| !may_repeat(call.kind));
     open.take(MOST)
         .map(|call| match call.input.as_str().map(short).filter(|about| !about.is_empty()) {
             Some(about) => format!("{}: {about}", short(&call.name)),
@@ -119,7 +122,7 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 pub(in crate::domain) mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{Seen, ToolStarted};
+    use crate::domain::agent::stream::seen::{Seen, ToolCompleted};
 
     /// A run with this outcome that left nothing else.
     pub fn last(outcome: Outcome) -> LastRun {
@@ -152,7 +155,19 @@ pub(in crate::domain) mod tests {
         }
         told.add(&Seen::Denied(Denied { id: None, tool: "Bash".into(), why: "not\u{7} allowed".into() }));
         told.add(&Seen::Denied(Denied { id: None, tool: "x".into(), why: String::new() }));
-        assert_eq!(unfinished(&told), ["Bash: deploy --now", "mail"]);
+        assert_eq!(unfinished(&told, false), ["Bash: deploy --now", "mail"]);
+        // As a program ends its calls when it is stopped.
+        let ended = |failed| {
+            let (id, name) = (Some("Bash".to_owned()), String::new());
+            Seen::ToolCompleted(ToolCompleted { id, name, failed, exit: None, output: String::new(), hash: String::new() })
+        };
+        let (mut broken, mut done) = (told.clone(), told.clone());
+        broken.add(&ended(true));
+        done.add(&ended(false));
+        assert_eq!(unfinished(&broken, true), ["Bash: deploy --now", "mail"]);
+        assert_eq!((unfinished(&broken, false), unfinished(&done, true)), (vec!["mail".into()], vec!["mail".to_owned()]));
+        broken.add(&Seen::ResponseReceived);
+        assert_eq!(unfinished(&broken, true), ["mail"]);
         assert_eq!(denied(&told), ["Bash: not  allowed", "x"]);
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
 use crate::domain::work::outcome::{End, Halt, by_output, classify};
-use crate::domain::work::resuming::{ProgramSession, Resumed};
+use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
 use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -68,8 +68,9 @@ impl Supervisor<'_> {
         let outcome = self.by_output(&work, outcome, end, &told, kept.to != from);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
+        let cut_off = outcome == Outcome::Crashed || was_cut_off(end, &outcome);
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
-        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session };
+        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
         let report = self.report(ran, kept);
         let run = self.ctx.layout().run_dir(agent, &token);
         self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
@@ -103,7 +104,7 @@ impl Supervisor<'_> {
     }
 
     fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {
-        let Ran { case, exit, told, outcome, silent_end, from, resumed, session } = ran;
+        let Ran { case, exit, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
         let usage = self.new_usage(case, &told.usage, resumed.is_some());
         let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
         IterationReport {
@@ -121,7 +122,7 @@ impl Supervisor<'_> {
             // That the program did not know its session says nothing of the task.
             silent_end: silent_end.filter(|_| resumed != Some(Resumed::InVain)),
             denied: last_run::denied(told),
-            unfinished: last_run::unfinished(told),
+            unfinished: last_run::unfinished(told, cut_off),
             session,
             resumed,
         }
@@ -300,6 +301,7 @@ struct Ran<'a> {
     from: Oid,
     resumed: Option<Resumed>,
     session: Option<Box<ProgramSession>>,
+    cut_off: bool,
 }
 
 struct Kept {

@@ -17,6 +17,7 @@ rules = [
     { is = "session", when = { "/type" = "session" }, id = "/id" },
     { is = "text", when = { "/type" = "text" }, text = "/text" },
     { is = "toolStarted", when = { "/type" = "tool" }, name = "/name", id = "/id", input = "/input" },
+    { is = "toolCompleted", when = { "/type" = "toolEnd" }, id = "/id", failed = { "/bad" = true } },
     { is = "usage", when = { "/type" = "usage" }, input = "/in", output = "/out", cost = "/cost" },
     { is = "error", when = { "/type" = "error" }, text = "/text" },
 ]
@@ -29,6 +30,10 @@ const BEGINS: &str = r#"echo '{"type":"session","id":"s-1"}'; echo '{"type":"tex
 
 /// Waits to be ended.
 const WAITS: &str = "touch BESIDE/begun; while :; do sleep 0.05; done";
+
+/// The same, and breaks off its command when it is stopped, as programs do.
+const BREAKS_OFF: &str = r#"trap 'echo "{\"type\":\"toolEnd\",\"id\":\"1\",\"bad\":true}"; exit 143' TERM
+    touch BESIDE/begun; while :; do sleep 0.05; done"#;
 
 /// A world whose program is a script that saves how it was called as `args.1`, `prompt.1` and so on, and then does what is given for that
 /// number; later ones complete the task.
@@ -83,9 +88,10 @@ fn has(world: &World, number: u32, parts: &[&str]) {
 
 #[test]
 fn what_was_stopped_goes_on_in_its_session() {
-    let world = world_of(&format!("1) {BEGINS}; {WAITS};;\n2) [ -f half.txt ] || exit 9; git axiom signal complete;;"));
+    let world = world_of(&format!("1) {BEGINS}; {BREAKS_OFF};;\n2) [ -f half.txt ] || exit 9; git axiom signal complete;;"));
     stopped(&world);
     world.autopilot(&[]).code(0);
+    assert!(world.env.ok(&["events"]).contains("tool Bash failed"));
     assert_eq!(args(&world), ["anew", "on s-1"]);
     has(
         &world,

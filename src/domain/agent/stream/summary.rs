@@ -30,6 +30,8 @@ pub struct Summary {
     pub denied: Vec<Denied>,
     /// The last calls that have begun and not ended, at most [`MOST_KEPT`].
     pub begun: Vec<ToolStarted>,
+    /// The calls that failed since the model answered last, at most [`MOST_KEPT`]: a program that is stopped ends its calls so.
+    pub broken: Vec<ToolStarted>,
     /// How many texts there were.
     pub texts: u64,
     /// How many tool calls began.
@@ -62,6 +64,7 @@ impl Summary {
             last_wait: None,
             denied: Vec::new(),
             begun: Vec::new(),
+            broken: Vec::new(),
             texts: 0,
             tool_calls: 0,
             requests: 0,
@@ -80,6 +83,7 @@ impl Summary {
             Seen::RequestSent => self.requests = self.requests.saturating_add(1),
             Seen::ResponseReceived => {
                 self.waits = None;
+                self.broken.clear();
                 self.responses = self.responses.saturating_add(1);
             }
             Seen::ToolStarted(call) => {
@@ -112,7 +116,10 @@ impl Summary {
     fn complete(&mut self, call: &ToolCompleted) {
         let same = |begun: &ToolStarted| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
         if let Some(at) = self.begun.iter().position(same) {
-            self.begun.remove(at);
+            let call_begun = self.begun.remove(at);
+            if call.failed && self.broken.len() < MOST_KEPT {
+                self.broken.push(call_begun);
+            }
         }
     }
 
