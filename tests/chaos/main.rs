@@ -17,6 +17,7 @@ mod common;
 mod session_support;
 
 mod before_after;
+mod crowd;
 mod faults;
 mod keepers;
 mod supervisor;
