@@ -73,16 +73,24 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
 /// What follows from a program's output, where the agent gave no signal that decides. `changed` is whether the branch has other files
 /// than before.
 pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> Outcome {
-    let (Outcome::Unfinished { why }, End::Exited(_) | End::Signalled(_)) = (&outcome, end) else { return outcome };
+    let Outcome::Unfinished { why } = &outcome else { return outcome };
+    let said = |text: &str| if text.trim().is_empty() { why.clone() } else { text.to_owned() };
+    // It was ended, or gave up, while it waited for the model.
+    let waited = told.waits.as_ref().filter(|_| told.failed.is_none() && told.ended.is_none());
+    let in_the_wait = waited.and_then(|waits| of_trouble(waits.trouble, said(&waits.why), waits.seconds));
+    match end {
+        End::Exited(_) | End::Signalled(_) => {}
+        End::OverLimit(_) => return in_the_wait.unwrap_or(outcome),
+        End::Stopped | End::Killed | End::CannotStart(_) | End::NotStarted(_) | End::KeeperDied | End::Unproved => {
+            return outcome;
+        }
+    }
     if let Some(Failed { trouble, message, .. }) = &told.failed {
-        let why = if message.trim().is_empty() { why.clone() } else { message.clone() };
-        return match trouble {
-            Trouble::SignIn => Outcome::NeedsHuman { cause: Cause::SignIn, why },
-            Trouble::RateLimit | Trouble::Overload => {
-                Outcome::Limited { why, seconds: told.last_wait.as_ref().and_then(|waits| waits.seconds) }
-            }
-            Trouble::Other => Outcome::Unfinished { why },
-        };
+        let seconds = told.last_wait.as_ref().and_then(|waits| waits.seconds);
+        return of_trouble(*trouble, said(message), seconds).unwrap_or(Outcome::Unfinished { why: said(message) });
+    }
+    if let Some(outcome) = in_the_wait {
+        return outcome;
     }
     if let Some(Denied { tool, why, .. }) = told.denied.first() {
         let tool = if tool.is_empty() { String::new() } else { format!("{tool}: ") };
@@ -94,6 +102,14 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> 
             Outcome::Unfinished { why: "it ended without a change and without saying that the task is complete".into() }
         }
         (Some(Ended { success: false, .. }) | None, _) => outcome,
+    }
+}
+
+fn of_trouble(trouble: Trouble, why: String, seconds: Option<u64>) -> Option<Outcome> {
+    match trouble {
+        Trouble::SignIn => Some(Outcome::NeedsHuman { cause: Cause::SignIn, why }),
+        Trouble::RateLimit | Trouble::Overload => Some(Outcome::Limited { why, seconds }),
+        Trouble::Other => None,
     }
 }
 
@@ -231,6 +247,7 @@ fn another(why: &str, limits: Limits<'_>) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::agent::stream::seen::Waits;
 
     fn limits(iteration: u32, retry_count: u32) -> Limits<'static> {
         Limits { same_end: None, iteration, max_iterations: 3, retry_count, max_retries: 2 }
@@ -299,6 +316,31 @@ mod tests {
         let after = after_iteration(&told, Limits { same_end: Some((3, &end)), ..limits(1, 0) });
         let Next::Release { reason, .. } = &after else { panic!("{after:?}") };
         assert_eq!(reason, "3 times in a row nothing changed and API error: not logged in, sorry");
+    }
+
+    #[test]
+    fn what_is_ended_while_it_waits_for_the_model_is_no_failure_of_the_agent() {
+        let after = |trouble, end: &End, ended: Option<bool>| {
+            let mut told = Summary::default();
+            told.waits = Some(Waits { trouble, status: None, why: "slow down".into(), seconds: Some(9) });
+            told.ended = ended.map(|success| Ended { success, text: None });
+            by_output(Outcome::Unfinished { why: "x".into() }, end, &told, false)
+        };
+        let over = End::OverLimit("silence limit");
+        let limited = Outcome::Limited { why: "slow down".into(), seconds: Some(9) };
+        let signed_out = Outcome::NeedsHuman { cause: Cause::SignIn, why: "slow down".into() };
+        let unfinished = Outcome::Unfinished { why: "x".into() };
+        for (trouble, end, ended, expected) in [
+            (Trouble::RateLimit, &over, None, &limited),
+            (Trouble::Overload, &End::Signalled(9), None, &limited),
+            (Trouble::SignIn, &over, None, &signed_out),
+            (Trouble::SignIn, &End::Exited(1), None, &signed_out),
+            (Trouble::Other, &over, None, &unfinished),
+            (Trouble::RateLimit, &over, Some(false), &unfinished),
+            (Trouble::RateLimit, &End::NotStarted(String::new()), None, &unfinished),
+        ] {
+            assert_eq!(&after(trouble, end, ended), expected, "{trouble:?} {end:?}");
+        }
     }
 
     #[test]

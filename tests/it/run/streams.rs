@@ -204,3 +204,24 @@ fn plain_output_is_searched_and_its_last_lines_are_found() {
     assert_eq!(of(&["-n", "1"]), "three");
     assert_eq!(of(&["-n", "3"]), "two\n\nthree");
 }
+
+/// A program that hangs while it waits for the model is ended by a limit, which is no fault of its agent.
+#[test]
+fn a_limit_that_ends_a_wait_for_the_model_does_not_count() {
+    let retry = |status: u16, error: &str| {
+        format!(
+            r#"echo '{{"type":"system","subtype":"api_retry","retry_delay_ms":700,"error_status":{status},"error":"{error}"}}'; exec sleep 2000"#
+        )
+    };
+    let once = r#"[ -e "$HOME/tried" ] && { git axiom signal complete; exit; }; touch "$HOME/tried";"#;
+    let world = world_of("claude", &format!("{once} {}", retry(429, "rate_limit")));
+    world.env.git(&["config", "axiom.agents.silenceLimit", "1"]);
+    run(&world, 0);
+    assert_eq!(world.show("t")["iterations"], 1);
+    assert!(world.env.ok(&["log", "--all"]).contains("MODEL_BUSY: rate_limit"));
+    world.all_is_well();
+    let world = world_of("claude", &retry(401, "authentication_failed"));
+    world.env.git(&["config", "axiom.agents.silenceLimit", "1"]);
+    run(&world, 1);
+    assert_eq!((&gate(&world).1["details"]["cause"], &world.show("t")["iterations"]), (&json!("signIn"), &json!(1)));
+}

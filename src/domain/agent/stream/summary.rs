@@ -87,6 +87,7 @@ impl Summary {
                 self.responses = self.responses.saturating_add(1);
             }
             Seen::ToolStarted(call) => {
+                self.waits = None;
                 self.tool_calls = self.tool_calls.saturating_add(1);
                 if self.begun.len() >= MOST_KEPT {
                     self.begun.remove(0);
@@ -240,6 +241,15 @@ mod tests {
         sum.add(&Seen::Waits(waits.clone()));
         assert_eq!(sum.waits, Some(waits));
         sum.add(&Seen::ResponseReceived);
+        assert_eq!(sum.waits, None);
+        sum.add(&Seen::Waits(Waits { trouble: Trouble::Overload, status: None, why: String::new(), seconds: None }));
+        sum.add(&Seen::ToolStarted(ToolStarted {
+            id: None,
+            name: "t".into(),
+            kind: crate::domain::agent::adapter::ToolKind::Other,
+            input: serde_json::Value::Null,
+            hash: String::new(),
+        }));
         assert_eq!(sum.waits, None);
     }
 
