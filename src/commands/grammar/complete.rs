@@ -246,6 +246,7 @@ mod tests {
         "N",
         "NEXT",
         "NUMBER",
+        "PATTERN",
         "PATH",
         "PERCENT",
         "PERSONA",
