@@ -14,7 +14,7 @@ use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Request, SessionState};
 use crate::domain::work::standing::PartCounts;
 use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ops::context::handle::{Context, Progress};
 use crate::ops::output::last::last_line;
 use crate::ops::revert_task::{Settling, settling};
@@ -377,6 +377,9 @@ fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
     }
     if work.stage.token().is_some() {
         return "running";
+    }
+    if state.record.delays.get(&work.task).is_some_and(|delay| delay.code == Code::ModelBusy.as_str()) {
+        return "waiting";
     }
     match state.record.session.as_ref().map(|session| session.state) {
         Some(SessionState::Paused | SessionState::Pausing) => "paused",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::session_support::{World, several_at_a_time};
+use crate::session_support::{World, several_at_a_time, wait_until};
 
 fn recording(name: &str) -> String {
     let file = if name.contains('.') { name.to_owned() } else { format!("{name}.jsonl") };
@@ -224,4 +224,18 @@ fn a_limit_that_ends_a_wait_for_the_model_does_not_count() {
     world.env.git(&["config", "axiom.agents.silenceLimit", "1"]);
     run(&world, 1);
     assert_eq!((&gate(&world).1["details"]["cause"], &world.show("t")["iterations"]), (&json!("signIn"), &json!(1)));
+}
+
+/// Whoever waits for its model is shown as waiting, and since when.
+#[test]
+fn an_agent_that_waits_for_its_model_is_shown_as_waiting() {
+    let world = world_of(
+        "claude",
+        r#"echo '{"type":"system","subtype":"api_retry","retry_delay_ms":600000,"error_status":429,"error":"rate_limit"}'; exit 1"#,
+    );
+    let live = world.start_autopilot(&[]);
+    wait_until("it waits", || world.agents().iter().any(|agent| agent["state"] == "waiting"));
+    let status = world.env.ok(&["status"]);
+    assert!(status.contains("Tried again by itself:") && status.contains("MODEL_BUSY"), "{status}");
+    world.quits_well(live);
 }
