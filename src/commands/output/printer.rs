@@ -11,9 +11,8 @@ use crate::cli::visible;
 use crate::config::Config;
 use crate::domain::agent::stream::lines::Lines;
 use crate::error::Result;
-use crate::ops::output::logs;
+use crate::ops::output::logs::{self, LogLine};
 use crate::ops::output::readable::{LogReader, Printed};
-use crate::process::keeper::output::LogLine;
 
 /// How many bytes at the end of a log are searched first for its last lines.
 const WINDOW: u64 = 64 * 1024;
