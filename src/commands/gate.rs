@@ -14,7 +14,7 @@ use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::ops::supervise::interventions;
+use crate::ops::interventions;
 
 /// Verbs on gates.
 #[derive(Debug, Subcommand)]

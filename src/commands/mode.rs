@@ -9,7 +9,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::work::session::Mode;
 use crate::error::{Exit, Result};
 use crate::ops::context::handle::called_by_human;
-use crate::ops::supervise::interventions;
+use crate::ops::interventions;
 
 /// Arguments of `mode`.
 #[derive(Debug, Args)]

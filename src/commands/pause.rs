@@ -9,7 +9,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::waiting::Waiting;
-use crate::ops::supervise::interventions;
+use crate::ops::interventions;
 
 /// Arguments of `pause`.
 #[derive(Debug, Args)]

@@ -13,8 +13,8 @@ use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::Purpose;
+use crate::ops::interventions::{self, EndedAgent, Ending};
 use crate::ops::supervise::Options;
-use crate::ops::supervise::interventions::{self, EndedAgent, Ending};
 
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ pub mod checkpoint;
 pub mod context;
 pub mod history;
 pub mod hooks;
+pub mod interventions;
 pub mod keeper;
 pub mod learnings;
 pub mod lock;

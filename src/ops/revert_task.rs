@@ -20,13 +20,13 @@ use crate::files;
 use crate::git::MovedAside;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::interventions::{self, Ending};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::stop_agents::{self, Paused};
 use crate::ops::rollback::AgentLine;
 use crate::ops::signing::with_signatures;
 use crate::ops::supervise::Options;
-use crate::ops::supervise::interventions::{self, Ending};
 use crate::ops::supervise::notice::Watcher;
 
 pub use resolve::{Settling, settling};

@@ -11,7 +11,7 @@ use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
-use crate::ops::supervise::interventions;
+use crate::ops::interventions;
 use crate::process::client::control;
 use crate::process::{KeeperRecord, KeeperState, keeper_state};
 

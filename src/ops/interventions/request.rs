@@ -1,0 +1,81 @@
+//! A request to the running supervisor, and its answer.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::base::ids::RequestId;
+use crate::domain::state::event::Event;
+use crate::domain::work::session::Request;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
+use crate::store::log;
+
+/// How long a verb waits for the supervisor to handle its request.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The result of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handled {
+    /// Whether it was done.
+    pub done: bool,
+    /// The result in words.
+    pub message: String,
+}
+
+/// Sends a request to the running supervisor and waits until it has handled it.
+///
+/// # Errors
+/// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is handled later).
+pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
+    if !ctx.supervisor_alive()? {
+        return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
+    }
+    let id = make(ctx, request)?;
+    let asked_at = ctx.state().seq;
+    let (started, mut waiting) = (Instant::now(), Waiting::begin());
+    while ctx.state().record.requests.contains_key(&id) {
+        if !ctx.supervisor_alive()? {
+            // It may have handled the request as the last thing that it did.
+            ctx.store.refresh()?;
+            if !ctx.state().record.requests.contains_key(&id) {
+                break;
+            }
+            return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it handled the request")
+                .hint("run the command again"));
+        }
+        if started.elapsed() > PATIENCE {
+            return Err(Error::new(Code::Busy, "the supervisor is busy; it will handle the request when it can")
+                .hint("git axiom status    shows what it does"));
+        }
+        waiting.for_events(ctx)?;
+    }
+    answer_to(ctx, &id, asked_at)
+}
+
+/// Records a request, and does not wait.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn make(ctx: &mut Context, request: Request) -> Result<RequestId> {
+    let mut made = None;
+    ctx.append_with(|state| {
+        let id = RequestId::after(state.seq, &env::fresh_id())?;
+        made = Some(id.clone());
+        Ok(vec![Event::Requested { id, request }])
+    })?;
+    made.ok_or_else(|| Error::new(Code::Internal, "the request was not made"))
+}
+
+fn answer_to(ctx: &Context, id: &RequestId, after: u64) -> Result<Handled> {
+    let mut answer = Handled { done: false, message: "the request is gone: the event log began anew meanwhile".to_owned() };
+    log::read_after(ctx.layout(), after, None, |envelope| {
+        if let Event::RequestHandled { id: handled, done, message } = envelope.event
+            && handled == *id
+        {
+            answer = Handled { done, message };
+        }
+        Ok(())
+    })?;
+    Ok(answer)
+}
