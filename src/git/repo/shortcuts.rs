@@ -41,6 +41,8 @@ pub(in crate::git) enum FastWay {
     ReadWorktreeConfiguration,
     /// Reading and listing refs, HEAD and the stash.
     ReadRefs,
+    /// Listing the worktrees with their HEADs.
+    ListWorktrees,
     /// Changing and deleting refs of ours.
     ChangeOwnRefs,
     /// Reading commits and their parents.
@@ -138,7 +140,8 @@ table! {
     ConditionalInclude: [Section("includeIf")] forbids ReadWorktreeConfiguration,
         "a worktree on another branch may have settings that gix does not see";
     /// Refs in a reftable.
-    Reftable: [Fact(is_reftable)] forbids FindRepository | ReadRefs | ChangeOwnRefs, "only git reads and writes a reftable";
+    Reftable: [Fact(is_reftable)] forbids FindRepository | ReadRefs | ListWorktrees | ChangeOwnRefs,
+        "only git reads and writes a reftable";
     /// `core.sharedRepository`.
     SharedRepository: [Set("core.sharedRepository")] forbids FindRepository | ChangeOwnRefs | StageObjects | EditIndex,
         "git sets the modes of the files";

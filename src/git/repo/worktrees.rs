@@ -11,6 +11,7 @@ use crate::files;
 use super::head::Head;
 use super::ownership::is_same_place;
 use super::repository::path_of;
+use super::shortcuts::FastWay;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.
 pub(in crate::git) const POINTER_LIMIT: u64 = 64 * 1024;
@@ -99,6 +100,15 @@ impl Worktree {
         self.git_dir.join("index")
     }
 
+    /// Why it is locked, if it is and can be.
+    fn reason_of_lock(&self) -> Option<String> {
+        if !self.is_registered() {
+            return None;
+        }
+        let reason = files::read_optional(&self.git_dir.join("locked"), POINTER_LIMIT).ok().flatten()?;
+        Some(String::from_utf8_lossy(&reason).trim().to_owned())
+    }
+
     /// The same git directory with another folder for its files, in which contents are prepared.
     pub(in crate::git) fn with_files_in(&self, folder: &Path) -> Self {
         Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main }
@@ -183,9 +193,29 @@ impl Worktrees<'_> {
             let head = self.repo.refs().head(&main).ok();
             return Ok(vec![WorktreeEntry { present: main.verify().is_ok(), head, locked: None, worktree: main }]);
         }
-        if self.repo.workspaces().is_git_s_list_stopped()? {
-            return self.repo.workspaces().worktrees_despite_damage();
+        if self.repo.shortcuts().allow(FastWay::ListWorktrees) || self.repo.workspaces().is_git_s_list_stopped()? {
+            return Ok(self.list_in_files(folders));
         }
+        self.list_by_git(&folders)
+    }
+
+    /// As git lists them, from the files of each; a damaged one does not hide the others. `folders` are those of the linked ones.
+    fn list_in_files(&self, folders: BTreeMap<PathBuf, PathBuf>) -> Vec<WorktreeEntry> {
+        let main = self.main_worktree().ok();
+        let is_main = |git_dir: &Path| main.as_ref().is_some_and(|main| main.git_dir() == git_dir);
+        let linked = folders.into_iter().filter(|(_, git_dir)| !is_main(git_dir));
+        let linked = linked.map(|(folder, git_dir)| Worktree::linked(folder, git_dir));
+        let all = main.clone().into_iter().chain(linked);
+        all.map(|worktree| WorktreeEntry {
+            present: worktree.verify().is_ok(),
+            head: self.repo.refs().head(&worktree).ok(),
+            locked: worktree.reason_of_lock(),
+            worktree,
+        })
+        .collect()
+    }
+
+    pub(in crate::git) fn list_by_git(&self, folders: &BTreeMap<PathBuf, PathBuf>) -> Result<Vec<WorktreeEntry>> {
         let output = self.repo.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
         let mut listed = Vec::new();
         let mut fields: Vec<&[u8]> = Vec::new();

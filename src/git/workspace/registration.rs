@@ -14,7 +14,7 @@ use super::worktrees::HALF_MADE;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
 use crate::git::repo::repository::RefFormat;
-use crate::git::repo::worktrees::{POINTER_LIMIT, Worktree, WorktreeEntry};
+use crate::git::repo::worktrees::POINTER_LIMIT;
 
 /// git may still be writing a registration that is younger than this.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -245,35 +245,6 @@ impl Workspaces<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// All worktrees, like [`Worktrees::list`](crate::git::repo::handles::Worktrees::list), but without calling `git
-    /// worktree list`, which fails if one `commondir` is empty.
-    pub(in crate::git) fn worktrees_despite_damage(&self) -> Result<Vec<WorktreeEntry>> {
-        let mut entries = Vec::new();
-        if let Ok(main) = self.repo.worktrees().main_worktree() {
-            entries.push(WorktreeEntry {
-                present: main.verify().is_ok(),
-                head: self.repo.refs().head(&main).ok(),
-                locked: None,
-                worktree: main,
-            });
-        }
-        for (folder, git_dir) in self.repo.worktrees().linked_git_dirs()? {
-            if entries.iter().any(|entry| entry.worktree.git_dir() == git_dir) {
-                continue;
-            }
-            let locked = files::read_optional(&git_dir.join("locked"), POINTER_LIMIT)?;
-            let locked = locked.map(|reason| String::from_utf8_lossy(&reason).trim().to_owned());
-            let worktree = Worktree::linked(folder, git_dir);
-            entries.push(WorktreeEntry {
-                present: worktree.verify().is_ok(),
-                head: self.repo.refs().head(&worktree).ok(),
-                locked,
-                worktree,
-            });
-        }
-        Ok(entries)
     }
 
     /// Whether a damaged registration makes `git worktree list` fail.

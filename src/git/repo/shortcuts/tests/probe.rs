@@ -16,12 +16,13 @@ use crate::git::repo::scratch::{Scratch, git_at, try_git_at};
 use crate::git::repo::shortcuts::FastWay;
 
 /// All fast ways.
-pub const ALL: [FastWay; 13] = [
+pub const ALL: [FastWay; 14] = [
     FastWay::FindRepository,
     FastWay::FindMainWorktree,
     FastWay::ReadConfiguration,
     FastWay::ReadWorktreeConfiguration,
     FastWay::ReadRefs,
+    FastWay::ListWorktrees,
     FastWay::ChangeOwnRefs,
     FastWay::ReadHistory,
     FastWay::StageObjects,
@@ -140,6 +141,7 @@ impl Probe {
                     true
                 })
             }
+            FastWay::ListWorktrees => self.lists_worktrees(),
             FastWay::ChangeOwnRefs => self.changes_refs(),
             FastWay::ReadHistory => self.reads_history(),
             FastWay::StageObjects => {
@@ -193,6 +195,31 @@ impl Probe {
         let events = std::fs::read_to_string(&trace).unwrap_or_default();
         drop(std::fs::remove_file(trace));
         !events.contains("\"event\":\"start\"")
+    }
+
+    /// With one on a branch, a locked one on a commit, and one whose folder is gone.
+    fn lists_worktrees(&self) -> bool {
+        let folder = |name: &str| self.scratch.path().with_file_name(name);
+        let at = |name: &str| folder(name).display().to_string();
+        self.git(&["worktree", "add", "-q", "-b", "there", &at("on branch")]);
+        self.git(&["worktree", "add", "-q", "--detach", &at("locked"), self.one.as_str()]);
+        self.git(&["worktree", "lock", "--reason", "for now", &at("locked")]);
+        self.git(&["worktree", "add", "-q", "-b", "gone", &at("gone")]);
+        std::fs::remove_dir_all(folder("gone")).unwrap();
+        self.git(&["branch", "-q", "-m", "there", "packed"]);
+        self.git(&["pack-refs", "--all"]);
+        let listed = self.without_git(|repo| {
+            let by_git = self.repo().worktrees().list_by_git(&repo.worktrees().linked_git_dirs().unwrap()).unwrap();
+            let listed = repo.worktrees().list().unwrap();
+            assert_eq!(listed.len(), 4);
+            assert_eq!(listed, by_git);
+        });
+        self.git(&["worktree", "unlock", &at("locked")]);
+        for name in ["on branch", "locked", "gone"] {
+            self.git(&["worktree", "remove", "--force", &at(name)]);
+        }
+        self.git(&["branch", "-q", "-D", "packed", "gone"]);
+        listed
     }
 
     fn changes_refs(&self) -> bool {
