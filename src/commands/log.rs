@@ -119,9 +119,16 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Err(error) = ctx.load_config(Vec::new()) {
         tracing::debug!(%error, "the configuration was not read");
     }
-    let all = history::transactions(&ctx)?;
+    let is_listed = |one: &Transaction| args.all || one.matters();
+    let all = match args.count {
+        // Whether one can be undone is known only once git was asked.
+        Some(most) if !args.undoable => {
+            history::newest_transactions(&ctx, |known| known.iter().filter(|one| is_listed(one)).count() >= most)?
+        }
+        Some(_) | None => history::transactions(&ctx)?,
+    };
     let standing = Standing::new(&ctx, &all)?;
-    let candidates = all.iter().rev().filter(|one| (args.all || one.matters()) && (!args.undoable || one.undoable()));
+    let candidates = all.iter().rev().filter(|one| is_listed(one) && (!args.undoable || one.undoable()));
     let looked_at = candidates.map(|transaction| Shown { transaction, obstacle: standing.obstacle(transaction) });
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
     let shown: Vec<Shown<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();

@@ -44,7 +44,7 @@ fn remove_tree(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether git axiom gave this name in a trash: it ends with a [`crate::env::fresh_id`].
+/// Whether git axiom gave this name in a trash: it ends with a [`crate::env::fresh_id`], or is the id of a transaction.
 pub fn is_trashed_name(name: &[u8]) -> bool {
     let digits = name.len().checked_sub(16).and_then(|from| name.get(from..));
     digits.is_some_and(|digits| digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)))

@@ -1,14 +1,15 @@
 //! History: the log's events, the transactions they form, and the history of one case. Reads without a lock.
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::operation::transaction::{Fold, Transaction};
 use crate::domain::state::audit::{Audit, AuditEntry};
-use crate::domain::state::event::Envelope;
+use crate::domain::state::event::{Envelope, Event};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::store::layout::Layout;
 use crate::store::log::{self, Position};
-use crate::store::segments;
+use crate::store::snapshot::Loaded;
+use crate::store::{anchors, segments};
 
 /// Calls `each` with every event that the log holds, oldest first.
 ///
@@ -42,6 +43,59 @@ pub fn transactions(ctx: &Context) -> Result<Vec<Transaction>> {
     let mut fold = Fold::default();
     each_event(ctx.layout(), |envelope| fold.push(&envelope))?;
     Ok(fold.finish())
+}
+
+/// The newest transactions, oldest first: as few as are `enough` and can be had without reading the log from its beginning, else
+/// all of them. They are the end of what [`transactions`] returns.
+///
+/// # Errors
+/// As [`each_event`].
+pub fn newest_transactions(ctx: &Context, enough: impl Fn(&[Transaction]) -> bool) -> Result<Vec<Transaction>> {
+    newest_after(ctx, anchors::all(ctx.layout())?, enough)
+}
+
+/// As [`newest_transactions`]; `id` is among them, if it exists.
+///
+/// # Errors
+/// As [`each_event`].
+pub fn transactions_since(ctx: &Context, id: &TxnId, enough: impl Fn(&[Transaction]) -> bool) -> Result<Vec<Transaction>> {
+    let mut anchors = anchors::all(ctx.layout())?;
+    anchors.retain(|seq| id.is_begun_within(*seq, u64::MAX));
+    newest_after(ctx, anchors, |known| known.iter().any(|one| one.id == *id) && enough(known))
+}
+
+fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[Transaction]) -> bool) -> Result<Vec<Transaction>> {
+    for seq in anchors {
+        if let Some(known) = known_after(ctx.layout(), seq)?
+            && !known.is_empty()
+            && enough(&known)
+        {
+            return Ok(known);
+        }
+    }
+    transactions(ctx)
+}
+
+/// The transactions that certainly began after event `seq`; `None` where that is not to be had from the anchor there.
+///
+/// # Errors
+/// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote the anchor.
+pub fn known_after(layout: &Layout, seq: u64) -> Result<Option<Vec<Transaction>>> {
+    let Some(Loaded { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
+    let (mut fold, mut began_anew) = (Fold::of_events_after(state), false);
+    let read = log::read_after(layout, seq, Some(position), |envelope| {
+        began_anew |= matches!(envelope.event, Event::StateAdopted { .. });
+        fold.push(&envelope)
+    });
+    match read {
+        Ok(_) if !began_anew => Ok(Some(fold.finish_known())),
+        Ok(_) => Ok(None),
+        // Whatever is wrong, the log itself decides.
+        Err(error) => {
+            tracing::debug!(%error, seq, "the log is read from its beginning");
+            Ok(None)
+        }
+    }
 }
 
 /// The history of one case, oldest first.

@@ -72,7 +72,15 @@ pub struct Undone {
 /// # Errors
 /// As [`undo::choose`]; the codes of a damaged log.
 pub fn choose(ctx: &Context, asked: &Asked) -> Result<Chosen> {
-    let all = history::transactions(ctx)?;
+    let enough = |known: &[Transaction]| undo::is_decided_by(known, asked);
+    let all = match asked {
+        Asked::Undo | Asked::Redo => history::newest_transactions(ctx, enough)?,
+        // The beginning of an id may fit another one, however old.
+        Asked::Named(text) => match TxnId::new(text.clone()) {
+            Ok(id) => history::transactions_since(ctx, &id, enough)?,
+            Err(_) => history::transactions(ctx)?,
+        },
+    };
     let transaction = undo::choose(&all, asked)?.clone();
     let (what, redo) = undo::subject(&all, &transaction);
     Ok(Chosen { what: what.to_owned(), redo, transaction, as_of: ctx.state().seq })
@@ -83,7 +91,7 @@ pub fn choose(ctx: &Context, asked: &Asked) -> Result<Chosen> {
 /// # Errors
 /// The codes of a damaged log.
 pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
-    let all = history::transactions(ctx)?;
+    let all = history::transactions_since(ctx, id, |_| true)?;
     Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
 }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
-use super::{cases, checkpoints, line, segments};
+use super::{anchors, cases, checkpoints, line, segments};
 use crate::domain::base::ids::TxnId;
 use crate::domain::state::event::{By, Envelope, Event};
 use crate::domain::state::whole::State;
@@ -60,14 +60,14 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
     }
 }
 
-/// Log, segments, snapshot, older checkpoints, backups and cases, those that exist.
+/// Log, segments, snapshot, anchors, older checkpoints, backups and cases, those that exist.
 fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|e| Error::io("list", &folder, e))? {
         let entry = entry.map_err(|e| Error::io("list", &folder, e))?;
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("events") || name == "snapshot.json");
-        let ours = ours || checkpoints::number(&entry.path()).is_some();
+        let ours = ours || checkpoints::number(&entry.path()).is_some() || anchors::number(&entry.path()).is_some();
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if ours && is_file {
             found.push(entry.path());
@@ -80,7 +80,7 @@ fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Moves away segments and a snapshot that are older than a newly started log, and no longer valid. Safe to repeat; does
+/// Moves away segments and snapshots that are older than a newly started log, and no longer valid. Safe to repeat; does
 /// nothing to a log that does not begin with an adopted state. Files that have a link in the folder `kept` already are only
 /// unlinked. The caller holds the state lock and the snapshot lock.
 ///
@@ -101,6 +101,8 @@ pub fn tidy(layout: &Layout, kept: Option<&Path>) -> Result<()> {
     if super::snapshot::written_seq(layout)?.is_none_or(|seq| seq < first) && layout.snapshot().exists() {
         old.push(layout.snapshot());
     }
+    let is_older = |path: &PathBuf| anchors::number(path).is_some_and(|seq| seq < first);
+    old.extend(files::list(&layout.state_dir())?.into_iter().map(|entry| entry.path()).filter(is_older));
     old.extend(checkpoints::all(layout)?.into_iter().filter(|path| checkpoints::number(path) < Some(first)));
     if old.is_empty() {
         return Ok(());

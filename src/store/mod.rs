@@ -5,6 +5,7 @@
 
 pub mod adopt;
 mod ahead;
+pub mod anchors;
 pub mod backup;
 pub mod cases;
 pub mod checkpoints;

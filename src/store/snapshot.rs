@@ -4,10 +4,12 @@
 //! of the header's bytes before `,"sum"` and of the second line. `older` names the file with the checkpoints that the state
 //! lacks (`super::checkpoints`); a snapshot that every version can read has version 1. Losing the snapshot costs time, never data.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::anchors;
 use super::checkpoints::{self, InUse, Part};
 use super::layout::Layout;
 use super::line;
@@ -69,7 +71,15 @@ pub enum Snapshot {
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote it. Damage is no error: see [`Snapshot::Damaged`].
 pub fn load(layout: &Layout) -> Result<Snapshot> {
-    let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(Snapshot::Missing) };
+    load_from(layout, &layout.snapshot())
+}
+
+/// As [`load`], from a file that was the snapshot once.
+///
+/// # Errors
+/// As [`load`].
+pub(super) fn load_from(layout: &Layout, path: &Path) -> Result<Snapshot> {
+    let Some(bytes) = files::read_optional(path, MAX_SNAPSHOT)? else { return Ok(Snapshot::Missing) };
     let (header, body) = match split(&bytes)? {
         Ok(parts) => parts,
         Err(why) => return Ok(Snapshot::Damaged(why.to_owned())),
@@ -165,6 +175,9 @@ pub fn save(
     files::write_atomic(&layout.snapshot(), &bytes)?;
     if part != named.as_ref() {
         checkpoints::remove_others(layout, older.as_ref())?;
+    }
+    if let Err(error) = anchors::keep(layout, state.seq) {
+        tracing::warn!(%error, "the snapshot is not kept for reading the log from there");
     }
     Ok(state.seq)
 }

@@ -89,10 +89,10 @@ fn a_first_use() {
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
-    ID                 TIME (UTC)           BY    UNDO  WHAT
-    t00000000000a0001  2026-01-13 12:00:10  user  yes   archive 2 cases
-    t0000000000090001  2026-01-13 12:00:09  user  no    unblock task-002
-    t0000000000080001  2026-01-13 12:00:08  user  no    block task-002
+    ID                  TIME (UTC)           BY    UNDO  WHAT
+    t000a0001000000005  2026-01-13 12:00:10  user  yes   archive 2 cases
+    t00090001000000004  2026-01-13 12:00:09  user  no    unblock task-002
+    t00080001000000003  2026-01-13 12:00:08  user  no    block task-002
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["status"]), @r"
@@ -302,18 +302,18 @@ fn the_log_tells_what_can_be_taken_back() {
     env.ok(&["task", "edit", "a", "--title", "y"]);
     env.ok(&["undo", "--yes"]);
     insta::assert_snapshot!(env.axiom(&["log"]), @r"
-    ID                 TIME (UTC)           BY    UNDO    WHAT
-    t0000000000030001  2026-01-13 12:00:03  user  yes     undo of 'edit a: title'
-    t0000000000020001  2026-01-13 12:00:02  user  undone  edit a: title
-    t0000000000010001  2026-01-13 12:00:01  user  yes     add a: x
+    ID                  TIME (UTC)           BY    UNDO    WHAT
+    t00030001000000002  2026-01-13 12:00:03  user  yes     undo of 'edit a: title'
+    t00020001000000001  2026-01-13 12:00:02  user  undone  edit a: title
+    t00010001000000000  2026-01-13 12:00:01  user  yes     add a: x
     --- exit 0
     ");
     // What was changed since is named, with a way on.
     env.ok(&["task", "edit", "a", "--title", "z"]);
-    insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t0000000000030001"]), @r"
+    insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t00030001000000002"]), @r"
     --- stderr
     error[CHANGED_MEANWHILE]: what the undo would restore was changed since; nothing was touched: task a was changed
-    hint: since then: edit a: title (2026-01-13 12:00:05 +0000, user); to take that back first: git axiom undo t0000000000050001
+    hint: since then: edit a: title (2026-01-13 12:00:05 +0000, user); to take that back first: git axiom undo t00050001000000004
     hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back
     --- exit 4
     ");

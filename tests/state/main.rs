@@ -9,6 +9,7 @@
 )]
 
 mod fixtures;
+mod newest;
 mod older_checkpoints;
 mod processes;
 mod recovery;

@@ -12,6 +12,7 @@ use super::pages;
 use crate::config::keys::KEYS;
 use crate::domain::agent::presets;
 use crate::domain::base::natural;
+use crate::domain::operation::transaction::Transaction;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Kind;
 use crate::env;
@@ -128,8 +129,9 @@ fn agents(state: &State) -> Vec<Offer> {
 
 /// The transactions that can be undone, newest first.
 fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
-    let all = history::transactions(ctx).ok()?;
-    let undoable = all.iter().rev().filter(|one| one.matters() && one.undoable());
+    let is_offered = |one: &&Transaction| one.matters() && one.undoable();
+    let all = history::newest_transactions(ctx, |known| known.iter().filter(is_offered).count() >= NEWEST).ok()?;
+    let undoable = all.iter().rev().filter(is_offered);
     Some(undoable.take(NEWEST).map(|one| (one.id.to_string(), one.what.clone())).collect())
 }
 

@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `ids` and `names`.
 
+mod begun;
 pub mod document_schema;
 pub mod hex;
 pub mod ids;

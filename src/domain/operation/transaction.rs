@@ -215,6 +215,8 @@ struct Touched {
 /// Folds events into transactions. See the module.
 #[derive(Debug, Default)]
 pub struct Fold {
+    /// The number of the event after which it began: 0 for all events.
+    from: u64,
     state: State,
     all: Vec<Transaction>,
     places: HashMap<TxnId, usize>,
@@ -224,6 +226,11 @@ pub struct Fold {
 }
 
 impl Fold {
+    /// A fold of the events after `state` only. Finish it with [`Fold::finish_known`].
+    pub fn of_events_after(state: State) -> Self {
+        Self { from: state.seq, state, ..Self::default() }
+    }
+
     /// Adds the next event.
     ///
     /// # Errors
@@ -293,6 +300,17 @@ impl Fold {
             }
         }
         self.all[place].undo_of = Some(of);
+    }
+
+    /// The newest transactions, oldest first: those of which it is certain that they, and all that follow them, began within
+    /// these events. They are the end of what [`Fold::finish`] returns for the whole log.
+    pub fn finish_known(self) -> Vec<Transaction> {
+        let from = self.from;
+        let mut all = self.finish();
+        // A transaction may have begun before: then its place in the order is unknown, too, and at most that of its first event here.
+        let doubtful = all.iter().rposition(|one| !one.id.is_begun_within(from, one.first_seq));
+        all.drain(..doubtful.map_or(0, |place| place + 1));
+        all
     }
 
     /// All transactions, oldest first.

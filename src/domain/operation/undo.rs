@@ -38,8 +38,7 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
     match asked {
         // The last transaction is meant. If it cannot be undone, that is an error: an older one is not undone in its place.
         Asked::Undo => {
-            let stands = |one: &&Transaction| one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good();
-            let newest = all.iter().rev().find(stands);
+            let newest = all.iter().rev().find(|one| stands(one));
             newest.ok_or_else(|| nothing("there is no transaction that can be undone")).and_then(possible)
         }
         // An undo of an undo is a redo. To reverse it, the first transaction is undone again.
@@ -64,6 +63,25 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
             }
         }
     }
+}
+
+/// Whether [`choose`] and [`subject`] find the same among the newest transactions `known` as among all.
+pub fn is_decided_by(known: &[Transaction], asked: &Asked) -> bool {
+    let is_known = |id: &TxnId| known.iter().any(|one| one.id == *id);
+    match asked {
+        Asked::Undo => known.iter().any(stands),
+        // How often something was taken back and done again shows only together with its beginning.
+        Asked::Redo => known.iter().all(|one| one.undo_of.as_ref().is_none_or(is_known)) && choose(known, asked).is_ok(),
+        Asked::Named(id) => {
+            let named = known.iter().find(|one| one.id.as_str() == id);
+            named.is_some_and(|one| taken_back(known, one).all(is_known))
+        }
+    }
+}
+
+/// Whether a transaction is the one that a plain undo means, if no newer one is.
+fn stands(one: &Transaction) -> bool {
+    one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good()
 }
 
 fn possible(one: &Transaction) -> Result<&Transaction> {

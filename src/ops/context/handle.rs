@@ -126,12 +126,12 @@ pub fn below_an_operation() -> bool {
     env::var(IN_OPERATION).is_some()
 }
 
-/// A fresh transaction id.
+/// A fresh transaction id, after event `seq` of the log.
 ///
 /// # Errors
 /// None in practice: the id consists of hexadecimal digits.
-pub fn fresh_txn() -> Result<TxnId> {
-    TxnId::new(format!("t{}", env::fresh_id()))
+pub fn fresh_txn(seq: u64) -> Result<TxnId> {
+    TxnId::begun_after(seq, &env::fresh_id())
 }
 
 impl Context {
@@ -146,7 +146,7 @@ impl Context {
         repo.worktrees().require_plain_place()?;
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);
-        let author = Author { txn: fresh_txn()?, by };
+        let author = Author { txn: fresh_txn(store.state().seq)?, by };
         let (config, found) = (Config::default(), Found::default());
         let mut ctx = Self {
             repo: Arc::new(repo),
@@ -168,7 +168,7 @@ impl Context {
     /// # Errors
     /// As [`fresh_txn`].
     pub fn act_as(&mut self, by: By) -> Result<()> {
-        self.author = Author { txn: fresh_txn()?, by };
+        self.author = Author { txn: fresh_txn(self.state().seq)?, by };
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Context {
     /// # Errors
     /// Whatever `work` returns.
     pub fn in_its_own_transaction<T>(&mut self, by: By, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let apart = Author { txn: fresh_txn()?, by };
+        let apart = Author { txn: fresh_txn(self.state().seq)?, by };
         let own = std::mem::replace(&mut self.author, apart);
         let outcome = work(self);
         self.author = own;

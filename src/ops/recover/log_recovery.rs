@@ -128,7 +128,7 @@ pub fn begin_anew_from(repo: &Repository, source: Source) -> Result<Recovered> {
             Beginning::Stored(source)
         }
     };
-    begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn()?, beginning, last_seq_of_checkpoints(repo)?)
+    begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn(0)?, beginning, last_seq_of_checkpoints(repo)?)
 }
 
 /// Starts a new log from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. After a crash at

@@ -1,0 +1,161 @@
+//! The newest transactions, read from an anchor on, are those of the whole log.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
+
+use crate::support::{KINDS, author, propose, task};
+use git_axiom::domain::base::ids::TxnId;
+use git_axiom::domain::operation::transaction::{Fold, Transaction};
+use git_axiom::domain::operation::undo::{self, Asked};
+use git_axiom::domain::state::event::{By, Event};
+use git_axiom::ops::history;
+use git_axiom::ops::recover::log_recovery::{Beginning, begin_anew};
+use git_axiom::store::handle::{Author, Store};
+use git_axiom::store::layout::Layout;
+use git_axiom::store::{anchors, rebuild, segments};
+use proptest::prelude::*;
+
+fn whole(layout: &Layout) -> Vec<Transaction> {
+    let mut fold = Fold::default();
+    history::each_event(layout, |envelope| fold.push(&envelope)).unwrap();
+    fold.finish()
+}
+
+fn seal(layout: &Layout) {
+    if let Some(first) = segments::list(layout).unwrap().last().unwrap().first {
+        segments::seal(layout, first).unwrap();
+    }
+}
+
+/// Some transactions that are under way at the same time: of commands, of the supervisor, of an older program.
+struct Transactions {
+    begun: Vec<TxnId>,
+    count: u64,
+}
+
+impl Transactions {
+    fn next(&mut self, seq: u64, dice: u8) -> TxnId {
+        self.count += 1;
+        let random = format!("{:016x}", self.count.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        match dice {
+            0..5 if !self.begun.is_empty() => {}
+            5 => self.begun.push(TxnId::new(format!("t{random}")).unwrap()),
+            6 => self.begun.push(TxnId::begun_after(seq.saturating_sub(7), &random).unwrap()),
+            _ => self.begun.push(TxnId::begun_after(seq, &random).unwrap()),
+        }
+        let most = 3;
+        if self.begun.len() > most {
+            self.begun.remove(0);
+        }
+        self.begun[usize::from(dice) % self.begun.len()].clone()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Snapshots, seals and new transactions fall at random places.
+    #[test]
+    fn what_is_known_from_an_anchor_on_is_the_end_of_the_whole(
+        choices in proptest::collection::vec((0..KINDS, any::<u32>()), 60..240),
+        dice in proptest::collection::vec((0..12_u8, 0..30_u8), 240),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        let mut store = Store::load(layout.clone()).unwrap();
+        let mut transactions = Transactions { begun: Vec::new(), count: 0 };
+        for (choice, (dice, mark)) in choices.iter().zip(&dice) {
+            let Some(event) = propose(store.state(), *choice) else { continue };
+            let txn = transactions.next(store.state().seq, *dice);
+            let by = if dice % 2 == 0 { By::User } else { By::Supervisor };
+            if store.append(&Author { txn, by }, vec![event]).is_err() {
+                continue;
+            }
+            match mark {
+                0 => store.save_snapshot().unwrap(),
+                1 => {
+                    seal(&layout);
+                    store = Store::load(layout.clone()).unwrap();
+                }
+                _ => {}
+            }
+        }
+        let whole = whole(&layout);
+        for seq in anchors::all(&layout).unwrap() {
+            let known = history::known_after(&layout, seq).unwrap();
+            prop_assert!(known.is_some(), "an anchor at {} is of no use", seq);
+            let known = known.unwrap();
+            prop_assert_eq!(&known[..], &whole[whole.len() - known.len()..], "from {} on", seq);
+            for asked in [Asked::Undo, Asked::Redo].into_iter().chain(known.iter().map(|one| Asked::Named(one.id.to_string()))) {
+                if undo::is_decided_by(&known, &asked) {
+                    let chosen = |all| undo::choose(all, &asked).map(|one| (one.id.clone(), undo::subject(all, one))).ok();
+                    prop_assert_eq!(chosen(&known), chosen(&whole), "{:?} from {} on", asked, seq);
+                }
+            }
+        }
+    }
+}
+
+/// Fifty tasks, each added in a transaction of its own.
+fn fifty(folder: &std::path::Path) -> Layout {
+    let layout = Layout::new(folder);
+    let mut store = Store::load(layout.clone()).unwrap();
+    for number in 0..50 {
+        let txn = TxnId::begun_after(store.state().seq, &format!("{number:016x}")).unwrap();
+        let event = Event::CasesAdded { cases: vec![task(&format!("n{number}"))] };
+        store.append(&Author { txn, by: By::User }, vec![event]).unwrap();
+    }
+    layout
+}
+
+#[test]
+fn all_that_began_after_an_anchor_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = fifty(dir.path());
+    let anchors = anchors::all(&layout).unwrap();
+    assert!(anchors.len() >= 2, "{anchors:?}");
+    seal(&layout);
+    for seq in anchors {
+        assert_eq!(history::known_after(&layout, seq).unwrap().unwrap().len() as u64, 50 - seq);
+    }
+}
+
+#[test]
+fn a_damaged_anchor_is_of_no_use_and_does_no_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = fifty(dir.path());
+    let all = anchors::all(&layout).unwrap();
+    let path = |seq: u64| layout.state_dir().join(format!("anchor-{seq:020}.json"));
+    let bytes = std::fs::read(path(all[0])).unwrap();
+    std::fs::write(path(all[0]), &bytes[..bytes.len() - 1]).unwrap();
+    assert_eq!(history::known_after(&layout, all[0]).unwrap(), None);
+    // A whole one that is not what its name says.
+    std::fs::write(path(all[0]), std::fs::read(path(all[1])).unwrap()).unwrap();
+    assert_eq!(history::known_after(&layout, all[0]).unwrap(), None);
+    // An anchor of another log.
+    let mut lines: Vec<String> = std::fs::read_to_string(layout.events()).unwrap().lines().map(str::to_owned).collect();
+    lines.truncate(all[1] as usize - 1);
+    std::fs::write(layout.events(), lines.join("\n") + "\n").unwrap();
+    assert_eq!(history::known_after(&layout, all[1]).unwrap(), None);
+}
+
+#[test]
+fn a_log_that_began_anew_has_no_anchors_of_the_one_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = fifty(dir.path());
+    let old = anchors::all(&layout).unwrap();
+    let text = std::fs::read_to_string(layout.events()).unwrap();
+    std::fs::write(layout.events(), text.replacen("n7", "n8", 1)).unwrap();
+    let done = begin_anew(&layout, &author().txn, Beginning::Stored(rebuild::Source::Snapshot)).unwrap();
+    assert_eq!(anchors::all(&layout).unwrap(), [0; 0]);
+    let names: Vec<_> = std::fs::read_dir(done.kept.unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let kept = names.iter().filter(|name| name.to_str().unwrap().starts_with("anchor-")).count();
+    assert_eq!(kept, old.len(), "{names:?}");
+}
+
+/// What is in a trash under the name of its transaction is ours, to older programs too.
+#[test]
+fn the_id_of_a_transaction_is_a_name_in_the_trash() {
+    for seq in [0, 1, 0xfff_ffff, u64::from(u32::MAX)] {
+        let id = TxnId::begun_after(seq, "00000000deadbeef").unwrap();
+        assert!(git_axiom::files::is_trashed_name(id.as_str().as_bytes()), "{id}");
+    }
+}
