@@ -100,6 +100,32 @@ fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: f
     Ok(if bytes.len() as u64 > limit { Small::Odd("too large") } else { Small::Content(bytes) })
 }
 
+/// The last bytes of a regular file, at most `limit`, and whether these are all; `None` where there is none. Follows no link and does
+/// not wait (on a FIFO): what is not a regular file counts as none.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read_end_of_regular(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, bool)>> {
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::io::Errno;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut file = match open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK | Errno::NXIO) => return Ok(None),
+        Err(e) => return Err(Error::io("open", path, e)),
+    };
+    let failed = |e| Error::io("read", path, e);
+    let meta = file.metadata().map_err(failed)?;
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    let from = meta.len().saturating_sub(limit);
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some((bytes, from == 0)))
+}
+
 /// The first bytes of a file, at most `limit`; `None` where there is none.
 ///
 /// # Errors

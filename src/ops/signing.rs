@@ -65,6 +65,7 @@ fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
         without: if alone { ASKS_BY.map(OsString::from).to_vec() } else { Vec::new() },
         stdin: String::new(),
         limit,
+        log: None,
     };
     let done = step::run(&step, &AtomicBool::new(false))?;
     if done.end != (StepEnd::Exited { code: 0 }) {

@@ -1,6 +1,8 @@
 //! Running commands and hooks, one after the other, each below a keeper of its own that is a child of the waiting process: the
 //! `verify` steps of a task, those of a merge, and the hooks of an event.
 
+pub mod files_of_step;
+
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +12,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use self::files_of_step::FilesOfStep;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
-use crate::domain::work::verification::{Checker, StepResult, last_lines};
+use crate::domain::work::checks::named::NamedStep;
+use crate::domain::work::verification::{Checker, StepResult, StepRun, last_lines, last_lines_of_passed};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
@@ -59,7 +63,7 @@ pub enum AfterFailure {
 /// One step.
 #[derive(Debug)]
 pub struct Work {
-    /// The command or hook, as it is shown.
+    /// The command as it is written, with its name; or the hook.
     pub name: String,
     /// Which of the two it is.
     pub by: Checker,
@@ -75,6 +79,8 @@ pub struct Work {
     pub stdin: String,
     /// The longest it may take.
     pub limit: Duration,
+    /// Its log and what it reports; nothing of a hook's is kept.
+    pub files: Option<FilesOfStep>,
 }
 
 /// What is run, with the arguments before it.
@@ -108,16 +114,25 @@ pub struct Job {
     marker: Vec<u8>,
 }
 
-/// Commands of `verify` or `merge.verify`, to be run in `folder` for a task, on behalf of an agent where there is one.
+/// For whom commands are run, and on what.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// The task.
+    pub task: &'a CaseId,
+    /// The agent on whose behalf, where there is one.
+    pub agent: Option<&'a AgentId>,
+    /// The work that they check, in a word for the folder of their files.
+    pub what: &'static str,
+    /// The same, by its commits.
+    pub of: &'a str,
+}
+
+/// Commands of `verify` or `merge.verify`, each with its place in that list, to be run in `folder`.
 ///
 /// # Errors
 /// None in practice: the token consists of hexadecimal digits.
-pub fn commands(
-    ctx: &Context,
-    commands: &[String],
-    folder: &Path,
-    (task, agent): (&CaseId, Option<&AgentId>),
-) -> Result<Vec<Work>> {
+pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, about: About<'_>) -> Result<Vec<Work>> {
+    let About { task, agent, what, of } = about;
     // This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
     let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
     let config = &ctx.config.verify;
@@ -132,10 +147,15 @@ pub fn commands(
         env.extend(folder.parent().map(|above| ("GIT_CEILING_DIRECTORIES", above.into())));
         env
     };
-    let work = |command: &String| Work {
-        name: command.clone(),
+    let kept = ctx.layout().checks_dir().join(task.as_str()).join(what);
+    let work = |&(place, written): &(usize, &String)| Work {
+        name: written.clone(),
         by: Checker::Command,
-        program: Program { wrapper: config.wrapper.clone(), is: What::Command(command.clone()) },
+        program: Program { wrapper: config.wrapper.clone(), is: What::Command(NamedStep::of(written).command.to_owned()) },
+        files: Some(FilesOfStep {
+            folder: kept.join(NamedStep::of(written).file_name(place)),
+            about: format!("{of}\n{written}"),
+        }),
         folder: folder.to_owned(),
         env: env(),
         without: Vec::new(),
@@ -157,15 +177,17 @@ impl Job {
     }
 
     fn step(&self, work: &Work, program: Vec<OsString>) -> Step {
+        let told = work.files.iter().flat_map(FilesOfStep::variables);
         Step {
             of: self.of.clone(),
             command: work.program.wrapper.iter().map(OsString::from).chain(program).collect(),
             folder: work.folder.clone(),
             env: self.env.clone(),
-            child_env: work.env.iter().map(|(name, value)| (OsString::from(*name), value.clone())).collect(),
+            child_env: work.env.iter().map(|(name, value)| (OsString::from(*name), value.clone())).chain(told).collect(),
             without: work.without.iter().map(OsString::from).collect(),
             stdin: work.stdin.clone(),
             limit: work.limit,
+            log: work.files.as_ref().map(FilesOfStep::log),
         }
     }
 }
@@ -173,12 +195,18 @@ impl Job {
 /// Running steps. When this is dropped, they are stopped, and none of their processes runs afterwards.
 #[derive(Debug)]
 pub struct Running {
+    ended: Receiver<Ran>,
     verdict: Receiver<Verdict>,
     cancelled: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Running {
+    /// The steps that have ended since the last call.
+    pub fn ended(&self) -> Vec<Ran> {
+        self.ended.try_iter().collect()
+    }
+
     /// The verdict, once there is one.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.verdict.try_recv() {
@@ -222,7 +250,7 @@ pub struct Verdict {
 }
 
 /// A step that ran.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ran {
     /// Its result.
     pub result: StepResult,
@@ -251,35 +279,53 @@ impl Verdict {
 
 /// Runs the steps in a thread, which rings at their end.
 pub fn start(job: Job, rope: Option<Rope>) -> Running {
+    let (tells, ended) = channel();
     let (sender, verdict) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&cancelled);
     let work = move || {
-        // If the steps were stopped meanwhile, no one receives the result.
-        let _ = sender.send(run(&job, &told));
+        // If the steps were stopped meanwhile, no one receives the results.
+        let each = |ran: &Ran| {
+            let _ = tells.send(ran.clone());
+            rope.iter().for_each(Rope::ring);
+        };
+        let _ = sender.send(run(&job, &told, &each));
         rope.iter().for_each(Rope::ring);
     };
     // If no thread can be started, the channel is closed, and the verdict is that the verification broke down.
     let thread = std::thread::Builder::new().spawn(work).ok();
-    Running { verdict, cancelled, thread }
+    Running { ended, verdict, cancelled, thread }
 }
 
-fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
+fn run(job: &Job, cancelled: &AtomicBool, each: &dyn Fn(&Ran)) -> Verdict {
     let mut ran = Vec::new();
     for work in &job.work {
         let begun = Instant::now();
-        let (failure, output) = match run_step(job, work, cancelled) {
+        let Ended { failure, output, exit } = match run_step(job, work, cancelled) {
             Ok(done) => done,
-            Err(error) if job.after == AfterFailure::GoOn => (Some(error.to_string()), String::new()),
+            Err(error) if job.after == AfterFailure::GoOn => {
+                Ended { failure: Some(error.to_string()), output: String::new(), exit: None }
+            }
             Err(error) => {
                 let not_run = Some(error.context(format!("'{}' could not be run", work.name)));
                 return Verdict { ran, failure: None, not_run };
             }
         };
-        let lines = if failure.is_some() { last_lines(&output) } else { Vec::new() };
-        let result = StepResult { command: work.name.clone(), by: work.by, failure: failure.clone(), lines };
-        let failed = failure.filter(|_| job.after == AfterFailure::Stop).map(|why| failure_of(work, &why, &output));
-        ran.push(Ran { result, took: begun.elapsed(), output });
+        let took = begun.elapsed();
+        let run = work.files.as_ref().map(|files| run_of(files, exit, took, &output)).map(Box::new);
+        let lines = match (&failure, work.by) {
+            (Some(_), _) => last_lines(&output),
+            (None, Checker::Command) => last_lines_of_passed(&output),
+            (None, Checker::Hook) => Vec::new(),
+        };
+        let result = StepResult { command: work.name.clone(), by: work.by, failure, lines, run };
+        let failed = result.why().filter(|_| job.after == AfterFailure::Stop).map(|why| failure_of(work, &why, &output));
+        let ended = Ran { result, took, output };
+        // What was stopped, has no result.
+        if !cancelled.load(Ordering::Relaxed) {
+            each(&ended);
+        }
+        ran.push(ended);
         if failed.is_some() {
             return Verdict { ran, failure: failed, not_run: None };
         }
@@ -290,6 +336,11 @@ fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
     Verdict { ran, failure: None, not_run: None }
 }
 
+fn run_of(files: &FilesOfStep, exit: Option<i32>, took: Duration, output: &str) -> StepRun {
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    StepRun { exit, duration_ms, tests: files.tests(output), reported: files.reported() }
+}
+
 fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
     let command = &work.name;
     let mut from = output.len().saturating_sub(KEEP);
@@ -298,26 +349,43 @@ fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
     }
     let details = format!("`{command}` {why}:\n\n```\n{}\n```", output[from..].trim_end());
     let summary = match work.by {
-        Checker::Command => format!("verify step '{command}' {why}"),
+        Checker::Command => format!("verify step '{}' {why}", NamedStep::of(command).label()),
         Checker::Hook => format!("hook {command} {why}"),
     };
     Failure { summary, details }
 }
 
-/// Why the step failed, if it did, and its output.
-fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<(Option<String>, String)> {
+/// How a step ended.
+struct Ended {
+    /// Why it failed, if it did.
+    failure: Option<String>,
+    /// The end of its output.
+    output: String,
+    /// Its exit status, where it exited by itself.
+    exit: Option<i32>,
+}
+
+fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<Ended> {
     let (program, interpreter) = match &work.program.is {
         What::Command(command) => (["sh", "-c", command].map(OsString::from).to_vec(), None),
         What::Approved(tree, place) => (vec![tree.ready(place)?.into()], tree.files().get(place).and_then(selection::first_line)),
-        What::Nothing(why) => return Ok((Some(why.clone()), String::new())),
+        What::Nothing(why) => return Ok(Ended { failure: Some(why.clone()), output: String::new(), exit: None }),
     };
+    work.files.as_ref().map_or(Ok(()), FilesOfStep::make_ready)?;
     let done = step::run(&job.step(work, program), cancelled)?;
     // If the keeper was killed, its processes may remain: they are ended here.
     leftovers::end_marked(&job.marker)?;
+    let exit = match &done.end {
+        StepEnd::Exited { code } => Some(*code),
+        StepEnd::Signalled { .. } | StepEnd::OverTime | StepEnd::Stopped | StepEnd::CannotStart { .. } | StepEnd::Unknown => None,
+    };
+    if exit.is_some() {
+        work.files.iter().for_each(FilesOfStep::ended_by_itself);
+    }
     let could_start = !matches!(done.end, StepEnd::CannotStart { .. });
     let why = done.end.failure(work.limit).map(|why| match interpreter {
         Some(line) if !could_start => format!("{why} (its first line: #!{line})"),
         Some(_) | None => why,
     });
-    Ok((why, done.output))
+    Ok(Ended { failure: why, output: done.output, exit })
 }

@@ -123,6 +123,11 @@ impl Layout {
         self.root.join("verifying")
     }
 
+    /// What verify steps printed and reported, a folder for each task.
+    pub fn checks_dir(&self) -> PathBuf {
+        self.root.join("checks")
+    }
+
     /// The output of agents, and the keepers' records.
     pub fn agents_dir(&self) -> PathBuf {
         self.root.join("agents")

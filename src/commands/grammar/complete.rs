@@ -261,6 +261,7 @@ mod tests {
         "TIME",
         "TITLE",
         "VALUE",
+        "[NAME=]COMMAND",
         "true|false",
     ];
 

@@ -21,7 +21,7 @@ use crate::ops::cases::edit::{self, NewCase};
 #[command(after_help = "\
 Examples:
   git axiom task add 'Write the parser' --body-file parser.md
-  git axiom task add 'Test it' --after task-001 --verify 'cargo test'
+  git axiom task add 'Test it' --after task-001 --verify 'unit=cargo test' --verify 'cargo doc'
   git axiom task add 'Call it' --after task-001:api --body 'Use the functions that it has.'
   id=$(git axiom task add 'Release' --kind operation)
   git axiom task add 'Tag it' --parent $id --body 'git tag v1'
@@ -29,6 +29,16 @@ Examples:
 A task that comes after ID:NAME gets TEXT in its prompt, and is merged after ID. With
 --start-early its first iteration begins at once, and is told what is not ready; the next one
 begins when it is.
+
+The NAME of a verify step is of lower-case letters, digits and hyphens, and COMMAND follows
+the = directly. FOO=1 make and n=$(ls | wc -l) have no name: there the shell sets a variable.
+For a variable in lower case write: env mode=fast make.
+
+A verify step may write its results to the file $AXIOM_VERIFY_JUNIT (as JUnit does), and append
+lines of JSON {\"score\", \"percent\", \"last\", \"next\"} to the file $AXIOM_VERIFY_REPORT. Where it is
+cut off and runs again on the same commit, it finds its lines there. Only steps that failed or
+that have not passed on this commit are run again; after recovery.maxRetries verifications that
+failed, the task waits for a human.
 
 With the preset 'shell', the body is the script that is run.")]
 pub struct Add {
@@ -53,8 +63,8 @@ pub struct Add {
     /// Which kind of agent works on it: agents are called PERSONA-NNN
     #[arg(long)]
     persona: Option<String>,
-    /// A shell command that must pass before it is done; may be repeated
-    #[arg(long, value_name = "COMMAND")]
+    /// A shell command that must pass before it is done, with a name; may be repeated
+    #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Vec<String>,
     /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]

@@ -42,7 +42,7 @@ pub struct Edit {
     #[arg(long)]
     persona: Option<String>,
     /// Shell commands that must pass before it is done, instead of the present ones; may be repeated
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Option<Vec<String>>,
     /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]

@@ -13,17 +13,21 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind};
+use crate::domain::work::checks::reported::StepReport;
+use crate::domain::work::checks::shown::{self, Check, CheckOf, CheckState};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::needs::{self, Need};
 use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
+use crate::ops::context::handle::Context;
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Its status and the reason, what it waits for, its branch and workspace, what was spent on it,
-what its agents reported (phase, parts, files, libraries), and its body. 'git axiom task audit
+what its agents reported (phase, parts, files, libraries), how its verify steps ended, and its
+body. 'git axiom task audit
 ID' shows its history, 'git axiom output ID' what agents printed.")]
 pub struct Show {
     /// The case
@@ -38,6 +42,15 @@ struct TaskShowAnswer<'a> {
     branch: Option<&'a str>,
     workspace: Option<&'a str>,
     reports: Option<Reported<'a>>,
+    verification: Vec<Verified<'a>>,
+}
+
+/// A verify step, with the log of its last run where there is one.
+#[derive(Serialize)]
+struct Verified<'a> {
+    #[serde(flatten)]
+    check: Check<'a>,
+    log: Option<String>,
 }
 
 /// Shows a case.
@@ -58,12 +71,38 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(Reported::of),
+        verification: verification(&ctx, case),
     };
-    screen.answer(&answer, || in_words(&groups, case, body.as_deref()))?;
+    screen.answer(&answer, || in_words(&groups, case, &answer.verification, body.as_deref()))?;
     Ok(Exit::Done)
 }
 
-fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, body: Option<&str>) -> String {
+fn verification<'a>(ctx: &'a Context, case: &'a Case) -> Vec<Verified<'a>> {
+    let checks = shown::checks(case, ctx.state().record.cases.get(&case.id)).into_iter();
+    checks
+        .map(|check| {
+            let log = ctx.layout().checks_dir().join(case.id.as_str()).join(&check.files).join("log");
+            Verified { check, log: log.is_file().then(|| log.display().to_string()) }
+        })
+        .collect()
+}
+
+/// Rows about a step: how it ended, what it reported last, and where it failed, its log.
+fn verified_rows(verified: &Verified<'_>) -> Vec<Vec<String>> {
+    let Verified { check, log } = verified;
+    let what = match check.of {
+        CheckOf::Task => "verify:",
+        CheckOf::Merge => "verify merge:",
+    };
+    let reported = check.reported.last().map(StepReport::in_words);
+    let log = log.as_ref().filter(|_| check.state == CheckState::Failed).map(|log| format!("log: {log}"));
+    let lines = std::iter::once(check.in_words()).chain(reported).chain(log).enumerate();
+    lines
+        .map(|(place, text)| vec![if place == 0 { what.to_owned() } else { String::new() }, visible::line(&text).into_owned()])
+        .collect()
+}
+
+fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_>], body: Option<&str>) -> String {
     let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
@@ -95,9 +134,8 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, body: Option<&str>) -> Stri
     if let Some(persona) = &case.persona {
         row("persona", persona.clone());
     }
-    for command in &case.verify {
-        row("verify", command.clone());
-    }
+    rows.extend(verification.iter().flat_map(verified_rows));
+    let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &case.merged {
         row("merged", format!("{} into {}", merged.commit.short(), merged.target.short()));
     }

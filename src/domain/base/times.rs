@@ -52,6 +52,14 @@ pub fn span(seconds: u64) -> String {
     if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
+/// A length of time that may be short: `0.3s`, below a minute; else as [`span`].
+pub fn short_span(milliseconds: u64) -> String {
+    match milliseconds {
+        0..60_000 => format!("{}.{}s", milliseconds / 1000, milliseconds % 1000 / 100),
+        _ => span(milliseconds / 1000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,7 +32,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         Event::IterationEnded { agent, report, .. } if report.outcome == Outcome::Crashed => {
             vec![failed(before, agent, Code::KeeperFailed, "its keeper or the machine died during an iteration", at)]
         }
-        Event::VerificationFailed { agent, why } => vec![failed(before, agent, Code::VerifyFailed, why, at)],
+        Event::VerificationFailed { agent, why, round: _ } => vec![failed(before, agent, Code::VerifyFailed, why, at)],
         Event::MergeVerified { id, verification } => match verification.summary() {
             Some(why) => vec![of_task(before, id, HookEvent::OnError, at).with_error(Code::VerifyFailed, why)],
             None => Vec::new(),
@@ -60,6 +60,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::CasesAdded { .. }
         | Event::Audited { .. }
         | Event::HookRan { .. }
+        | Event::StepVerified { .. }
         | Event::SessionStarted { .. }
         | Event::ModeChanged { .. }
         | Event::Requested { .. }

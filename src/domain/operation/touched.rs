@@ -52,6 +52,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::Signalled { .. }
         | Event::IterationEnded { .. }
         | Event::VerificationFailed { .. }
+        | Event::StepVerified { .. }
         | Event::Delayed { .. }
         | Event::GateOpened { .. }
         | Event::GateDecided { .. }

@@ -68,7 +68,8 @@ impl State {
                 self.learn(agent, signal, envelope.seq, at);
             }
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
-            Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
+            Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
+            Event::StepVerified { id, of, result } => self.step_verified(id, of, result)?,
             Event::MergeVerified { id, verification } => self.verified(id, verification)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate } => {

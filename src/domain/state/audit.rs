@@ -10,10 +10,11 @@ use crate::domain::base::text::Text;
 use crate::domain::base::times;
 use crate::domain::work::agent::Outcome;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::gate::Decision;
 use crate::domain::work::session::{Request, SessionState};
 use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
-use crate::domain::work::verification::Verification;
+use crate::domain::work::verification::{StepResult, Verification};
 use crate::error::Result;
 
 /// One line of a case's history.
@@ -95,7 +96,10 @@ impl Audit {
     /// Whether an event is about the case, even where it changes none of its fields.
     fn concerns(&self, event: &Event) -> bool {
         match event {
-            Event::Audited { id, .. } | Event::MergeVerified { id, .. } | Event::Delayed { id, .. } => *id == self.id,
+            Event::Audited { id, .. }
+            | Event::MergeVerified { id, .. }
+            | Event::StepVerified { id, .. }
+            | Event::Delayed { id, .. } => *id == self.id,
             Event::HookRan { run } => run.task.as_ref() == Some(&self.id),
             Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
                 *task == self.id
@@ -192,7 +196,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
         Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
         Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
-        Event::VerificationFailed { agent: _, why } => (4, format!("verification failed: {why}")),
+        Event::StepVerified { id: _, of: _, result } => (3, step_text(result)),
+        Event::VerificationFailed { agent: _, why, round: _ } => (4, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
         }
@@ -241,7 +246,19 @@ fn decision_text(id: &GateId, decision: &Decision) -> String {
 fn verified_text(task: &CaseId, verification: &Verification) -> String {
     match verification.summary() {
         Some(failure) => format!("the merge of {task} is not verified: {failure}"),
-        None => format!("the merge of {task} is verified"),
+        None if verification.passed() => format!("the merge of {task} is verified"),
+        None => {
+            let all = verification.demands.names().count();
+            format!("the merge of {task} passed {} of {}", verification.results.len(), count(all, "verify step"))
+        }
+    }
+}
+
+fn step_text(result: &StepResult) -> String {
+    match (result.why(), result.tests_in_words()) {
+        (Some(why), _) => format!("verify step '{}' {why}", NamedStep::of(&result.command).label()),
+        (None, Some(tests)) => format!("verified: {}, {tests}", result.command),
+        (None, None) => format!("verified: {}", result.command),
     }
 }
 

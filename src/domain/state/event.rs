@@ -25,7 +25,7 @@ use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::learnings::LearningId;
 use crate::domain::work::reports::ChangedLines;
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
-use crate::domain::work::verification::Verification;
+use crate::domain::work::verification::{StepResult, Verification};
 
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,6 +203,18 @@ pub enum Event {
         agent: AgentId,
         /// Which step failed, and how.
         why: String,
+        /// How many verifications in a row have failed since the task was claimed, with this one; 0 in older logs.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        round: u32,
+    },
+    /// A verify step of a task has ended.
+    StepVerified {
+        /// The task.
+        id: CaseId,
+        /// The commit of its branch that the step was run on.
+        of: Oid,
+        /// The result.
+        result: Box<StepResult>,
     },
     /// The commands that verify a merge were run on its result.
     MergeVerified {
@@ -350,6 +362,11 @@ pub enum Event {
     },
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -381,6 +398,7 @@ impl Event {
             Self::Signalled { .. } => "signalled",
             Self::IterationEnded { .. } => "iterationEnded",
             Self::VerificationFailed { .. } => "verificationFailed",
+            Self::StepVerified { .. } => "stepVerified",
             Self::MergeVerified { .. } => "mergeVerified",
             Self::Delayed { .. } => "delayed",
             Self::WorkReleased { .. } => "workReleased",

@@ -7,13 +7,14 @@ use crate::domain::operation::journaled::Operation;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::{IterationReport, Outcome, Stage};
 use crate::domain::work::case::{Case, CaseChange};
+use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::gate::{Cause, Gate, Held};
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 4;
+pub const LOG_VERSION: u32 = 5;
 
 /// The version that every program can read.
 const FIRST: u32 = 1;
@@ -24,6 +25,8 @@ const THIRD: u32 = 3;
 /// The version with what agents report of parts, files, libraries and time, with captures while they work, and with what they
 /// learnt, and with sessions that programs go on with.
 const FOURTH: u32 = 4;
+/// The version with named verify steps and the results of single steps.
+const FIFTH: u32 = 5;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
     if is_needed { version } else { FIRST }
@@ -42,18 +45,16 @@ impl Event {
             FOURTH
         } else if let Self::HookRan { .. } = self {
             THIRD
+        } else if let Self::StepVerified { .. } = self {
+            FIFTH
+        } else if let Self::VerificationFailed { round, .. } = self {
+            since(FIFTH, *round > 0)
         } else if let Self::Signalled { signal, .. } = self {
             of_signal(signal)
         } else if let Self::CasesAdded { cases } = self {
-            since(FOURTH, cases.iter().any(begins_before))
+            newest(cases.iter().map(of_case))
         } else if let Self::CasesChanged { edits } = self {
-            since(
-                FOURTH,
-                edits
-                    .iter()
-                    .flat_map(|edit| &edit.changes)
-                    .any(|change| matches!(change, CaseChange::Needs(_) | CaseChange::StartEarly(_))),
-            )
+            newest(edits.iter().flat_map(|edit| &edit.changes).map(of_change))
         } else if let Self::IterationIntended { program, resumes, .. } = self {
             since(FOURTH, !program.is_empty() || resumes.is_some())
         } else if let Self::IterationEnded { report, .. } = self {
@@ -97,8 +98,9 @@ fn of_state(state: &State) -> u32 {
     let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
     let open = record.open.as_ref().map(|open| of_operation(&open.operation));
     let tells_runs = record.cases.values().filter_map(|case| case.last_run.as_deref()).any(tells_more);
+    let is_fifth = record.cases.values().any(|case| !case.verified.is_empty() || case.failed_rounds > 0);
     let is_fourth = !record.learnings.is_empty() || tells_runs;
-    let own = [since(SECOND, is_second), since(FOURTH, is_fourth), of_restorable(&state.restorable)];
+    let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];
     newest(own.into_iter().chain(verified).chain(open))
 }
 
@@ -120,16 +122,37 @@ fn of_restorable(restorable: &Restorable) -> u32 {
     let gates = restorable.gates.values().map(of_gate);
     let resumes = restorable.agents.values().filter_map(|agent| agent.work.as_ref()).any(|work| work.resumes.is_some());
     newest(gates.chain(last.map(of_outcome)))
-        .max(since(FOURTH, resumes || !restorable.reports.is_empty() || restorable.cases.values().any(begins_before)))
+        .max(newest(restorable.cases.values().map(of_case)))
+        .max(since(FOURTH, resumes || !restorable.reports.is_empty()))
 }
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
     newest(changes.gates.values().flatten().map(of_gate)).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
 }
 
-/// Whether a case may begin before those that it comes after are merged.
-fn begins_before(case: &Case) -> bool {
-    !case.needs.is_empty() || case.start_early
+/// A case may begin before those that it comes after are merged. An older program takes the name of a step for a variable.
+fn of_case(case: &Case) -> u32 {
+    let begins_before = !case.needs.is_empty() || case.start_early;
+    since(FOURTH, begins_before).max(of_steps(&case.verify))
+}
+
+fn of_change(change: &CaseChange) -> u32 {
+    match change {
+        CaseChange::Needs(_) | CaseChange::StartEarly(_) => FOURTH,
+        CaseChange::Verify(steps) => of_steps(&steps.old).max(of_steps(&steps.new)),
+        CaseChange::Title(_)
+        | CaseChange::Body(_)
+        | CaseChange::Parent(_)
+        | CaseChange::After(_)
+        | CaseChange::Persona(_)
+        | CaseChange::Status(_)
+        | CaseChange::Merged(_)
+        | CaseChange::Reason(_) => FIRST,
+    }
+}
+
+fn of_steps(steps: &[String]) -> u32 {
+    since(FIFTH, steps.iter().any(|step| NamedStep::of(step).name.is_some()))
 }
 
 fn tells_more(run: &LastRun) -> bool {
@@ -174,7 +197,8 @@ fn of_signal(signal: &Signal) -> u32 {
 }
 
 fn of_verification(verification: &Verification) -> u32 {
-    since(THIRD, !verification.demands.hooks.is_empty())
+    let tells_more = verification.results.iter().any(|result| result.run.is_some());
+    since(THIRD, !verification.demands.hooks.is_empty()).max(since(FIFTH, tells_more))
 }
 
 fn of_gate(gate: &Gate) -> u32 {

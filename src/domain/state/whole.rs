@@ -18,6 +18,7 @@ use crate::domain::operation::journaled::Operation;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::checks::kept::KeptResult;
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::last_run::LastRun;
@@ -139,6 +140,12 @@ pub struct CaseRecord {
     /// The result of verifying its merge, and the merge for which it is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_verified: Option<Box<Verification>>,
+    /// The results of its verify steps, and the commits on which they were run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<KeptResult>,
+    /// How many verifications in a row have failed since it was claimed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed_rounds: u32,
     /// The branch's commit at which the last attempt was complete, where it was stopped before verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<Oid>,

@@ -133,7 +133,7 @@ impl Afterwards {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// The result of a merge did not pass its verification.
+    /// The task, or the result of its merge, did not pass its verification.
     VerifyFailed,
     /// A hook of the project keeps the task from being started or merged.
     HookVeto,
@@ -147,7 +147,7 @@ impl Cause {
     /// What is the matter, in words.
     pub const fn in_words(self) -> &'static str {
         match self {
-            Self::VerifyFailed => "the result of its merge did not pass its verification",
+            Self::VerifyFailed => "it did not pass its verification",
             Self::HookVeto => "a hook keeps it",
             Self::SignIn => "its agent program is not signed in",
             Self::ToolDenied => "its agent program refused it a tool",

@@ -9,6 +9,7 @@ pub mod agent;
 pub mod agent_check;
 pub mod answer;
 pub mod case;
+pub mod checks;
 pub mod commit_marks;
 pub mod delay;
 pub mod failures;

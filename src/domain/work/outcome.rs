@@ -154,7 +154,9 @@ pub struct Limits<'a> {
     pub max_iterations: u32,
     /// How many crashes the task has had.
     pub retry_count: u32,
-    /// The number of crashes after which the task fails.
+    /// How many verifications in a row have failed since the task was claimed.
+    pub failed_rounds: u32,
+    /// The number of crashes after which the task fails, and of failed verifications after which a human decides.
     pub max_retries: u32,
 }
 
@@ -176,6 +178,9 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
             release(Status::Failed, format!("it crashed {} times", limits.retry_count + 1), true)
         }
         Outcome::Crashed => release(Status::Pending, "its keeper died".into(), true),
+        Outcome::Unfinished { why } if limits.failed_rounds >= limits.max_retries.max(1) => {
+            Next::Review { cause: Cause::VerifyFailed, why: why.clone() }
+        }
         Outcome::Unfinished { why } => match limits.same_end {
             Some((times, end)) if times >= HOPELESS => {
                 let said = if end.lines.is_empty() { "it printed nothing".to_owned() } else { end.lines.join(" / ") };
@@ -250,7 +255,21 @@ mod tests {
     use crate::domain::agent::stream::seen::Waits;
 
     fn limits(iteration: u32, retry_count: u32) -> Limits<'static> {
-        Limits { same_end: None, iteration, max_iterations: 3, retry_count, max_retries: 2 }
+        Limits { same_end: None, iteration, max_iterations: 3, retry_count, failed_rounds: 0, max_retries: 2 }
+    }
+
+    #[test]
+    fn verifications_that_go_on_failing_are_for_a_human() {
+        let unfinished = Outcome::Unfinished { why: "x".into() };
+        let is_review = |failed_rounds, max_retries| {
+            let next = after_iteration(&unfinished, Limits { failed_rounds, max_retries, ..limits(1, 0) });
+            matches!(next, Next::Review { cause: Cause::VerifyFailed, .. })
+        };
+        let rounds = |most| (0..=4).map(|round| is_review(round, most)).collect::<Vec<_>>();
+        assert_eq!(rounds(3), [false, false, false, true, true]);
+        assert_eq!((rounds(0), rounds(1)), (vec![false, true, true, true, true], vec![false, true, true, true, true]));
+        let complete = Limits { failed_rounds: 9, ..limits(1, 0) };
+        assert_eq!(after_iteration(&Outcome::Complete, complete), Next::Verify);
     }
 
     #[test]

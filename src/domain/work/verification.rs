@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::counted::TestCounts;
+use super::checks::named::NamedStep;
+use super::checks::reported::StepReport;
 use crate::domain::base::names::Oid;
 
 /// How many lines at the end of a failing command's output are recorded.
 const LINES: usize = 20;
+/// How many of one that passed.
+const LINES_OF_PASSED: usize = 3;
 const LINE: usize = 400;
 
 /// A merge that is not made yet: its two commits and the resulting tree. A verification is valid for exactly this merge.
@@ -39,11 +44,28 @@ impl Checker {
     }
 }
 
+/// What is known of the run of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRun {
+    /// Its exit status, where it exited by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// How many tests it ran, where its output or its JUnit file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// The last lines that it reported of itself, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<StepReport>,
+}
+
 /// The result of one command or hook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult {
-    /// The command, or the hook's file.
+    /// The command as it is written, with its name; or the hook's file.
     pub command: String,
     /// Which of the two it is.
     #[serde(default, skip_serializing_if = "Checker::is_default")]
@@ -51,9 +73,25 @@ pub struct StepResult {
     /// Why it did not pass; `None` if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The last lines of its output, if it did not pass.
+    /// The last lines of its output: some if it did not pass, few if it did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
+    /// What is known of its run; nothing of a hook's, and of what older versions ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<StepRun>>,
+}
+
+impl StepResult {
+    /// How the tests ended, in words, where they were counted: `15/20 passed`.
+    pub fn tests_in_words(&self) -> Option<String> {
+        Some(self.run.as_ref()?.tests.as_ref()?.in_words())
+    }
+
+    /// What failed, and what the tests say of it, in one line without the command; `None` if it passed.
+    pub fn why(&self) -> Option<String> {
+        let why = self.failure.as_ref()?;
+        Some(self.tests_in_words().map_or_else(|| why.clone(), |tests| format!("{why}, {tests}")))
+    }
 }
 
 /// A hook that is asked before a merge.
@@ -115,6 +153,13 @@ impl Verification {
         self.failed().is_none() && ran.eq(self.demands.names())
     }
 
+    /// The results of the first commands and hooks, as far as they have passed: they need not be run again for this merge.
+    pub fn passed_so_far(&self) -> Vec<StepResult> {
+        let pairs = self.results.iter().zip(self.demands.names());
+        let passed = pairs.take_while(|(result, name)| result.failure.is_none() && (result.by, &result.command) == *name);
+        passed.map(|(result, _)| result.clone()).collect()
+    }
+
     /// Whether it is valid for exactly this merge and these demands.
     pub fn is_about(&self, of: &MergeOf, demands: &Demands) -> bool {
         self.of == *of && self.demands == *demands
@@ -123,18 +168,27 @@ impl Verification {
     /// What failed, in one line.
     pub fn summary(&self) -> Option<String> {
         let failed = self.failed()?;
-        let (what, why) = (&failed.command, failed.failure.as_deref().unwrap_or_default());
+        let (what, why) = (NamedStep::of(&failed.command).label(), failed.why().unwrap_or_default());
         Some(match failed.by {
             Checker::Command => format!("merge.verify '{what}' {why}"),
-            Checker::Hook => format!("hook pre-merge {what} {why}"),
+            Checker::Hook => format!("hook pre-merge {} {why}", failed.command),
         })
     }
 }
 
-/// The last lines of a command's output.
+/// The last lines of the output of a command that did not pass.
 pub fn last_lines(output: &str) -> Vec<String> {
+    last(output, LINES)
+}
+
+/// The last lines of the output of a command that passed.
+pub fn last_lines_of_passed(output: &str) -> Vec<String> {
+    last(output, LINES_OF_PASSED)
+}
+
+fn last(output: &str, most: usize) -> Vec<String> {
     let lines: Vec<&str> = output.trim_end().lines().collect();
-    let last = lines.iter().skip(lines.len().saturating_sub(LINES));
+    let last = lines.iter().skip(lines.len().saturating_sub(most));
     last.map(|line| line.chars().take(LINE).collect()).collect()
 }
 
@@ -148,7 +202,7 @@ mod tests {
     }
 
     fn passes(command: &str) -> StepResult {
-        StepResult { command: command.into(), by: Checker::Command, failure: None, lines: Vec::new() }
+        StepResult { command: command.into(), ..StepResult::default() }
     }
 
     fn commands(all: &[&str]) -> Demands {
@@ -183,6 +237,8 @@ mod tests {
         let failed = StepResult { failure: Some("exited with status 1".into()), ..passes("b") };
         let failed = with(vec![passes("a"), failed]);
         assert!(!failed.passed());
+        assert_eq!(failed.passed_so_far(), [passes("a")]);
+        assert_eq!(with(vec![passes("b")]).passed_so_far(), []);
         assert_eq!(failed.summary().unwrap(), "merge.verify 'b' exited with status 1");
     }
 

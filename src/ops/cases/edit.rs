@@ -12,6 +12,7 @@ use crate::domain::base::text::Text;
 use crate::domain::state::event::{By, Event};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use crate::domain::work::checks::named;
 use crate::domain::work::gate::Decision;
 use crate::domain::work::needs::{self, After, Need};
 use crate::env;
@@ -206,6 +207,11 @@ fn check_persona(persona: &str) -> Result<()> {
 
 fn check_verify(verify: &[String]) -> Result<()> {
     check_length("verify steps", verify.len())?;
+    if let Some(name) = named::repeated(verify) {
+        return Err(
+            Error::new(Code::InvalidInput, format!("two verify steps are called '{name}'")).hint("give each a name of its own")
+        );
+    }
     for command in verify {
         if command.trim().is_empty() {
             return Err(Error::new(Code::InvalidInput, "a verify step is empty").hint("give a shell command that must pass"));

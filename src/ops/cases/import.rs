@@ -94,6 +94,8 @@ struct Line {
     _dependencies: IgnoredAny,
     #[serde(default, rename = "reports")]
     _reports: IgnoredAny,
+    #[serde(default, rename = "verification")]
+    _verification: IgnoredAny,
 }
 
 #[derive(Debug, Deserialize)]

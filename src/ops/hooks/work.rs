@@ -107,6 +107,7 @@ fn one(
         without: Variable::ALL.iter().map(|variable| variable.name()).chain([TRIAL]).collect(),
         stdin: format!("{json}\n"),
         limit: Duration::from_secs(ctx.config.hooks.timeout),
+        files: None,
     })
 }
 

@@ -22,12 +22,15 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, AfterFailure, Job, Runner, Running, Verdict, Work};
+use crate::ops::steps::{self, About, AfterFailure, Job, Runner, Running, Verdict, Work};
 use crate::ops::watch::{Waiting, Watch};
 use crate::process::os::bell::Rope;
 
 /// How many times a merge is verified while a branch moves meanwhile.
 pub const TRIES: u32 = 3;
+
+/// The word for the folders of the steps of a merge.
+pub const OF_MERGE: &str = "merge";
 
 /// A recorded result, and the thread that deletes the files of its worktree.
 type Finished = (Option<Box<Verification>>, Option<JoinHandle<()>>);
@@ -42,6 +45,8 @@ pub struct Check {
     /// What the hooks among them are told.
     facts: Facts,
     runs: Vec<HookRun>,
+    /// What has passed already for this very merge, and what has ended since.
+    so_far: Vec<StepResult>,
     running: Running,
     result: Option<Verification>,
     place: Place,
@@ -83,20 +88,32 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope
         merge_tree: Some(of.tree.clone()),
         ..of_task(ctx.state(), task, HookEvent::PreMerge, env::now())
     };
-    let steps = steps_of(ctx, task, &demands, &facts, &place)?;
+    let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
+    let known = known.filter(|known| known.is_about(&of, &demands));
+    let so_far = known.map(Verification::passed_so_far).unwrap_or_default();
+    let steps = steps_of(ctx, (task, &of), &demands, &facts, &place)?.into_iter().skip(so_far.len()).collect();
     let running = steps::start(Job::new(ctx, runner, AfterFailure::Stop, steps), rope);
-    Ok(Check { task: task.clone(), of, demands, facts, runs: Vec::new(), running, result: None, place })
+    Ok(Check { task: task.clone(), of, demands, facts, runs: Vec::new(), so_far, running, result: None, place })
 }
 
 /// The hooks, in the task's workspace, and the commands, on the result of the merge.
-fn steps_of(ctx: &Context, task: &CaseId, demands: &Demands, facts: &Facts, place: &Place) -> Result<Vec<Work>> {
+fn steps_of(
+    ctx: &Context,
+    (task, of): (&CaseId, &MergeOf),
+    demands: &Demands,
+    facts: &Facts,
+    place: &Place,
+) -> Result<Vec<Work>> {
     let mut steps = match ctx.hooks.at(HookEvent::PreMerge) {
         AtEvent::Run(hooks, tree) => work::of(ctx, (&hooks, &tree), facts)?,
         AtEvent::Nothing | AtEvent::NotApproved(_) => Vec::new(),
     };
     if let Place::Scratch(scratch) = place {
         let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
-        steps.extend(steps::commands(ctx, &demands.commands, &scratch.path, (task, agent))?);
+        let commands: Vec<(usize, &String)> = demands.commands.iter().enumerate().collect();
+        let of = format!("{} {} {}", of.branch, of.target, of.tree);
+        let about = About { task, agent, what: OF_MERGE, of: &of };
+        steps.extend(steps::commands(ctx, &commands, &scratch.path, about)?);
     }
     Ok(steps)
 }
@@ -107,15 +124,28 @@ impl Check {
         self.running.verdict()
     }
 
+    /// What is known while it still runs, where a step has ended since the last call.
+    pub fn news(&mut self) -> Option<Verification> {
+        let ended = self.running.ended();
+        if ended.is_empty() {
+            return None;
+        }
+        self.so_far.extend(ended.into_iter().map(|ran| ran.result));
+        let so_far = Verification { of: self.of.clone(), demands: self.demands.clone(), results: self.so_far.clone() };
+        // The last result is recorded with the verdict.
+        (so_far.failed().is_none() && !so_far.passed()).then_some(so_far)
+    }
+
     /// Keeps the result in memory until it is recorded.
     pub fn ended_with(&mut self, verdict: Verdict) {
         self.runs = work::records(&self.facts, &verdict.ran);
-        let mut results: Vec<StepResult> = verdict.ran.into_iter().map(|ran| ran.result).collect();
+        self.so_far.extend(self.running.ended().into_iter().map(|ran| ran.result));
+        let mut results = std::mem::take(&mut self.so_far);
         if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
             // It is not known which step failed: none counts as passed.
             let first = self.demands.names().next().map(|(by, name)| (by, name.clone()));
             let (by, command) = first.unwrap_or_default();
-            results = vec![StepResult { command, by, failure: Some(failure.summary.clone()), lines: Vec::new() }];
+            results = vec![StepResult { command, by, failure: Some(failure.summary.clone()), ..StepResult::default() }];
         }
         self.result = Some(Verification { of: self.of.clone(), demands: self.demands.clone(), results });
     }

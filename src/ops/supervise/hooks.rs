@@ -192,7 +192,8 @@ impl Supervisor<'_> {
 pub(super) fn is_about_start(gate: &Gate) -> bool {
     let is_about_start = gate.cause.is_some_and(|cause| match cause {
         Cause::HookVeto | Cause::SignIn | Cause::ToolDenied => true,
-        Cause::VerifyFailed => false,
+        // Of a task whose own steps failed, it is held; else it is about its merge.
+        Cause::VerifyFailed => gate.held.is_some(),
     });
     gate.kind == GateKind::HumanReview && is_about_start
 }

@@ -3,13 +3,13 @@
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::CaseId;
-use crate::domain::state::event::By;
+use crate::domain::state::event::{By, Event};
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::{Shared, Step};
 use crate::domain::work::gate::{Cause, Gate, GateKind};
 use crate::domain::work::verification::{Checker, Verification};
 use crate::error::Result;
-use crate::ops::merge::verified::{self, TRIES, moves_each_time};
+use crate::ops::merge::verified::{self, Check, TRIES, moves_each_time};
 use crate::ops::steps::Runner;
 
 impl Supervisor<'_> {
@@ -50,7 +50,14 @@ impl Supervisor<'_> {
             return Ok(false);
         }
         if check.result().is_none() {
-            let Some(verdict) = check.verdict() else { return Ok(false) };
+            let verdict = check.verdict();
+            if let Some(so_far) = self.merge_check.as_mut().filter(|_| verdict.is_none()).and_then(Check::news) {
+                // After a crash these steps are not run again. Where it cannot be recorded, they are.
+                let noted = self.step(Event::MergeVerified { id: task, verification: Box::new(so_far) });
+                noted.unwrap_or_else(|error| self.warn(format!("a result is not recorded yet: {error}")));
+                return Ok(true);
+            }
+            let Some(verdict) = verdict else { return Ok(false) };
             if let Some(error) = verdict.not_run {
                 self.abandon_merge_check();
                 self.merge_failed(Step::VerifyMerge, &task, error)?;

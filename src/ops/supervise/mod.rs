@@ -34,6 +34,7 @@ mod take_over;
 #[cfg(test)]
 mod tests;
 pub mod told;
+pub mod verifying;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -60,7 +61,6 @@ use crate::ops::interventions;
 use crate::ops::merge::verified::Check;
 use crate::ops::programs::Programs;
 use crate::ops::recover::repair::HumansOperation;
-use crate::ops::steps;
 use crate::process::client::leftovers;
 use crate::process::os::bell::Bell;
 pub use attend::{Attend, attend};
@@ -157,7 +157,7 @@ struct Supervisor<'a> {
     /// The branch that work is merged into; `None` without a session, when no task is begun or merged.
     target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
-    verifying: HashMap<AgentId, steps::Running>,
+    verifying: HashMap<AgentId, verifying::Verifying>,
     /// Hooks that are asked whether a task may be started.
     asking: Option<hooks::Asking>,
     /// Hooks that are told something.

@@ -115,7 +115,13 @@ impl Supervisor<'_> {
         let notes = self.notes.get(&case.id);
         let last_run = record.last_run.map(|run| *run);
         let details = notes.and_then(|notes| notes.verification.clone());
-        let summary = || last_run.as_ref().and_then(|run| run.failed_verify.clone());
+        // After a crash: what the log has of it.
+        let summary = || {
+            let failed = last_run.as_ref().and_then(|run| run.failed_verify.clone())?;
+            let step = record.verified.iter().find(|kept| kept.result.failure.is_some()).map(|kept| &kept.result);
+            let lines = step.map(|step| step.lines.join("\n")).filter(|lines| !lines.is_empty());
+            Some(lines.map_or_else(|| failed.clone(), |lines| format!("{failed}. Its last lines:\n\n```\n{lines}\n```")))
+        };
         let of_merge = record.merge_verified.as_ref().and_then(|verification| verification.summary());
         let of_merge = of_merge.map(|failed| format!("The result of its merge did not pass: {failed}"));
         let answer_is_new = record.answer.is_some();

@@ -1,22 +1,20 @@
 //! What follows from an iteration's outcome: another iteration, verification, a question, or the release of the task.
 
-use std::path::Path;
-
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::base::ids::AgentId;
+use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::{Outcome, Stage, Work};
 use crate::domain::work::case::Status;
+use crate::domain::work::checks::kept;
 use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
 use crate::domain::work::needs;
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
-use crate::ops::steps::{self, AfterFailure, Job, Ran, Runner};
 
 /// What a release records for the task.
 struct Counts {
@@ -47,6 +45,7 @@ impl Supervisor<'_> {
             iteration: work.iteration,
             max_iterations: self.options.max_iterations,
             retry_count: self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count),
+            failed_rounds: self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.failed_rounds),
             max_retries: self.ctx.config.recovery.max_retries,
         }
     }
@@ -76,49 +75,6 @@ impl Supervisor<'_> {
         let state = self.ctx.state();
         let open: Vec<String> = needs::open(state, state.restorable.cases.get(&work.task)?).map(ToString::to_string).collect();
         (!open.is_empty()).then(|| format!("it waits for {}", open.join(", ")))
-    }
-
-    /// Runs the task's verify steps in the background; when all have passed, the task is done.
-    fn verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
-        let Some(running) = self.verifying.get(agent) else {
-            let case = self.ctx.state().case(&work.task)?;
-            if case.verify.is_empty() {
-                self.release(agent, Status::Done, "complete", false)?;
-                return Ok(true);
-            }
-            let commands = case.verify.clone();
-            let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task) else {
-                self.hold_back(agent, Held::Broken, "its workspace is gone")?;
-                return Ok(true);
-            };
-            let about = (&work.task, Some(agent));
-            let steps = steps::commands(self.ctx, &commands, Path::new(&workspace.path), about)?;
-            let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
-            self.verifying.insert(agent.clone(), steps::start(job, self.bell.rope().ok()));
-            return Ok(true);
-        };
-        let Some(verdict) = running.verdict() else { return Ok(false) };
-        self.verifying.remove(agent);
-        if let Some(error) = verdict.not_run {
-            return Err(error);
-        }
-        for Ran { result, .. } in &verdict.ran {
-            let text = match &result.failure {
-                None => format!("verified: {}", result.command),
-                Some(why) => format!("verify step '{}' {why}", result.command),
-            };
-            self.step(Event::Audited { id: work.task.clone(), text })?;
-        }
-        match verdict.failure {
-            None => self.release(agent, Status::Done, "complete and verified", false)?,
-            Some(failure) => {
-                self.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);
-                self.warn(format!("{}: {}", work.task, failure.summary));
-                self.back_off(agent);
-                self.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary })?;
-            }
-        }
-        Ok(true)
     }
 
     /// Handles an agent's question: opens a gate, and starts another iteration with the answer.
@@ -225,8 +181,24 @@ impl Supervisor<'_> {
             Cause::VerifyFailed | Cause::HookVeto => "approve to try again".to_owned(),
         };
         let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
-        let gate = Gate { cause: Some(cause), ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };
-        self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry: false, complete: None, gate: Some(gate) })
+        // Approved, it is verified again, as long as nobody has changed it.
+        let (complete, details) = match cause {
+            Cause::VerifyFailed => self.what_did_not_pass(&task)?,
+            Cause::SignIn | Cause::ToolDenied | Cause::HookVeto => (None, Vec::new()),
+        };
+        let held = (cause == Cause::VerifyFailed).then_some(Held::Failed);
+        let gate = Gate { cause: Some(cause), held, details, ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };
+        self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry: false, complete, gate: Some(gate) })
+    }
+
+    /// The commit on which a verify step of the task failed, as long as it is the newest, and the last lines of that step.
+    fn what_did_not_pass(&self, task: &CaseId) -> Result<(Option<Oid>, Vec<String>)> {
+        let state = self.ctx.state();
+        let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok((None, Vec::new())) };
+        let Some(tip) = self.ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok((None, Vec::new())) };
+        let known = state.record.cases.get(task).map_or(&[][..], |record| &record.verified);
+        let lines = kept::failed_on(known, &tip).map(|failed| failed.lines.clone());
+        Ok((lines.is_some().then_some(tip), lines.unwrap_or_default()))
     }
 
     /// Releases the task because a human has to look at what went wrong: it waits at a gate, and other tasks continue.

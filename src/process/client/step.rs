@@ -22,6 +22,8 @@ use crate::process::os::wire;
 
 /// How many bytes at the end of a step's output are kept.
 pub const KEEP: usize = 64 * 1024;
+/// The longest log of a step, in bytes. What comes after that is only in what is kept of the end.
+pub const LOG_LIMIT: u64 = 16 * 1024 * 1024;
 /// How often `cancelled` is checked.
 const TICK: Duration = Duration::from_millis(50);
 /// How long a keeper may take to end all processes when it was asked to.
@@ -49,6 +51,8 @@ pub struct Step {
     pub stdin: String,
     /// The longest it may take.
     pub limit: Duration,
+    /// The file to which all that it prints is appended, up to a limit.
+    pub log: Option<PathBuf>,
 }
 
 /// How a step ended.
@@ -117,6 +121,8 @@ pub(in crate::process) struct Order {
     pub without: Vec<OsString>,
     pub stdin: String,
     pub limit_millis: u64,
+    #[serde(with = "wire::list")]
+    pub log: Vec<OsString>,
 }
 
 /// The keeper's answer, one line on its stdout.
@@ -140,6 +146,7 @@ pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
         without: step.without.clone(),
         stdin: step.stdin.clone(),
         limit_millis: u64::try_from(step.limit.as_millis()).unwrap_or(u64::MAX),
+        log: step.log.iter().map(|path| path.clone().into_os_string()).collect(),
     };
     let mut line = serde_json::to_vec(&order).map_err(|e| failed(e.into()))?;
     line.push(b'\n');

@@ -18,8 +18,9 @@ use signal_hook::consts::{SIGCHLD, SIGTERM};
 use super::owner;
 use super::run::Reaper;
 use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::process::client::launch;
-use crate::process::client::step::{KEEP, Order, Report, StepEnd};
+use crate::process::client::step::{KEEP, LOG_LIMIT, Order, Report, StepEnd};
 use crate::process::os::bell::{Bell, Rope};
 use crate::process::os::command::command;
 use crate::process::os::family;
@@ -113,7 +114,8 @@ fn carry_out(order: &Order, bell: &mut Bell, shall_end: &dyn Fn() -> bool) -> Re
     if let Some(to) = started.stdin.take() {
         give(to, order.stdin.clone());
     }
-    let tail = Tail::of(File::from(std::os::fd::OwnedFd::from(reader)));
+    let log = order.log.first().and_then(|path| files::open_append(path.as_ref()).ok());
+    let tail = Tail::of(File::from(std::os::fd::OwnedFd::from(reader)), log.map(Log::new));
     let pid = i32::try_from(started.id()).unwrap_or(0);
     let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
     let (early, grace) = wait_for_end(&mut reaper, bell, Duration::from_millis(order.limit_millis), shall_end);
@@ -171,7 +173,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(mut from: File) -> Self {
+    fn of(mut from: File, mut log: Option<Log>) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, ended) = channel();
         let fill = Arc::clone(&kept);
@@ -180,6 +182,9 @@ impl Tail {
             while let Ok(count) = from.read(&mut buffer)
                 && count > 0
             {
+                if let Some(log) = &mut log {
+                    log.write(&buffer[..count]);
+                }
                 let mut kept = fill.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.extend(&buffer[..count]);
                 let over = kept.len().saturating_sub(KEEP);
@@ -196,5 +201,27 @@ impl Tail {
         let _ = self.ended.recv_timeout(DRAIN);
         let kept: Vec<u8> = self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
+/// The log of all that the command prints. Where it cannot be written, the command goes on without it.
+struct Log {
+    file: Option<File>,
+    room: u64,
+}
+
+impl Log {
+    fn new(file: File) -> Self {
+        Self { file: Some(file), room: LOG_LIMIT }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let fits = bytes.len().min(usize::try_from(self.room).unwrap_or(usize::MAX));
+        self.room -= fits as u64;
+        if let Some(file) = &mut self.file
+            && file.write_all(&bytes[..fits]).is_err()
+        {
+            self.file = None;
+        }
     }
 }

@@ -30,4 +30,5 @@ mod stop_means_stopped;
 mod stopping;
 mod streams;
 mod users;
+mod verify_steps;
 mod workspaces;

@@ -116,6 +116,13 @@ pub fn summed(mut body: Vec<u8>) -> Vec<u8> {
     body
 }
 
+/// What version 3 added: a hook that ran, and one that keeps a task.
+fn hooked(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+    let ran = r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#;
+    let vetoed = r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#;
+    [line(3, 24, ran), line(3, 25, vetoed)].concat()
+}
+
 /// What version 4 added: an agent's estimate, a planned part, a library.
 fn reported(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
     let signal =
@@ -126,6 +133,26 @@ fn reported(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
         signal(26, r#""kind":"estimate","seconds":1200"#),
         signal(27, r#""kind":"subtask","name":"parts","done":false,"planned":true"#),
         signal(28, r#""kind":"depends","names":["serde"]"#),
+    ]
+    .concat()
+}
+
+/// What version 5 added: a verify step with a name, and the result of a single step.
+fn verified(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+    let step = |seq, failure: &str| {
+        let run = r#""run":{"exit":1,"durationMs":1500,"tests":{"passed":15,"failed":5,"skipped":0},"reported":[{"score":0.5}]}"#;
+        let result = format!(r#"{{"command":"unit=make test",{failure}"lines":["no good"],{run}}}"#);
+        let of = "0000000000000000000000000000000000000009";
+        line(5, seq, &format!(r#"{{"stepVerified":{{"id":"case-13","of":"{of}","result":{result}}}}}"#))
+    };
+    [
+        line(
+            5,
+            24,
+            r#"{"casesChanged":{"edits":[{"id":"case-13","changes":[{"verify":{"old":[],"new":["unit=make test"]}}]}]}}"#,
+        ),
+        step(25, r#""failure":"exited with status 1","#),
+        step(26, ""),
     ]
     .concat()
 }
@@ -151,8 +178,6 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
     let began = r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#;
     let ended = r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#;
-    let ran = r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#;
-    let vetoed = r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#;
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
@@ -171,8 +196,9 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         ("good-v1", good(), Ok(24)),
         ("good-v1-sealed", sound(&history, Some(8)), Ok(24)),
         ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
-        ("good-v3", log_only(with([line(3, 24, ran), line(3, 25, vetoed)].concat())), Ok(25)),
+        ("good-v3", log_only(with(hooked(&line))), Ok(25)),
         ("good-v4", log_only(with(reported(&line))), Ok(28)),
+        ("good-v5", log_only(with(verified(&line))), Ok(26)),
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),

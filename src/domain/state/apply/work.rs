@@ -8,11 +8,12 @@ use crate::domain::base::names::Oid;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work, Workspace};
 use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::checks::kept::{self, KeptResult};
 use crate::domain::work::delay::{self, Delay};
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{Captured, ChangedLines};
 use crate::domain::work::signal::Signal;
-use crate::domain::work::verification::Verification;
+use crate::domain::work::verification::{StepResult, Verification};
 use crate::error::Code;
 
 impl State {
@@ -24,6 +25,7 @@ impl State {
         if let Some(record) = self.record.cases.get_mut(task) {
             record.last_run = None;
             record.edited.clear();
+            record.verified.clear();
         }
         self.make_branch(&workspace.branch);
         Ok(())
@@ -167,7 +169,7 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn fail_verification(&mut self, agent: &AgentId, why: &str, at: Timestamp) -> Result<()> {
+    pub(super) fn fail_verification(&mut self, agent: &AgentId, why: &str, round: u32, at: Timestamp) -> Result<()> {
         let work = self.work_of(agent)?;
         if !matches!(work.stage, Stage::Between { last: Some(Outcome::Complete) }) {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' has nothing to verify"));
@@ -176,10 +178,19 @@ impl State {
         work.last_activity = at;
         let task = work.task.clone();
         self.record.last_action = Some(format!("verification of {task} failed"));
-        if let Some(run) = self.record.cases.get_mut(&task).and_then(|record| record.last_run.as_mut()) {
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.failed_rounds = round;
+        if let Some(run) = &mut record.last_run {
             run.failed_verify = Some(why.to_owned());
         }
         self.restorable.reports.entry(task).or_default().verified = Some(false);
+        Ok(())
+    }
+
+    pub(super) fn step_verified(&mut self, task: &CaseId, of: &Oid, result: &StepResult) -> Result<()> {
+        let steps = self.case(task)?.verify.clone();
+        let record = self.record.cases.entry(task.clone()).or_default();
+        kept::keep(&mut record.verified, KeptResult { of: of.clone(), result: result.clone() }, &steps);
         Ok(())
     }
 
@@ -217,7 +228,9 @@ impl State {
         self.case(task)?;
         let record = self.record.cases.entry(task.clone()).or_default();
         record.merge_verified = Some(Box::new(verification.clone()));
-        if let Some(reports) = self.restorable.reports.get_mut(task) {
+        // As long as steps are left to run, nothing is known.
+        let known = verification.passed() || verification.failed().is_some();
+        if let Some(reports) = self.restorable.reports.get_mut(task).filter(|_| known) {
             reports.verified = Some(verification.summary().is_none());
         }
         Ok(())
@@ -249,6 +262,7 @@ impl State {
             record.retry_count += 1;
         }
         record.interrupted = retry;
+        record.failed_rounds = 0;
         record.complete = complete.filter(|_| status == Status::Pending).cloned();
         if status == Status::Done {
             record.answer = None;

@@ -7,6 +7,7 @@ pub mod values;
 
 use super::answer::Answer;
 use super::case::Case;
+use super::checks::named::NamedStep;
 use super::last_run::LastRun;
 use super::reports::Reports;
 use super::resuming::Anew;
@@ -140,7 +141,7 @@ fn values(parts: &Parts<'_>) -> Values {
         None => (None, parents),
     };
     let groups: Vec<String> = groups.iter().map(part).collect();
-    let verify: Vec<String> = case.verify.iter().map(|command| format!("`{command}`")).collect();
+    let verify: Vec<String> = case.verify.iter().map(|step| in_words(NamedStep::of(step))).collect();
     for (name, value) in [
         (Name::Persona, persona.map_or_else(String::new, |said| text(said, BODY_BYTES, ""))),
         (Name::Goal, goal.map_or_else(String::new, part)),
@@ -161,6 +162,11 @@ fn values(parts: &Parts<'_>) -> Values {
     }
     so_far::put(&mut values, history, found);
     values
+}
+
+fn in_words(step: NamedStep<'_>) -> String {
+    let named = step.name.map_or_else(String::new, |name| format!("{name}: "));
+    format!("{named}`{}`", step.command)
 }
 
 fn part(part: &Part<'_>) -> String {

@@ -1,0 +1,74 @@
+//! The results of a task's verify steps that still count: each is bound to the command and to the commit that it was run on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::names::Oid;
+use crate::domain::work::verification::StepResult;
+
+/// The result of one verify step of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptResult {
+    /// The commit of the task's branch that it was run on.
+    pub of: Oid,
+    /// The result.
+    pub result: StepResult,
+}
+
+/// Keeps a result in place of an older one of the same command. Those of commands that the task does not have any more go.
+pub fn keep(kept: &mut Vec<KeptResult>, new: KeptResult, steps: &[String]) {
+    kept.retain(|old| old.result.command != new.result.command && steps.contains(&old.result.command));
+    kept.push(new);
+}
+
+/// The newest result of a step.
+pub fn of_step<'k>(kept: &'k [KeptResult], step: &str) -> Option<&'k KeptResult> {
+    kept.iter().find(|kept| kept.result.command == step)
+}
+
+/// The steps that still have to be run on this commit, with their places: all but those that have passed on it.
+pub fn still_to_run<'s>(kept: &[KeptResult], steps: &'s [String], commit: &Oid) -> Vec<(usize, &'s String)> {
+    let has_passed = |step: &String| of_step(kept, step).is_some_and(|kept| kept.of == *commit && kept.result.failure.is_none());
+    steps.iter().enumerate().filter(|(_, step)| !has_passed(step)).collect()
+}
+
+/// The step that failed on this commit.
+pub fn failed_on<'k>(kept: &'k [KeptResult], commit: &Oid) -> Option<&'k StepResult> {
+    kept.iter().find(|kept| kept.of == *commit && kept.result.failure.is_some()).map(|kept| &kept.result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oid(digit: &str) -> Oid {
+        Oid::new(digit.repeat(40)).unwrap()
+    }
+
+    fn result(of: &str, command: &str, failure: Option<&str>) -> KeptResult {
+        let result = StepResult { command: command.into(), failure: failure.map(str::to_owned), ..StepResult::default() };
+        KeptResult { of: oid(of), result }
+    }
+
+    #[test]
+    fn only_what_failed_or_changed_is_run_again() {
+        let steps: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let mut kept = Vec::new();
+        let open = |kept: &[KeptResult], steps: &[String], commit: &str| -> Vec<usize> {
+            still_to_run(kept, steps, &oid(commit)).into_iter().map(|(place, _)| place).collect()
+        };
+        assert_eq!(open(&kept, &steps, "1"), [0, 1, 2]);
+        keep(&mut kept, result("1", "a", None), &steps);
+        keep(&mut kept, result("1", "b", Some("exited with status 1")), &steps);
+        assert_eq!(open(&kept, &steps, "1"), [1, 2]);
+        assert_eq!(failed_on(&kept, &oid("1")).unwrap().command, "b");
+        // Another commit, another command.
+        assert_eq!(open(&kept, &steps, "2"), [0, 1, 2]);
+        assert_eq!(failed_on(&kept, &oid("2")), None);
+        let changed: Vec<String> = ["a2", "b", "c"].map(str::to_owned).to_vec();
+        assert_eq!(open(&kept, &changed, "1"), [0, 1, 2]);
+        // The newest result counts, and what is not asked for any more is not kept.
+        keep(&mut kept, result("1", "b", None), &changed);
+        assert_eq!((kept.len(), open(&kept, &changed, "1")), (1, vec![0, 2]));
+    }
+}

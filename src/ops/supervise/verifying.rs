@@ -1,0 +1,97 @@
+//! Running the verify steps of a task that an agent reported as complete, in the background; and what follows from their results.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use super::Supervisor;
+use crate::domain::base::ids::AgentId;
+use crate::domain::base::names::Oid;
+use crate::domain::state::event::Event;
+use crate::domain::work::agent::Work;
+use crate::domain::work::case::Status;
+use crate::domain::work::checks::kept;
+use crate::domain::work::gate::Held;
+use crate::error::Result;
+use crate::ops::steps::{self, About, AfterFailure, Failure, Job, Ran, Runner, Running};
+
+/// The word for the folders of these steps.
+pub const OF_TASK: &str = "task";
+
+/// A running verification of a task.
+#[derive(Debug)]
+pub(super) struct Verifying {
+    /// The commit of the branch that it looks at.
+    of: Oid,
+    running: Running,
+    /// Results that are not in the log yet.
+    to_record: VecDeque<Ran>,
+}
+
+impl Supervisor<'_> {
+    /// Runs the task's verify steps that have not passed on the branch's commit; when all have, the task is done. Each result is
+    /// recorded as soon as it is there, so that a crash costs only the step that runs.
+    pub(super) fn verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+        let Some(mut verifying) = self.verifying.remove(agent) else { return self.begin_to_verify(agent, work) };
+        verifying.to_record.extend(verifying.running.ended());
+        while let Some(ran) = verifying.to_record.pop_front() {
+            let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
+            if let Err(error) = self.step(Event::StepVerified { id, of, result }) {
+                verifying.to_record.push_front(ran);
+                self.verifying.insert(agent.clone(), verifying);
+                return Err(error);
+            }
+        }
+        let Some(verdict) = verifying.running.verdict() else {
+            self.verifying.insert(agent.clone(), verifying);
+            return Ok(false);
+        };
+        // The last step may have ended since.
+        verifying.to_record.extend(verifying.running.ended());
+        for ran in std::mem::take(&mut verifying.to_record) {
+            let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result));
+            self.step(Event::StepVerified { id, of, result })?;
+        }
+        match (verdict.not_run, verdict.failure) {
+            (Some(error), _) => Err(error),
+            (None, Some(failure)) => self.verification_failed(agent, work, failure).map(|()| true),
+            // The next look finds that nothing is left to run, or what has changed meanwhile.
+            (None, None) => Ok(true),
+        }
+    }
+
+    fn begin_to_verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+        let state = self.ctx.state();
+        let case = state.case(&work.task)?;
+        if case.verify.is_empty() {
+            self.release(agent, Status::Done, "complete", false)?;
+            return Ok(true);
+        }
+        let workspace = state.restorable.workspaces.get(&work.task).cloned();
+        let tip = workspace.as_ref().map(|workspace| self.ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
+        let (Some(workspace), Some(of)) = (workspace, tip) else {
+            self.hold_back(agent, Held::Broken, "its workspace or its branch is gone")?;
+            return Ok(true);
+        };
+        let known = state.record.cases.get(&work.task).map_or(&[][..], |record| &record.verified);
+        let to_run = kept::still_to_run(known, &case.verify, &of);
+        if to_run.is_empty() {
+            self.release(agent, Status::Done, "complete and verified", false)?;
+            return Ok(true);
+        }
+        let about = About { task: &work.task, agent: Some(agent), what: OF_TASK, of: of.as_str() };
+        let steps = steps::commands(self.ctx, &to_run, Path::new(&workspace.path), about)?;
+        let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
+        let running = steps::start(job, self.bell.rope().ok());
+        self.verifying.insert(agent.clone(), Verifying { of, running, to_record: VecDeque::new() });
+        Ok(true)
+    }
+
+    fn verification_failed(&mut self, agent: &AgentId, work: &Work, failure: Failure) -> Result<()> {
+        let before = self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.failed_rounds);
+        let round = before.saturating_add(1);
+        self.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);
+        self.warn(format!("{}: {}", work.task, failure.summary));
+        self.back_off(agent);
+        self.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary, round })
+    }
+}
