@@ -124,6 +124,7 @@ codes! {
     EventLogTruncated "EVENT_LOG_TRUNCATED" Damaged "The event log ends earlier than it should.";
     EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
+    RecoveryNeeded "RECOVERY_NEEDED" Damaged "A crash cut tasks off, and a human is to decide first (recovery.auto is off).";
     RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
     DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
     DemoFailed "DEMO_FAILED" Failed "A step of the demo failed.";

@@ -164,6 +164,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         silent_end: None,
         denied: vec![],
         unfinished: vec![],
+        cut: None,
         session: None,
         resumed: None,
     };

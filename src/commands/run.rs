@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use super::open_configured;
+use super::{open_configured, recover};
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
@@ -18,7 +18,7 @@ use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::programs::{self, Programs};
-use crate::ops::supervise::{self, Ending, Interrupts, Options};
+use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
 
 /// The largest number of agents.
 const MOST_AGENTS: u32 = 100;
@@ -89,7 +89,8 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ctx.for_humans_only("run")?;
     ctx.found.does_nothing.take().map_or(Ok(()), Err)?;
     still_protected(&ctx)?;
-    let options = options(&ctx, args, global)?;
+    let mut options = options(&ctx, args, global)?;
+    recover::first::ask(&mut ctx, &mut options, screen)?;
     if args.detach {
         return detach::run(&mut ctx, screen);
     }
@@ -152,6 +153,7 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
         until_idle: args.until_idle,
         mode: args.mode,
         retry: args.retry,
+        after_crash: AfterCrash::default(),
         programs: if args.program.is_empty() {
             Programs::configured(&ctx.config)?
         } else {

@@ -77,8 +77,14 @@ pub const KEYS: &[Key] = &[
     key("checkpoints", "exclude", Kind::Patterns),
     key("state", "eventLogBackupInterval", Kind::Seconds),
     key("state", "eventLogBackupCount", Kind::Number(1, 100)),
+    key("recovery", "auto", Kind::Switch),
+    key("recovery", "autoResetOrphaned", Kind::Switch),
     key("recovery", "injectAuditLog", Kind::Switch),
     key("recovery", "maxRetries", Kind::Number(0, 1000)),
+    key("recovery", "maxAgeHours", Kind::Number(0, 100_000)),
+    key("recovery", "resumeThreshold", Kind::Number(0, 100)),
+    key("recovery", "evaluator", Kind::Text),
+    key("recovery", "evaluatorTimeout", Kind::Seconds),
     key("agents", "default", Kind::Text),
     key("agents", "count", Kind::Number(1, 100)),
     key("agents", "maxIterations", Kind::Number(1, 100_000)),
@@ -103,11 +109,6 @@ pub const ADDED_TO: &[(&str, &str)] = &[("merge", "guarded")];
 /// Keys of later versions that have no effect yet: `run` and `config check` refuse them. Other verbs ignore them, since a
 /// configuration may be written for a newer version.
 pub const LATER: &[(&str, &str)] = &[
-    ("recovery", "auto"),
-    ("recovery", "autoResetOrphaned"),
-    ("recovery", "maxAgeHours"),
-    ("recovery", "resumeThreshold"),
-    ("recovery", "evaluator"),
     ("system", "diskWarningThreshold"),
     ("system", "diskCriticalThreshold"),
     ("system", "diskEmergencyThreshold"),

@@ -402,8 +402,8 @@ mod tests {
         assert!(
             file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'system.autoCleanupEnabled' does nothing yet")
         );
-        let git = from_git(&[("axiom.recovery.autoresetorphaned", "x"), ("axiom.agents.count", "3")]).unwrap();
-        assert!(git.all_do_something().unwrap_err().to_string().contains("'recovery.autoResetOrphaned'"));
+        let git = from_git(&[("axiom.system.autocleanupenabled", "x"), ("axiom.agents.count", "3")]).unwrap();
+        assert!(git.all_do_something().unwrap_err().to_string().contains("'system.autoCleanupEnabled'"));
         assert_eq!((git.config.agents.count, git.settings.len()), (3, KEYS.len()), "no other verb minds");
         assert!(load(&Layers::default()).unwrap().all_do_something().is_ok());
     }

@@ -95,7 +95,13 @@ const LINES: &[Line] = &[
         "The template of the prompts; see docs/CONFIGURATION.md for its placeholders.",
         Some("\"{{task.body}} {{lastEnd}} {{report}}\""),
     ),
+    line("recovery", "auto", "Whether 'run' goes on after a crash without asking.", None),
+    line("recovery", "autoResetOrphaned", "Whether tasks whose agents died become pending again without asking.", None),
     line("recovery", "maxRetries", "The number of crashes after which a task fails.", None),
+    line("recovery", "maxAgeHours", "How many hours after its last sign of life a task goes on where it was; 0: any.", None),
+    line("recovery", "resumeThreshold", "With less progress than this, in percent, a task begins anew.", None),
+    line("recovery", "evaluator", "A command that decides where the rules are not certain.", Some("\"./decide\"")),
+    line("recovery", "evaluatorTimeout", "The longest that it may take.", None),
     line("recovery", "injectAuditLog", "Whether the prompt after a crash tells what happened before.", None),
 ];
 

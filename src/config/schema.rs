@@ -91,10 +91,22 @@ section! {
 section! {
     /// What happens after a crash.
     Recovery {
+        /// Whether `run` goes on after a crash without asking.
+        auto: bool = true,
+        /// Whether tasks whose agents died become pending again without asking.
+        auto_reset_orphaned: bool = true,
         /// Whether the next prompt contains what happened before.
         inject_audit_log: bool = true,
         /// The number of crashes after which a task fails.
         max_retries: u32 = 3,
+        /// How many hours after its last sign of life a task still goes on where it was; 0 for any.
+        max_age_hours: u32 = 24,
+        /// With less progress than this, in percent, a task begins anew.
+        resume_threshold: u8 = 10,
+        /// A command that decides where the rules are not certain.
+        evaluator: Option<String> = None,
+        /// The longest that it may take, in seconds.
+        evaluator_timeout: u64 = 60,
     }
 }
 

@@ -210,6 +210,24 @@ fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::Work) 
     Ok(Outcome::ToSettle(preview, path))
 }
 
+/// Puts aside what a task has in its workspace and on its branch, so that it begins anew; returns the transaction that an undo
+/// takes back. No agent works on it. The target is not changed.
+///
+/// # Errors
+/// As [`run`]; `INVALID_TRANSITION` where work of it is merged.
+pub(in crate::ops) fn put_aside(ctx: &mut Context, task: &CaseId) -> Result<TxnId> {
+    let wanted =
+        TaskRollbackRequest { task: task.clone(), cascade: false, target: None, resolve: false, afterwards: Afterwards::Again };
+    if !plan::work(ctx, &wanted)?.preview.commits.is_empty() {
+        return Err(Error::new(Code::InvalidTransition, format!("work of '{task}' is merged already"))
+            .hint(format!("git axiom rollback task {task}    takes it back")));
+    }
+    match ctx.with_operation_lock(|ctx| locked(ctx, &wanted))? {
+        Outcome::Done(done) => Ok(done.txn),
+        Outcome::Conflict(_) | Outcome::ToSettle(..) => Err(Error::new(Code::Internal, "nothing to revert was in conflict")),
+    }
+}
+
 fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;

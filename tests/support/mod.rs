@@ -209,6 +209,7 @@ impl Scratch {
             silent_end: None,
             denied: vec![],
             unfinished: vec![],
+            cut: None,
             session: None,
             resumed: None,
         };

@@ -2,6 +2,7 @@
 //! `damaged`. The checks and repairs are not here but in `ops::recover`. Begin reading with [`run`].
 
 mod damaged;
+pub(super) mod first;
 
 use clap::Args;
 use serde::Serialize;

@@ -9,6 +9,7 @@ use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::ids::CaseId;
+use crate::domain::state::attempt::Attempt;
 use crate::domain::state::audit::AuditEntry;
 use crate::error::{Exit, Result};
 use crate::ops::history;
@@ -37,11 +38,12 @@ struct Entry<'a> {
     transaction: &'a str,
     event: &'a str,
     text: &'a str,
+    attempt: Option<&'a Attempt>,
 }
 
 fn as_json(entry: &AuditEntry) -> Entry<'_> {
-    let AuditEntry { seq, at, by, txn, event, text } = entry;
-    Entry { seq: *seq, at: *at, by: by.to_string(), transaction: txn.as_str(), event, text }
+    let AuditEntry { seq, at, by, txn, event, text, attempt } = entry;
+    Entry { seq: *seq, at: *at, by: by.to_string(), transaction: txn.as_str(), event, text, attempt: attempt.as_ref() }
 }
 
 /// Shows a case's history, oldest first.

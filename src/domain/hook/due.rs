@@ -54,6 +54,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
             Some(_) | None => Vec::new(),
         },
         Event::IterationEnded { .. }
+        | Event::RecoveryDecided { .. }
         | Event::OperationEnded { .. }
         | Event::SessionChanged { .. }
         | Event::Signalled { .. }

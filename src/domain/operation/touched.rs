@@ -50,6 +50,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::IterationIntended { .. }
         | Event::IterationStarted { .. }
         | Event::Signalled { .. }
+        | Event::RecoveryDecided { .. }
         | Event::IterationEnded { .. }
         | Event::VerificationFailed { .. }
         | Event::StepVerified { .. }

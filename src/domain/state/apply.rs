@@ -67,6 +67,7 @@ impl State {
                 self.signalled(agent, token, signal, at)?;
                 self.learn(agent, signal, envelope.seq, at);
             }
+            Event::RecoveryDecided { agent, decision, puts_aside } => self.decide_recovery(agent, decision, *puts_aside, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
             Event::StepVerified { id, of, result } => self.step_verified(id, of, result)?,

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::attempt::{self, Attempt};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::whole::State;
 use crate::domain::base::ids::{AgentId, CaseId, GateId, TxnId};
@@ -32,6 +33,8 @@ pub struct AuditEntry {
     pub event: &'static str,
     /// What happened, in words.
     pub text: String,
+    /// What an attempt at the task did.
+    pub attempt: Option<Attempt>,
 }
 
 /// The history of one case, event by event; see [`Audit::push`].
@@ -78,7 +81,7 @@ impl Audit {
             };
             let Envelope { seq, at, txn, by, event } = envelope;
             let (by, txn) = (by.clone(), txn.clone());
-            self.entries.push(AuditEntry { seq: *seq, at: *at, by, txn, event: event.name(), text });
+            self.entries.push(AuditEntry { seq: *seq, at: *at, by, txn, event: event.name(), text, attempt: attempt::of(event) });
         }
         Ok(())
     }
@@ -107,7 +110,9 @@ impl Audit {
             Event::WorkspaceCaptured { task, .. } => *task == self.id,
             Event::IterationIntended { agent, .. } | Event::IterationStarted { agent, .. } => self.works_on_it(agent),
             Event::Signalled { agent, .. } | Event::IterationEnded { agent, .. } => self.works_on_it(agent),
-            Event::WorkReleased { agent, .. } | Event::VerificationFailed { agent, .. } => self.works_on_it(agent),
+            Event::WorkReleased { agent, .. }
+            | Event::VerificationFailed { agent, .. }
+            | Event::RecoveryDecided { agent, .. } => self.works_on_it(agent),
             Event::GateOpened { gate } => gate.task_id.as_ref() == Some(&self.id),
             Event::GateDecided { id, .. } | Event::GateClosed { id, .. } => {
                 self.state.restorable.gates.get(id).is_some_and(|gate| gate.task_id.as_ref() == Some(&self.id))
@@ -196,6 +201,10 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
         Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
         Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
+        Event::RecoveryDecided { agent, decision, puts_aside: false } => (4, format!("{agent} crashed, {decision}")),
+        Event::RecoveryDecided { agent, decision, puts_aside: true } => {
+            (4, format!("{agent} crashed, {decision}; what is there is kept aside"))
+        }
         Event::StepVerified { id: _, of: _, result } => (3, step_text(result)),
         Event::VerificationFailed { agent: _, why, round: _ } => (4, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {

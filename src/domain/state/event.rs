@@ -18,6 +18,7 @@ use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::hook::run::HookRun;
 use crate::domain::operation::journaled::{AsideChange, Operation};
+use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
 use crate::domain::work::delay::Delay;
@@ -187,6 +188,16 @@ pub enum Event {
         token: Token,
         /// The signal.
         signal: crate::domain::work::signal::Signal,
+    },
+    /// It was decided what becomes of a task whose iteration was cut off by a crash.
+    RecoveryDecided {
+        /// The agent.
+        agent: AgentId,
+        /// The decision.
+        decision: Box<CrashDecision>,
+        /// Whether what is there is kept aside before the task is claimed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        puts_aside: bool,
     },
     /// An iteration has ended and its leftovers are committed.
     IterationEnded {
@@ -396,6 +407,7 @@ impl Event {
             Self::IterationIntended { .. } => "iterationIntended",
             Self::IterationStarted { .. } => "iterationStarted",
             Self::Signalled { .. } => "signalled",
+            Self::RecoveryDecided { .. } => "recoveryDecided",
             Self::IterationEnded { .. } => "iterationEnded",
             Self::VerificationFailed { .. } => "verificationFailed",
             Self::StepVerified { .. } => "stepVerified",

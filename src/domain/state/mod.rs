@@ -5,6 +5,7 @@
 //! Begin reading with `event`, then `whole` and `apply`.
 
 pub mod apply;
+pub mod attempt;
 pub mod audit;
 pub mod changes;
 pub mod event;

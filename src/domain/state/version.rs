@@ -25,7 +25,7 @@ const THIRD: u32 = 3;
 /// The version with what agents report of parts, files, libraries and time, with captures while they work, and with what they
 /// learnt, and with sessions that programs go on with.
 const FOURTH: u32 = 4;
-/// The version with named verify steps and the results of single steps.
+/// The version with named verify steps, the results of single steps, and decisions after a crash.
 const FIFTH: u32 = 5;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -43,6 +43,8 @@ impl Event {
             SECOND
         } else if let Self::WorkspaceCaptured { .. } | Self::LearningEdited { .. } | Self::LearningForgotten { .. } = self {
             FOURTH
+        } else if let Self::RecoveryDecided { .. } = self {
+            FIFTH
         } else if let Self::HookRan { .. } = self {
             THIRD
         } else if let Self::StepVerified { .. } = self {
@@ -98,7 +100,10 @@ fn of_state(state: &State) -> u32 {
     let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
     let open = record.open.as_ref().map(|open| of_operation(&open.operation));
     let tells_runs = record.cases.values().filter_map(|case| case.last_run.as_deref()).any(tells_more);
-    let is_fifth = record.cases.values().any(|case| !case.verified.is_empty() || case.failed_rounds > 0);
+    let is_fifth = record.cases.values().any(|case| {
+        let is_cut_off = case.last_run.as_deref().is_some_and(|run| run.cut.is_some());
+        !case.verified.is_empty() || case.failed_rounds > 0 || case.recovery.is_some() || is_cut_off
+    });
     let is_fourth = !record.learnings.is_empty() || tells_runs;
     let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];
     newest(own.into_iter().chain(verified).chain(open))
@@ -161,7 +166,8 @@ fn tells_more(run: &LastRun) -> bool {
 
 fn of_report(report: &IterationReport) -> u32 {
     let is_new = report.session.is_some() || report.resumed.is_some();
-    of_outcome(&report.outcome).max(since(FOURTH, is_new || !report.denied.is_empty() || !report.unfinished.is_empty()))
+    let tells_more = is_new || !report.denied.is_empty() || !report.unfinished.is_empty();
+    newest([of_outcome(&report.outcome), since(FOURTH, tells_more), since(FIFTH, report.cut.is_some())])
 }
 
 fn of_outcome(outcome: &Outcome) -> u32 {
@@ -210,6 +216,7 @@ fn of_gate(gate: &Gate) -> u32 {
         Cause::VerifyFailed => FIRST,
         Cause::HookVeto => THIRD,
         Cause::SignIn | Cause::ToolDenied => FOURTH,
+        Cause::Recovery => FIFTH,
     });
     // Older versions would merge other guarded files than those that were approved.
     held.max(cause).max(since(THIRD, gate.guarded.is_some()))

@@ -15,6 +15,7 @@ use crate::domain::base::nearest;
 use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::operation::journaled::Operation;
+use crate::domain::recovery::decide::Decided;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
@@ -158,6 +159,9 @@ pub struct CaseRecord {
     /// How its last iteration in this workspace ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<Box<LastRun>>,
+    /// What was decided of it after its last crash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Box<Decided>>,
     /// What a human changed of it since an agent program was started the last time: names of fields.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub edited: BTreeSet<String>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::recovery::marker::CutOff;
 use crate::domain::work::gate::Cause;
 use crate::domain::work::resuming::{ProgramSession, Resumed};
 
@@ -232,6 +233,9 @@ pub struct IterationReport {
     /// Its tool calls that had begun and not ended, and may not simply be repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// Where its program was, where a crash cut it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Box<CutOff>>,
     /// The program's own session, where it told one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<ProgramSession>>,

@@ -88,7 +88,7 @@ fn of_end(facts: &Facts) -> Option<Finding> {
     match &facts.outcome {
         Some(Outcome::NeedsHuman { cause: Cause::SignIn, why }) => Some(Finding::NotSignedIn { why: why.clone() }),
         Some(Outcome::NeedsHuman { cause: Cause::ToolDenied, why }) => Some(Finding::ToolDenied { why: why.clone() }),
-        Some(Outcome::NeedsHuman { cause: Cause::VerifyFailed | Cause::HookVeto, why }) => {
+        Some(Outcome::NeedsHuman { cause: Cause::VerifyFailed | Cause::HookVeto | Cause::Recovery, why }) => {
             Some(Finding::Failed { why: why.clone() })
         }
         Some(Outcome::Limited { why, .. }) => Some(Finding::ModelBusy { why: why.clone() }),

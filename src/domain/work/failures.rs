@@ -170,6 +170,7 @@ impl Class {
             | Code::EventSchemaInvalid
             | Code::EventLogTooNew
             | Code::OperationOpen
+            | Code::RecoveryNeeded
             | Code::RecoveryFailed => Self::Everything,
             Code::UnknownTask | Code::UnknownAgent | Code::UnknownGate | Code::UnknownLearning => Self::Ours,
             Code::Usage

@@ -141,6 +141,8 @@ pub enum Cause {
     SignIn,
     /// The agent program refused its agent a tool.
     ToolDenied,
+    /// A crash cut the work off, and how far it is is unclear.
+    Recovery,
 }
 
 impl Cause {
@@ -151,6 +153,7 @@ impl Cause {
             Self::HookVeto => "a hook keeps it",
             Self::SignIn => "its agent program is not signed in",
             Self::ToolDenied => "its agent program refused it a tool",
+            Self::Recovery => "a crash cut it off",
         }
     }
 }

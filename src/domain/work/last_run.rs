@@ -10,6 +10,7 @@ use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::seen::{Denied, ToolStarted};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::names::Oid;
+use crate::domain::recovery::marker::CutOff;
 
 /// How many refused calls, calls without an end, and files are kept.
 const MOST: usize = 20;
@@ -35,6 +36,9 @@ pub struct LastRun {
     /// Calls that had begun and not ended, and may not simply be repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// Where its program was, where a crash cut it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Box<CutOff>>,
     /// The verify step that failed after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_verify: Option<String>,
@@ -67,6 +71,7 @@ impl LastRun {
             left_out,
             denied: report.denied.clone(),
             unfinished: report.unfinished.clone(),
+            cut: report.cut.clone(),
             failed_verify,
             session,
             in_vain,
@@ -135,6 +140,7 @@ pub(in crate::domain) mod tests {
             left_out: nothing.clone(),
             denied: nothing.clone(),
             unfinished: nothing,
+            cut: None,
             failed_verify: None,
             session: None,
             in_vain: None,

@@ -33,6 +33,7 @@ pub mod signal;
 pub(super) mod signal_json;
 pub mod standing;
 pub mod task_branches;
+pub mod told;
 pub mod unblocking;
 pub mod verification;
 pub mod view;

@@ -353,6 +353,7 @@ mod tests {
             silent_end: None,
             denied: vec![],
             unfinished: vec![],
+            cut: None,
             session: None,
             resumed: None,
         };

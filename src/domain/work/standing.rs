@@ -45,6 +45,12 @@ impl PartCounts {
         counts
     }
 
+    /// How many percent of the parts are complete, where there are parts.
+    pub fn percent(&self) -> Option<u8> {
+        let percent = self.completed.checked_mul(100)?.checked_div(self.total)?;
+        u8::try_from(percent).ok()
+    }
+
     fn of_group<'a>(groups: &Groups<'a>, group: &'a Case) -> Self {
         let mut counts = Self::default();
         for part in groups.parts(&group.id).iter().filter(|part| part.status != Status::Archived) {

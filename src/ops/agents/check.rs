@@ -25,7 +25,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::programs::{Programs, program};
 use crate::ops::supervise::notice::{Notice, Watcher};
-use crate::ops::supervise::{self, Ending, Interrupts, Options};
+use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
 use crate::process::client::leftovers;
 use crate::process::keeper::spec::EXIT;
 
@@ -128,6 +128,7 @@ fn run(
         until_idle: true,
         mode: Some(Mode::Autopilot),
         retry: false,
+        after_crash: AfterCrash::default(),
         programs: Programs::only(adapter.clone()),
     };
     let agents = ctx.layout().agents_dir();

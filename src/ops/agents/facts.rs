@@ -13,13 +13,13 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::{IterationReport, Outcome};
 use crate::domain::work::agent_check::{ANSWER, FOUND, Facts, SAID};
 use crate::domain::work::signal::Signal;
+use crate::domain::work::told;
 use crate::env;
 use crate::error::Result;
 use crate::files::{self, Small};
 use crate::ops::context::handle::Context;
 use crate::ops::history;
 use crate::ops::output::logs;
-use crate::ops::supervise::told;
 use crate::process::client::state;
 
 /// How many of the last lines of its output are looked at.

@@ -7,5 +7,6 @@
 pub mod log_recovery;
 pub mod mend;
 pub mod repair;
+pub mod scan;
 pub mod survey;
 pub mod wedged;

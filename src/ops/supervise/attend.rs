@@ -70,7 +70,12 @@ impl Supervisor<'_> {
             self.clear_ended_runs();
             // A lock of git's can be proved dead only after a while.
             let blocked = self.backs_off() && started.elapsed() < LOCKS;
-            if !busy && !blocked && self.verifying.is_empty() && (!waits || started.elapsed() > patience) {
+            if !busy
+                && !blocked
+                && self.verifying.is_empty()
+                && self.evaluating.is_empty()
+                && (!waits || started.elapsed() > patience)
+            {
                 return self.ctx.store.save_snapshot();
             }
             if !busy {

@@ -142,6 +142,7 @@ impl Supervisor<'_> {
     pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
+        self.put_aside_first(task)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
         let workspace = self.ensure_workspace(case, &agent)?;
         env::fault_point("claim.before-claim");

@@ -70,9 +70,10 @@ impl Supervisor<'_> {
         let left_out = kept.left_out.clone();
         let cut_off = outcome == Outcome::Crashed || was_cut_off(end, &outcome);
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
-        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
-        let report = self.report(ran, kept);
         let run = self.ctx.layout().run_dir(agent, &token);
+        let cut = if outcome == Outcome::Crashed { Some(Box::new(self.cut_off(agent, &work, &run))) } else { None };
+        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
+        let report = IterationReport { cut, ..self.report(ran, kept) };
         self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
@@ -123,6 +124,7 @@ impl Supervisor<'_> {
             silent_end: silent_end.filter(|_| resumed != Some(Resumed::InVain)),
             denied: last_run::denied(told),
             unfinished: last_run::unfinished(told, cut_off),
+            cut: None,
             session,
             resumed,
         }
@@ -241,6 +243,7 @@ impl Supervisor<'_> {
             silent_end: None,
             denied: Vec::new(),
             unfinished: Vec::new(),
+            cut: None,
             session: None,
             resumed: None,
         };

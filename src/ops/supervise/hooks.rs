@@ -191,7 +191,7 @@ impl Supervisor<'_> {
 /// Whether a gate concerns the start of its task.
 pub(super) fn is_about_start(gate: &Gate) -> bool {
     let is_about_start = gate.cause.is_some_and(|cause| match cause {
-        Cause::HookVeto | Cause::SignIn | Cause::ToolDenied => true,
+        Cause::HookVeto | Cause::SignIn | Cause::ToolDenied | Cause::Recovery => true,
         // Of a task whose own steps failed, it is held; else it is about its merge.
         Cause::VerifyFailed => gate.held.is_some(),
     });

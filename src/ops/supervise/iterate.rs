@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::start_keeper::{Next, Prepared, start_keeper};
-use super::told;
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
+use crate::domain::recovery::marker::Marker;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
 use crate::domain::work::failures::{LONGEST_PAUSE, Step};
 use crate::domain::work::gate::Held;
 use crate::domain::work::outcome::End;
 use crate::domain::work::signal::Signal;
+use crate::domain::work::told;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
@@ -238,6 +239,8 @@ impl Supervisor<'_> {
             let signal = received.signal;
             if let Some(watch) = self.watches.get_mut(agent) {
                 told::add(&mut watch.told, &signal);
+                watch.marker = Marker::after(watch.marker.take(), &signal, &watch.told, received.at);
+                watch.heard_at = Some(received.at);
             }
             if let Signal::Seen(_) = signal {
                 continue;

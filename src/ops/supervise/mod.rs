@@ -9,6 +9,7 @@
 
 mod attend;
 mod claim;
+mod crash;
 pub mod detach;
 mod failing;
 mod finish;
@@ -33,18 +34,21 @@ mod stopping;
 mod take_over;
 #[cfg(test)]
 mod tests;
-pub mod told;
 pub mod verifying;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::RefName;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
+use crate::domain::recovery::decide::Action;
+use crate::domain::recovery::marker::Marker;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::failures::{Shared, Step, Times};
@@ -61,6 +65,7 @@ use crate::ops::interventions;
 use crate::ops::merge::verified::Check;
 use crate::ops::programs::Programs;
 use crate::ops::recover::repair::HumansOperation;
+use crate::ops::steps;
 use crate::process::client::leftovers;
 use crate::process::os::bell::Bell;
 pub use attend::{Attend, attend};
@@ -96,13 +101,27 @@ pub struct Options {
     pub retry: bool,
     /// The agent programs.
     pub programs: Programs,
+    /// What a human wants of tasks that a crash cut off.
+    pub after_crash: AfterCrash,
+}
+
+/// What a human wants of tasks that a crash cut off.
+#[derive(Debug, Clone, Default)]
+pub struct AfterCrash {
+    /// What becomes of these.
+    pub decided: BTreeMap<CaseId, Action>,
+    /// The least progress, in percent, with which a task goes on.
+    pub threshold: Option<u8>,
+    /// The tasks that are looked after; all, where there is none.
+    pub only: Option<BTreeSet<CaseId>>,
 }
 
 impl Options {
     /// Options for looking after agents without a session: no agent is started.
     pub fn attending() -> Self {
         let programs = Programs::none();
-        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, programs }
+        let after_crash = AfterCrash::default();
+        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, programs, after_crash }
     }
 }
 
@@ -133,6 +152,10 @@ struct Watch {
     verdict: Option<Signal>,
     /// What its output says.
     told: Summary,
+    /// Where it was last, as far as its output tells.
+    marker: Option<Marker>,
+    /// When its last signal was recorded.
+    heard_at: Option<Timestamp>,
     /// When its workspace was last captured, or watching began.
     captured_at: Option<Instant>,
     /// Whether it was told that its keeper or the machine died, where its work could not be committed since.
@@ -158,6 +181,8 @@ struct Supervisor<'a> {
     target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
     verifying: HashMap<AgentId, verifying::Verifying>,
+    /// Evaluators that are asked what becomes of a task after a crash.
+    evaluating: HashMap<AgentId, steps::Running>,
     /// Hooks that are asked whether a task may be started.
     asking: Option<hooks::Asking>,
     /// Hooks that are told something.
@@ -253,6 +278,7 @@ impl<'a> Supervisor<'a> {
             target,
             watches: HashMap::new(),
             verifying: HashMap::new(),
+            evaluating: HashMap::new(),
             asking: None,
             reporting: None,
             merge_check: None,
@@ -360,7 +386,8 @@ impl<'a> Supervisor<'a> {
         for agent in &agents {
             let Some(work) = self.work_of(agent) else { continue };
             let (task, step) = (work.task.clone(), step_at(&work.stage));
-            if self.is_held_up(&task) {
+            let is_left = self.options.after_crash.only.as_ref().is_some_and(|only| !only.contains(&task));
+            if is_left || self.is_held_up(&task) {
                 continue;
             }
             match self.look_after(agent) {

@@ -30,6 +30,10 @@ impl Supervisor<'_> {
     /// Does what the outcome of the last iteration requires; returns whether anything was done.
     pub(super) fn settle(&mut self, agent: &AgentId, work: &Work, outcome: &Outcome) -> Result<bool> {
         let next = after_iteration(outcome, self.limits(work));
+        let gives_up = matches!(&next, Next::Release { status: Status::Failed, .. });
+        if *outcome == Outcome::Crashed && (!gives_up || self.options.after_crash.decided.contains_key(&work.task)) {
+            return self.after_crash(agent, work);
+        }
         // It has done what it could before what it needs is ready.
         let waits =
             self.waits_for_others(work).filter(|_| matches!((&next, outcome), (Next::Iterate, Outcome::Unfinished { .. })));
@@ -135,6 +139,7 @@ impl Supervisor<'_> {
             return Ok(());
         };
         self.verifying.remove(agent);
+        self.evaluating.remove(agent);
         let Counts { retry, complete, gate } = counts;
         let gate = gate.filter(|_| status == Status::Pending);
         let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone(), gate.details.clone()));
@@ -170,7 +175,7 @@ impl Supervisor<'_> {
     }
 
     /// Releases the task because a human has to see to its agent program first: it waits at a gate, and other tasks continue.
-    fn review_agent(&mut self, agent: &AgentId, cause: Cause, why: &str) -> Result<()> {
+    pub(super) fn review_agent(&mut self, agent: &AgentId, cause: Cause, why: &str) -> Result<()> {
         let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
         let program = self.ctx.state().case(&task).map_or("NAME", |case| &self.options.programs.of(case).name);
         let what_to_do = match cause {
@@ -178,17 +183,18 @@ impl Supervisor<'_> {
             Cause::ToolDenied => {
                 format!("allow the tool (agents.{program}.command, or the program's own settings), or approve to try again")
             }
-            Cause::VerifyFailed | Cause::HookVeto => "approve to try again".to_owned(),
+            Cause::VerifyFailed | Cause::HookVeto | Cause::Recovery => "approve to try again".to_owned(),
         };
         let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
         // Approved, it is verified again, as long as nobody has changed it.
         let (complete, details) = match cause {
             Cause::VerifyFailed => self.what_did_not_pass(&task)?,
-            Cause::SignIn | Cause::ToolDenied | Cause::HookVeto => (None, Vec::new()),
+            Cause::SignIn | Cause::ToolDenied | Cause::HookVeto | Cause::Recovery => (None, Vec::new()),
         };
         let held = (cause == Cause::VerifyFailed).then_some(Held::Failed);
         let gate = Gate { cause: Some(cause), held, details, ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };
-        self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry: false, complete, gate: Some(gate) })
+        let retry = cause == Cause::Recovery;
+        self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry, complete, gate: Some(gate) })
     }
 
     /// The commit on which a verify step of the task failed, as long as it is the newest, and the last lines of that step.

@@ -6,6 +6,7 @@ mod another_boot;
 mod as_it_is;
 mod bad_input;
 mod copies;
+mod crashes;
 mod failing_steps;
 mod folder_tricks;
 mod gates;

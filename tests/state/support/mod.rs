@@ -125,6 +125,7 @@ fn report(salt: u32) -> IterationReport {
         silent_end: is_later(salt).then(|| SilentEnd { exit: 1, tree: oid(salt % 2), lines: vec![format!("no {salt}")] }),
         denied: vec![],
         unfinished: vec![],
+        cut: None,
         session: None,
         resumed: None,
     }

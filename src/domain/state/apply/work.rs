@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::{Result, refuse};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
+use crate::domain::recovery::decide::{Action, CrashDecision, Decided};
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work, Workspace};
 use crate::domain::work::case::{Kind, Status};
@@ -26,6 +27,9 @@ impl State {
             record.last_run = None;
             record.edited.clear();
             record.verified.clear();
+            if let Some(recovery) = &mut record.recovery {
+                recovery.puts_aside = false;
+            }
         }
         self.make_branch(&workspace.branch);
         Ok(())
@@ -51,6 +55,9 @@ impl State {
         let record = self.record.cases.entry(task.clone()).or_default();
         record.last_agent = Some(agent.clone());
         record.complete = None;
+        if let Some(recovery) = &mut record.recovery {
+            recovery.puts_aside = false;
+        }
         let reports = self.restorable.reports.entry(task.clone()).or_default();
         reports.started_at = reports.started_at.or(Some(at));
         reports.recorded_at = Some(at);
@@ -169,6 +176,30 @@ impl State {
         Ok(())
     }
 
+    /// What becomes of a task after a crash. The release follows; where its work is complete, its verification.
+    pub(super) fn decide_recovery(
+        &mut self,
+        agent: &AgentId,
+        decision: &CrashDecision,
+        puts_aside: bool,
+        at: Timestamp,
+    ) -> Result<()> {
+        let work = self.work_of(agent)?;
+        if work.stage != (Stage::Between { last: Some(Outcome::Crashed) }) {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' was not cut off by a crash"));
+        }
+        let is_complete = decision.action == Action::NextTask;
+        if is_complete {
+            work.stage = Stage::Between { last: Some(Outcome::Complete) };
+        }
+        let task = work.task.clone();
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.interrupted = !is_complete;
+        record.recovery = Some(Box::new(Decided { decision: decision.clone(), at, open: !is_complete, puts_aside }));
+        self.record.last_action = Some(format!("{task}: {}", decision.action.as_str()));
+        Ok(())
+    }
+
     pub(super) fn fail_verification(&mut self, agent: &AgentId, why: &str, round: u32, at: Timestamp) -> Result<()> {
         let work = self.work_of(agent)?;
         if !matches!(work.stage, Stage::Between { last: Some(Outcome::Complete) }) {
@@ -263,11 +294,15 @@ impl State {
         }
         record.interrupted = retry;
         record.failed_rounds = 0;
+        if let Some(recovery) = &mut record.recovery {
+            recovery.open = false;
+        }
         record.complete = complete.filter(|_| status == Status::Pending).cloned();
         if status == Status::Done {
             record.answer = None;
             record.answered.clear();
             record.last_run = None;
+            record.recovery = None;
             if let Some(reports) = self.restorable.reports.get_mut(&task) {
                 reports.completed();
                 // It is done only when its verify steps have passed.

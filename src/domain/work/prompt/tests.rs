@@ -58,6 +58,7 @@ fn last(outcome: Outcome) -> LastRun {
         left_out: vec!["big.bin (over the size limit)".into()],
         denied: vec!["Bash: not allowed".into()],
         unfinished: vec!["Bash: deploy".into()],
+        cut: None,
         failed_verify: None,
         session: None,
         in_vain: None,

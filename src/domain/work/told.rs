@@ -1,9 +1,9 @@
 //! What the signals of an iteration say of its program, folded into a sum. Pure; a supervisor that takes over reads them again.
 
+use super::signal::Signal;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::seen::{Seen, ToolCompleted, ToolStarted};
 use crate::domain::agent::stream::summary::Summary;
-use crate::domain::work::signal::Signal;
 
 /// Adds a signal.
 pub fn add(told: &mut Summary, signal: &Signal) {
@@ -42,7 +42,7 @@ pub fn add(told: &mut Summary, signal: &Signal) {
 }
 
 /// Whether a signal only marks what a program does, and is no report of its agent.
-pub(super) fn is_marker(signal: &Signal) -> bool {
+pub fn is_marker(signal: &Signal) -> bool {
     match signal {
         Signal::Session { .. }
         | Signal::Seen(_)

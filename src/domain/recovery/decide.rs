@@ -1,0 +1,241 @@
+//! What follows for a task whose iteration a crash cut off. First what is certain ([`certain`]), then an evaluator of the user's where
+//! there is one, then the rules ([`by_rules`]). Pure.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::files::FileState;
+use super::marker::{Effect, Follow, Marker, follow};
+use crate::domain::base::plural::count;
+use crate::error::{Code, Error, Result};
+
+/// So many changed files, of which nothing was said, are more than a rule can judge.
+pub const MANY_FILES: u64 = 30;
+
+/// What becomes of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// It goes on where it was, with what is there.
+    ContinueTask,
+    /// It begins anew; what is there is kept aside.
+    RestartTask,
+    /// Its work is complete: it is verified, and the next one follows.
+    NextTask,
+    /// A human has to look at it.
+    HumanReview,
+}
+
+impl Action {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::ContinueTask, Self::RestartTask, Self::NextTask, Self::HumanReview];
+
+    /// The word in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ContinueTask => "continue_task",
+            Self::RestartTask => "restart_task",
+            Self::NextTask => "next_task",
+            Self::HumanReview => "human_review",
+        }
+    }
+}
+
+impl std::str::FromStr for Action {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text).ok_or_else(|| {
+            let words = Self::ALL.map(Self::as_str).join(", ");
+            Error::new(Code::InvalidInput, format!("'{text}' is none of {words}"))
+        })
+    }
+}
+
+/// Who decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Decider {
+    /// The rules here.
+    Rules,
+    /// The command of `recovery.evaluator`.
+    Evaluator,
+    /// A human, by `recover --resume` or `--reset`.
+    Human,
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CrashDecision {
+    /// What becomes of the task.
+    pub action: Action,
+    /// Why.
+    pub reasoning: String,
+    /// Who decided.
+    pub by: Decider,
+    /// What the marker means for the iteration.
+    pub follow: Follow,
+}
+
+/// The last decision on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decided {
+    /// The decision.
+    #[serde(flatten)]
+    pub decision: CrashDecision,
+    /// When it was made.
+    pub at: Timestamp,
+    /// Whether its task is not released yet: it is carried out, and not made again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+    /// Whether what is there is kept aside before the task is claimed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub puts_aside: bool,
+}
+
+impl fmt::Display for CrashDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.action.as_str(), self.reasoning)
+    }
+}
+
+/// What is recorded of the iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is whole.
+    Whole,
+    /// Its agent had reported that the task is complete.
+    Complete,
+    /// There is no record.
+    Nothing,
+    /// It cannot be read, or contradicts itself.
+    Damaged,
+}
+
+/// What the last markers and files of an iteration say, and what is known of its task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// What is recorded of the iteration.
+    pub recorded: Recorded,
+    /// The last marker.
+    pub marker: Option<Marker>,
+    /// Whether the program's output has markers.
+    pub tells_markers: bool,
+    /// What is found of the effect of a begun call.
+    pub effect: Effect,
+    /// The last sign of life.
+    pub saved_at: Option<Timestamp>,
+    /// Whether a human paused or stopped the work: it does not age.
+    pub paused: bool,
+    /// How many iterations the task has had.
+    pub iterations: u32,
+    /// The tokens that they used, where that is known.
+    pub tokens: Option<u64>,
+    /// The progress in percent: what the agent said, else its parts.
+    pub progress: Option<u8>,
+    /// Whether the tests passed when they ran last.
+    pub tests_pass: Option<bool>,
+    /// How many files the branch and the workspace differ in from where the task began, and how many of them are empty.
+    pub changed: u64,
+    /// The empty ones of them.
+    pub empty: u64,
+    /// Those that were changed in the hour before the crash; `None` where none could be looked at.
+    pub recent: Option<u64>,
+    /// How many commits the agent made itself.
+    pub commits: u64,
+    /// What is in the workspace.
+    pub files: FileState,
+}
+
+/// The settings that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `recovery.resumeThreshold`: with less progress a task begins anew.
+    pub threshold: u8,
+    /// Whether it counts for programs with markers too: it was given on the command line.
+    pub for_all: bool,
+    /// `recovery.maxAgeHours`; 0 is none.
+    pub max_age_hours: u32,
+    /// `recovery.autoResetOrphaned`.
+    pub auto_reset: bool,
+}
+
+/// Whether a time is too long ago. A time in the future is fresh.
+pub fn is_too_old(saved: Timestamp, now: Timestamp, max_age_hours: u32) -> bool {
+    max_age_hours > 0 && now.duration_since(saved) >= SignedDuration::from_hours(i64::from(max_age_hours))
+}
+
+/// The decision where it is certain; `None` where it has to be weighed.
+pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDecision> {
+    let follow = follow(facts.marker.as_ref(), facts.effect);
+    let decided = |action, reasoning: String| Some(CrashDecision { action, reasoning, by: Decider::Rules, follow });
+    match facts.recorded {
+        Recorded::Complete => return decided(Action::NextTask, "the agent had reported that it is complete".into()),
+        Recorded::Nothing => return decided(Action::RestartTask, "nothing is recorded of the iteration".into()),
+        Recorded::Damaged => return decided(Action::RestartTask, "the record of the iteration is damaged".into()),
+        Recorded::Whole if is_inconsistent(facts) => {
+            let iterations = count(facts.iterations as usize, "iteration");
+            return decided(Action::RestartTask, format!("its counters contradict each other: {iterations} and no tokens"));
+        }
+        Recorded::Whole => {}
+    }
+    if !limits.auto_reset {
+        return decided(Action::HumanReview, "recovery.autoResetOrphaned is off".into());
+    }
+    if let Some(saved) = facts.saved_at.filter(|saved| !facts.paused && is_too_old(*saved, now, limits.max_age_hours)) {
+        let hours = now.duration_since(saved).as_hours();
+        return decided(Action::RestartTask, format!("its last sign of life was {hours} hours ago"));
+    }
+    let is_under = facts.progress.filter(|progress| *progress < limits.threshold);
+    if let Some(progress) = is_under.filter(|_| limits.for_all || facts.marker.is_none()) {
+        return decided(Action::RestartTask, format!("{progress}% is under the threshold of {}%", limits.threshold));
+    }
+    match &facts.marker {
+        Some(marker) => decided(Action::ContinueTask, format!("{}; {}", marker.in_words(), follow.in_words())),
+        None if facts.tells_markers && facts.changed > 0 && facts.commits == 0 && facts.iterations <= 1 => {
+            decided(Action::RestartTask, "files were changed, and its program has told nothing".into())
+        }
+        None if facts.tells_markers => decided(Action::ContinueTask, format!("no request was sent; {}", follow.in_words())),
+        None => None,
+    }
+}
+
+/// Fifty iterations cannot have used no tokens. Unknown is not 0.
+fn is_inconsistent(facts: &Facts) -> bool {
+    facts.iterations > 1 && facts.tokens == Some(0)
+}
+
+/// The decision by files, counters and reports.
+pub fn by_rules(facts: &Facts) -> CrashDecision {
+    let (action, reasoning) = weigh(facts);
+    CrashDecision { action, reasoning, by: Decider::Rules, follow: follow(facts.marker.as_ref(), facts.effect) }
+}
+
+fn weigh(facts: &Facts) -> (Action, String) {
+    let changed = count(usize::try_from(facts.changed).unwrap_or(usize::MAX), "changed file");
+    match (facts.progress, facts.tests_pass) {
+        (Some(100), Some(true)) => return (Action::NextTask, "it was reported as 100% done, and its tests pass".into()),
+        (Some(percent), _) => return (Action::ContinueTask, format!("{percent}% of it was reported as done; {changed}")),
+        (None, _) => {}
+    }
+    if facts.changed == 0 {
+        return (Action::RestartTask, "nothing was changed yet".into());
+    }
+    if facts.empty == facts.changed {
+        return (Action::RestartTask, format!("all that was changed is empty: {changed}"));
+    }
+    if facts.commits > 0 {
+        let commits = count(usize::try_from(facts.commits).unwrap_or(usize::MAX), "commit");
+        return (Action::ContinueTask, format!("its agent made {commits}; {changed}"));
+    }
+    if facts.recent == Some(0) {
+        return (Action::HumanReview, format!("{changed}, none of them in the last hour before the crash"));
+    }
+    if facts.changed >= MANY_FILES {
+        return (Action::HumanReview, format!("{changed}, and nothing was said of how far the work is"));
+    }
+    (Action::ContinueTask, format!("its work is there: {changed}"))
+}

@@ -1,0 +1,92 @@
+//! How `recovery.evaluator` is asked, and what counts as its answer. Pure.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::decide::{Action, CrashDecision, Decider, Facts};
+use super::files::FileState;
+use super::marker::{Marker, follow};
+use crate::domain::base::document_schema::SCHEMA;
+use crate::domain::base::ids::CaseId;
+use crate::error::{Code, Error, Result};
+
+/// How many characters of a reasoning are kept.
+const LONGEST: usize = 2000;
+
+/// What the evaluator finds on its standard input.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question<'a> {
+    /// The version of these keys.
+    pub schema: u32,
+    /// The goal that the task belongs to.
+    pub goal: Option<&'a str>,
+    /// The task.
+    pub current_task: CurrentTask<'a>,
+    /// What was recorded of it last, in words.
+    pub last_action: Option<String>,
+    /// What is in its workspace.
+    pub file_state: &'a FileState,
+    /// The tasks that are done.
+    pub task_history: Vec<PastTask<'a>>,
+    /// Where its program was.
+    pub marker: Option<&'a Marker>,
+    /// Its progress in percent.
+    pub progress: Option<u8>,
+}
+
+/// The task.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // as in the case and its record
+pub struct CurrentTask<'a> {
+    pub id: &'a CaseId,
+    pub title: &'a str,
+    pub workspace: Option<&'a str>,
+    pub iterations: u32,
+    pub retry_count: u32,
+    pub tokens_used: Option<u64>,
+    pub cost_usd: Option<f64>,
+    pub files_changed: u64,
+    pub tests_passing: Option<bool>,
+    pub last_activity: Option<Timestamp>,
+}
+
+/// A task that is done.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)]
+pub struct PastTask<'a> {
+    pub id: &'a CaseId,
+    pub title: &'a str,
+}
+
+/// The schema of the question.
+pub const fn schema() -> u32 {
+    SCHEMA
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    action: Action,
+    reasoning: String,
+}
+
+/// The decision in what an evaluator printed: one object with `action` and `reasoning`.
+///
+/// # Errors
+/// `INVALID_INPUT`: then the rules decide.
+pub fn answer(output: &str, facts: &Facts) -> Result<CrashDecision> {
+    let bad = |why: &str| Error::new(Code::InvalidInput, format!("recovery.evaluator gave no usable answer: {why}"));
+    let text = output.trim();
+    if text.is_empty() {
+        return Err(bad("it printed nothing"));
+    }
+    let answer: Answer = serde_json::from_str(text).map_err(|e| bad(&e.to_string()))?;
+    let reasoning: String = answer.reasoning.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    if reasoning.trim().is_empty() {
+        return Err(bad("it gives no reasoning"));
+    }
+    let follow = follow(facts.marker.as_ref(), facts.effect);
+    Ok(CrashDecision { action: answer.action, reasoning: reasoning.trim().to_owned(), by: Decider::Evaluator, follow })
+}

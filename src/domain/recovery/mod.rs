@@ -1,0 +1,12 @@
+//! What becomes of a task whose iteration was cut off by a crash. Pure.
+//!
+//! `marker` is where its program was; `decide` says what follows, `evaluator` how a program of the user's is asked, `files` what
+//! kinds of files there are. Begin reading with [`decide::certain`]. Not here: going on with a program's own session, which is in
+//! `work::resuming`.
+
+pub mod decide;
+pub mod evaluator;
+pub mod files;
+pub mod marker;
+#[cfg(test)]
+mod tests;

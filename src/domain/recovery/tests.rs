@@ -1,0 +1,264 @@
+//! The documented matrix, table, scenarios and edge cases, by rules alone and with an evaluator.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::decide::{Action, CrashDecision, Decider, Facts, Limits, MANY_FILES, Recorded, by_rules, certain, is_too_old};
+use super::evaluator::answer;
+use super::files::FileState;
+use super::marker::{Effect, Follow, Marker, MarkerKind, effect, follow};
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::agent::stream::about::Replaced;
+use crate::domain::agent::stream::summary::Summary;
+use crate::domain::work::signal::{Signal, ToolReport};
+use Action::{ContinueTask, HumanReview, NextTask, RestartTask};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+const LIMITS: Limits = Limits { threshold: 10, for_all: false, max_age_hours: 24, auto_reset: true };
+
+fn hours_ago(hours: i64) -> Timestamp {
+    NOW.checked_sub(SignedDuration::from_hours(hours)).unwrap()
+}
+
+fn marker(kind: MarkerKind, tool: Option<ToolKind>) -> Marker {
+    Marker { kind, at: NOW, tool_name: tool.map(|_| "x".into()), tool_kind: tool, tool_use_id: None, hash: None, about: None }
+}
+
+/// A task of a program without markers, with two changed files, cut off a minute ago.
+fn facts() -> Facts {
+    Facts {
+        recorded: Recorded::Whole,
+        marker: None,
+        tells_markers: false,
+        effect: Effect::Unknown,
+        saved_at: Some(hours_ago(0)),
+        paused: false,
+        iterations: 1,
+        tokens: None,
+        progress: None,
+        tests_pass: None,
+        changed: 2,
+        empty: 0,
+        recent: Some(2),
+        commits: 0,
+        files: FileState::default(),
+    }
+}
+
+fn with_marker(kind: MarkerKind, tool: Option<ToolKind>) -> Facts {
+    Facts { marker: Some(marker(kind, tool)), tells_markers: true, ..facts() }
+}
+
+fn decide(facts: &Facts) -> CrashDecision {
+    certain(facts, LIMITS, NOW).unwrap_or_else(|| by_rules(facts))
+}
+
+/// By rules, and where nothing is certain also by an evaluator that says the opposite: its word counts then.
+fn both(facts: &Facts, expected: Action) {
+    let decision = decide(facts);
+    assert_eq!(decision.action, expected, "{facts:?}");
+    assert!(!decision.reasoning.is_empty() && decision.by == Decider::Rules);
+    if certain(facts, LIMITS, NOW).is_none() {
+        let other = if expected == HumanReview { ContinueTask } else { HumanReview };
+        let said = format!(r#"{{"action":"{}","reasoning":"I saw it"}}"#, other.as_str());
+        let decision = answer(&said, facts).unwrap();
+        assert_eq!((decision.action, decision.by, decision.reasoning.as_str()), (other, Decider::Evaluator, "I saw it"));
+    }
+}
+
+#[test]
+fn matrix_of_markers() {
+    use Effect::{Missing, There, Unknown};
+    use ToolKind::{Edit, Other, Read, Shell, Write};
+    let started = |tool| Some(marker(MarkerKind::ToolStarted, Some(tool)));
+    for (point, effect, expected) in [
+        (None, Unknown, Follow::RestartIteration),
+        (Some(marker(MarkerKind::RequestSent, None)), Unknown, Follow::RetryCall),
+        (Some(marker(MarkerKind::ResponseReceived, None)), Unknown, Follow::ProcessResponse),
+        (started(Read), Unknown, Follow::RepeatTool),
+        (started(Read), There, Follow::RepeatTool),
+        (started(Write), There, Follow::SkipTool),
+        (started(Write), Missing, Follow::RepeatTool),
+        (started(Write), Unknown, Follow::RepeatTool),
+        (started(Edit), There, Follow::SkipTool),
+        (started(Edit), Missing, Follow::RepeatTool),
+        (started(Edit), Unknown, Follow::CheckTool),
+        (started(Shell), Unknown, Follow::CheckTool),
+        (started(Shell), There, Follow::CheckTool),
+        (started(Other), Missing, Follow::CheckTool),
+        (Some(marker(MarkerKind::ToolStarted, None)), Unknown, Follow::CheckTool),
+        (Some(marker(MarkerKind::ToolCompleted, Some(Shell))), Unknown, Follow::Continue),
+        (Some(marker(MarkerKind::WaitingForUser, None)), Unknown, Follow::AskAgain),
+    ] {
+        assert_eq!(follow(point.as_ref(), effect), expected, "{point:?} {effect:?}");
+        if let Some(point) = point {
+            let decision = decide(&Facts { effect, ..with_marker(point.kind, point.tool_kind) });
+            assert_eq!((decision.action, decision.follow), (ContinueTask, expected), "{point:?} {effect:?}");
+        }
+    }
+}
+
+#[test]
+fn the_effect_of_a_write_or_an_edit_is_looked_for_in_the_file() {
+    let texts = |old, new| [Replaced { old, new }];
+    for (old, new, content, expected) in [
+        ("", "whole", Some("whole"), Effect::There),
+        ("", "whole", Some("who"), Effect::Missing),
+        ("", "whole", None, Effect::Missing),
+        ("old", "new", Some("an old text"), Effect::Missing),
+        ("old", "new", Some("a new text"), Effect::There),
+        ("old", "new", Some("another"), Effect::Unknown),
+        ("old", "old and new", Some("old and new"), Effect::Missing),
+    ] {
+        assert_eq!(effect(&texts(old, new), content), expected, "{old} {new} {content:?}");
+    }
+    assert_eq!(effect(&[], Some("x")), Effect::Unknown);
+    let half = [Replaced { old: "a", new: "b" }, Replaced { old: "c", new: "d" }];
+    assert_eq!(effect(&half, Some("b c")), Effect::Unknown);
+}
+
+#[test]
+fn crash_before_llm_call() {
+    let before = Facts { tells_markers: true, changed: 0, ..facts() };
+    both(&before, ContinueTask);
+    assert_eq!(decide(&before).follow, Follow::RestartIteration);
+    // What nobody told of is no beginning to go on from.
+    both(&Facts { changed: 2, ..before.clone() }, RestartTask);
+    both(&Facts { changed: 2, iterations: 2, ..before }, ContinueTask);
+}
+
+#[test]
+fn old_missing_and_damaged_records_begin_anew() {
+    let running = with_marker(MarkerKind::ToolCompleted, Some(ToolKind::Shell));
+    for (facts, expected) in [
+        (Facts { saved_at: Some(hours_ago(25)), ..running.clone() }, RestartTask),
+        (Facts { saved_at: Some(hours_ago(24)), ..running.clone() }, RestartTask),
+        (Facts { saved_at: Some(hours_ago(23)), ..running.clone() }, ContinueTask),
+        (Facts { saved_at: None, ..running.clone() }, ContinueTask),
+        (Facts { recorded: Recorded::Nothing, ..running.clone() }, RestartTask),
+        (Facts { recorded: Recorded::Damaged, ..running.clone() }, RestartTask),
+        (Facts { recorded: Recorded::Complete, saved_at: Some(hours_ago(99)), ..running }, NextTask),
+    ] {
+        both(&facts, expected);
+    }
+    assert!(!is_too_old(hours_ago(999), NOW, 0));
+}
+
+#[test]
+fn table_auth_implementation_continues() {
+    both(&Facts { changed: 1, ..facts() }, ContinueTask);
+}
+
+#[test]
+fn table_test_writing_restarts() {
+    both(&Facts { changed: 1, empty: 1, ..facts() }, RestartTask);
+    both(&Facts { changed: 0, ..facts() }, RestartTask);
+}
+
+#[test]
+fn table_api_endpoint_is_followed_by_the_next_task() {
+    both(&Facts { progress: Some(100), tests_pass: Some(true), ..facts() }, NextTask);
+    both(&Facts { progress: Some(100), tests_pass: None, ..facts() }, ContinueTask);
+    both(&Facts { progress: Some(100), tests_pass: Some(false), ..facts() }, ContinueTask);
+}
+
+#[test]
+fn table_unknown_state_is_reviewed() {
+    both(&Facts { recent: Some(0), ..facts() }, HumanReview);
+    both(&Facts { recent: None, ..facts() }, ContinueTask);
+}
+
+#[test]
+fn scenario_1_orchestrator_crash_mid_task() {
+    both(&Facts { changed: 1, progress: Some(40), ..facts() }, ContinueTask);
+}
+
+#[test]
+fn scenario_2_server_restart_during_tests() {
+    both(&Facts { changed: 4, commits: 2, recent: Some(0), ..facts() }, ContinueTask);
+}
+
+#[test]
+fn scenario_3_long_pause() {
+    let stopped = Facts { saved_at: Some(hours_ago(300)), commits: 1, ..facts() };
+    both(&stopped, RestartTask);
+    both(&Facts { paused: true, ..stopped }, ContinueTask);
+}
+
+#[test]
+fn scenario_4_unclear_state() {
+    both(&Facts { changed: MANY_FILES, ..facts() }, HumanReview);
+    both(&Facts { changed: MANY_FILES - 1, ..facts() }, ContinueTask);
+}
+
+#[test]
+fn edge_case_3_clock_skew() {
+    both(&Facts { saved_at: Some(hours_ago(-1000)), ..with_marker(MarkerKind::RequestSent, None) }, ContinueTask);
+}
+
+#[test]
+fn edge_case_7_log_and_record_disagree() {
+    let fifty = Facts { iterations: 50, ..with_marker(MarkerKind::RequestSent, None) };
+    both(&Facts { tokens: Some(0), ..fifty.clone() }, RestartTask);
+    both(&Facts { tokens: None, ..fifty.clone() }, ContinueTask);
+    both(&Facts { tokens: Some(1), ..fifty }, ContinueTask);
+}
+
+#[test]
+fn progress_under_the_threshold_begins_anew_where_there_are_no_markers() {
+    both(&Facts { progress: Some(5), ..facts() }, RestartTask);
+    both(&Facts { progress: Some(10), ..facts() }, ContinueTask);
+    let told = Facts { progress: Some(5), ..with_marker(MarkerKind::RequestSent, None) };
+    both(&told, ContinueTask);
+    let given = Limits { threshold: 50, for_all: true, ..LIMITS };
+    assert_eq!(certain(&told, given, NOW).map(|decision| decision.action), Some(RestartTask));
+}
+
+#[test]
+fn without_automatic_resets_a_human_decides() {
+    let by_hand = Limits { auto_reset: false, ..LIMITS };
+    let decided = |facts: &Facts| certain(facts, by_hand, NOW).map(|decision| decision.action);
+    assert_eq!(decided(&facts()), Some(HumanReview));
+    assert_eq!(decided(&Facts { recorded: Recorded::Complete, ..facts() }), Some(NextTask));
+}
+
+#[test]
+fn a_bad_answer_is_none() {
+    for bad in [
+        "",
+        "continue_task",
+        "{}",
+        r#"{"action":"continue_task"}"#,
+        r#"{"action":"continue_task","reasoning":" "}"#,
+        r#"{"action":"delete","reasoning":"x"}"#,
+        r#"{"action":"next_task","reasoning":"x"} and more"#,
+    ] {
+        assert!(answer(bad, &facts()).is_err(), "{bad}");
+    }
+    let cleaned = answer("{\"action\":\"next_task\",\"reasoning\":\"a\\u001b[1mb\",\"more\":1}\n", &facts()).unwrap();
+    assert_eq!(cleaned.reasoning, "a [1mb");
+}
+
+#[test]
+fn the_marker_is_that_of_the_call_that_still_runs() {
+    let call = |id: &str| ToolReport {
+        name: "Bash".into(),
+        id: Some(id.into()),
+        hash: Some("h".into()),
+        does: Some(ToolKind::Shell),
+        about: Some("make".into()),
+        failed: false,
+    };
+    let (mut told, mut last) = (Summary::default(), None);
+    let mut hear = |signal: Signal| {
+        crate::domain::work::told::add(&mut told, &signal);
+        last = Marker::after(last.take(), &signal, &told, NOW);
+        last.clone().map(|marker| (marker.kind, marker.tool_use_id))
+    };
+    assert_eq!(hear(Signal::Progress { percent: 1 }), None);
+    assert_eq!(hear(Signal::RequestSent {}), Some((MarkerKind::RequestSent, None)));
+    assert_eq!(hear(Signal::ToolStarted(call("1"))), Some((MarkerKind::ToolStarted, Some("1".into()))));
+    assert_eq!(hear(Signal::ToolStarted(call("2"))), Some((MarkerKind::ToolStarted, Some("2".into()))));
+    assert_eq!(hear(Signal::ToolCompleted(call("2"))), Some((MarkerKind::ToolStarted, Some("1".into()))));
+    assert_eq!(hear(Signal::ToolCompleted(call("1"))), Some((MarkerKind::ToolCompleted, Some("1".into()))));
+    assert_eq!(hear(Signal::Waiting { question: "?".into() }), Some((MarkerKind::WaitingForUser, None)));
+}

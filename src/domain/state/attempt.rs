@@ -1,0 +1,79 @@
+//! What the entries of a task's history say of its attempts, in fixed words: for `task audit --json` and the recovery context. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Event;
+use crate::domain::base::names::Oid;
+use crate::domain::recovery::decide::Action;
+use crate::domain::work::agent::{IterationReport, Outcome};
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// An iteration began.
+    Start,
+    /// It ended.
+    Iteration,
+    /// Its agent reported something.
+    Signal,
+    /// It was cut off by a crash.
+    Crash,
+    /// What becomes of it was decided.
+    CrashRecovery,
+}
+
+/// A part of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// What happened.
+    pub event: Step,
+    /// More about it.
+    pub details: Details,
+}
+
+/// More about a part of an attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Details {
+    /// Names of changed files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_modified: Vec<String>,
+    /// The branch's commit after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_commit: Option<Oid>,
+    /// Why it did not complete the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What was decided after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Action>,
+}
+
+/// What an event says of an attempt; `None` where it is about something else.
+pub fn of(event: &Event) -> Option<Attempt> {
+    let attempt = |event, details| Some(Attempt { event, details });
+    if let Event::IterationIntended { from, .. } = event {
+        attempt(Step::Start, Details { last_commit: Some(from.clone()), ..Details::default() })
+    } else if let Event::Signalled { .. } = event {
+        attempt(Step::Signal, Details::default())
+    } else if let Event::IterationEnded { report, .. } = event {
+        let step = if report.outcome == Outcome::Crashed { Step::Crash } else { Step::Iteration };
+        attempt(step, ended(report))
+    } else if let Event::RecoveryDecided { decision, .. } = event {
+        attempt(Step::CrashRecovery, Details { decision: Some(decision.action), ..Details::default() })
+    } else {
+        None
+    }
+}
+
+fn ended(report: &IterationReport) -> Details {
+    let error = match &report.outcome {
+        Outcome::Complete | Outcome::Waiting { .. } => None,
+        Outcome::Blocked { reason } => Some(reason.clone()),
+        Outcome::Unfinished { why } | Outcome::Limited { why, .. } | Outcome::NeedsHuman { why, .. } => Some(why.clone()),
+        Outcome::Stopped => Some("it was stopped".into()),
+        Outcome::Crashed => Some("its keeper or the machine died".into()),
+    };
+    Details { files_modified: report.files.clone(), last_commit: Some(report.to.clone()), error, decision: None }
+}

@@ -1,0 +1,178 @@
+//! Looking at what a crash left of a task: where its program was, what is in its workspace.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use walkdir::WalkDir;
+
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::agent::stream::about::{about, replaced};
+use crate::domain::agent::stream::decode::Decoder;
+use crate::domain::agent::stream::seen::Seen;
+use crate::domain::base::ids::CaseId;
+use crate::domain::recovery::decide::{Facts, Recorded};
+use crate::domain::recovery::files::{FileState, recent_since};
+use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, effect};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::session::SessionState;
+use crate::domain::work::standing::PartCounts;
+use crate::error::Result;
+use crate::files::{self, Small};
+use crate::git::StatusKind;
+use crate::ops::context::handle::Context;
+use crate::ops::output::logs;
+use crate::process::keeper::output::Stream;
+use crate::process::keeper::spec::{KeeperSpec, SPEC};
+
+/// How many entries of a worktree are looked at.
+const MOST_ENTRIES: usize = 200_000;
+/// How many of the agent's own commits are counted.
+const MOST_COMMITS: usize = 100;
+/// How much of the end of a log is searched for a call.
+const TAIL: u64 = 1024 * 1024;
+/// The largest file that a call is compared with.
+const LARGEST: u64 = 4 * 1024 * 1024;
+/// The empty blob, in both kinds of repositories.
+const EMPTY: [&str; 2] =
+    ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
+
+/// Where an iteration was when it was cut off. `run` is its keeper's folder, `log` the log of its output.
+pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, marker: Option<Marker>, saved_at: Timestamp) -> CutOff {
+    let spec = KeeperSpec::read(&run.join(SPEC)).ok();
+    let tells_markers = spec.as_ref().is_some_and(|spec| spec.reading.finds_texts());
+    let found = match (&spec, &marker, workspace) {
+        (Some(spec), Some(marker), Some(workspace)) => effect_of(spec, log, workspace, marker),
+        (_, _, _) => None,
+    };
+    CutOff { marker, tells_markers, effect: found.unwrap_or(Effect::Unknown), saved_at }
+}
+
+/// What the file says that a begun call was to write.
+fn effect_of(spec: &KeeperSpec, log: &Path, workspace: &Workspace, marker: &Marker) -> Option<Effect> {
+    let writes = matches!(marker.tool_kind, Some(ToolKind::Write | ToolKind::Edit));
+    if marker.kind != MarkerKind::ToolStarted || !writes {
+        return None;
+    }
+    let length = log.metadata().map_or(0, |meta| meta.len());
+    let part = logs::read(log, logs::line_start(log, TAIL.min(length)).ok()?).ok()?;
+    let mut decoder = Decoder::new(&spec.reading.rules, &spec.reading.tools);
+    let lines = part.lines.iter().filter(|line| line.stream == Stream::Stdout);
+    let said = lines.flat_map(|line| decoder.feed(&line.bytes())).filter_map(|seen| match seen {
+        Seen::ToolStarted(call) => Some(call),
+        Seen::Session { .. }
+        | Seen::Text { .. }
+        | Seen::RequestSent
+        | Seen::ResponseReceived
+        | Seen::ToolCompleted(_)
+        | Seen::Denied(_)
+        | Seen::Waits(_)
+        | Seen::Usage(_)
+        | Seen::Ended(_)
+        | Seen::Failed(_) => None,
+    });
+    let call = said.filter(|call| Some(&call.hash) == marker.hash.as_ref()).last()?;
+    let place = about(&call.input)?;
+    let content = match files::read_small(&beneath(&workspace.path, &place)?, LARGEST).ok()? {
+        Small::Content(bytes) => Some(String::from_utf8(bytes).ok()?),
+        Small::Nothing => None,
+        Small::Odd(_) => return None,
+    };
+    Some(effect(&replaced(&call.input), content.as_deref()))
+}
+
+/// A place in the workspace, as a program names it: relative or absolute.
+fn beneath(workspace: &str, place: &str) -> Option<PathBuf> {
+    let within = Path::new(place).strip_prefix(workspace).unwrap_or(Path::new(place));
+    let plain = within.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    plain.then(|| Path::new(workspace).join(within))
+}
+
+/// What is known of a task that was cut off. Changes nothing.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`.
+pub fn facts(ctx: &Context, task: &CaseId, recorded: Recorded, cut: Option<&CutOff>) -> Result<Facts> {
+    let state = ctx.state();
+    let record = state.record.cases.get(task);
+    let reports = state.reports(task);
+    let session = state.record.session.as_ref().map(|session| session.state);
+    let mut facts = Facts {
+        recorded,
+        marker: cut.and_then(|cut| cut.marker.clone()),
+        tells_markers: cut.is_some_and(|cut| cut.tells_markers),
+        effect: cut.map_or(Effect::Unknown, |cut| cut.effect),
+        saved_at: cut.map(|cut| cut.saved_at),
+        paused: matches!(session, Some(SessionState::Paused | SessionState::Pausing)),
+        iterations: record.map_or(0, |record| record.iterations),
+        tokens: record.and_then(|record| record.tokens_used),
+        progress: reports.and_then(|reports| reports.progress.or_else(|| PartCounts::of_reports(reports).percent())),
+        tests_pass: reports.and_then(|reports| reports.verified),
+        changed: 0,
+        empty: 0,
+        recent: None,
+        commits: 0,
+        files: FileState::default(),
+    };
+    let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok(facts) };
+    count_changes(ctx, workspace, &mut facts)?;
+    let crash = facts.saved_at.unwrap_or(Timestamp::MAX);
+    let since = recent_since(crash, reports.and_then(|reports| reports.started_at));
+    facts.files = scan(ctx, Path::new(&workspace.path), since);
+    Ok(facts)
+}
+
+/// The files in which the branch differs from where it began, and those that are uncommitted.
+fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Result<()> {
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(()) };
+    let mut changed: HashSet<String> = HashSet::new();
+    for change in ctx.repo.history().diff_trees(&workspace.base, &tip)? {
+        facts.empty += u64::from(change.new.as_ref().is_some_and(|new| EMPTY.contains(&new.oid.as_str())));
+        changed.insert(change.path.to_string());
+    }
+    let log = ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS)?;
+    facts.commits = log.iter().filter(|commit| !commit.subject.starts_with("WIP: ")).count() as u64;
+    if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
+        // What cannot be listed is not known, and no reason to fail.
+        let status = ctx.repo.index(&entry.worktree).status(None).unwrap_or_default();
+        for entry in status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored) {
+            let place = Path::new(&workspace.path).join(entry.path.to_path());
+            let is_empty = place.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+            if changed.insert(entry.path.to_string()) {
+                facts.empty += u64::from(is_empty);
+            }
+        }
+    }
+    facts.changed = changed.len() as u64;
+    facts.recent = recent_of(Path::new(&workspace.path), &changed, facts.saved_at.unwrap_or(Timestamp::MAX));
+    Ok(())
+}
+
+/// How many of these files were changed in the hour before the crash; `None` where none of them is there.
+fn recent_of(root: &Path, changed: &HashSet<String>, crash: Timestamp) -> Option<u64> {
+    let since = recent_since(crash, None);
+    let times = changed.iter().filter_map(|path| root.join(path).symlink_metadata().ok()?.modified().ok());
+    let times: Vec<Timestamp> = times.filter_map(|time| Timestamp::try_from(time).ok()).collect();
+    (!times.is_empty()).then(|| times.iter().filter(|time| **time > since).count() as u64)
+}
+
+/// The files of a worktree, without git's own and ignored ones.
+fn scan(ctx: &Context, root: &Path, since: Timestamp) -> FileState {
+    let mut state = FileState::default();
+    let worktree = ctx.repo.worktrees().worktree_at(root).ok().flatten();
+    let status = worktree.and_then(|entry| ctx.repo.index(&entry.worktree).status(None).ok()).unwrap_or_default();
+    let ignored: HashSet<PathBuf> = status
+        .into_iter()
+        .filter(|entry| entry.kind == StatusKind::Ignored)
+        .map(|entry| root.join(entry.path.to_path()))
+        .collect();
+    let walk = WalkDir::new(root).same_file_system(true).into_iter();
+    let counts = walk.filter_entry(|entry| entry.file_name() != ".git" && !ignored.contains(entry.path()));
+    for entry in counts.take(MOST_ENTRIES).flatten().filter(|entry| entry.file_type().is_file()) {
+        let Ok(place) = entry.path().strip_prefix(root) else { continue };
+        let modified = entry.metadata().ok().and_then(|meta| meta.modified().ok());
+        let Some(modified) = modified.and_then(|time| Timestamp::try_from(time).ok()) else { continue };
+        state.add(&place.to_string_lossy(), modified, since);
+    }
+    state
+}

@@ -1,0 +1,188 @@
+//! What becomes of a task whose iteration a crash cut off. The rules are in `domain::recovery`; an evaluator runs as a step of its
+//! own, and other agents go on meanwhile.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Supervisor;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, Recorded, by_rules, certain};
+use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer, schema};
+use crate::domain::recovery::marker::{CutOff, follow};
+use crate::domain::state::event::Event;
+use crate::domain::work::agent::Work;
+use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::gate::Cause;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::recover::scan;
+use crate::ops::revert_task;
+use crate::ops::steps::{self, About, AfterFailure, Job, Program, Runner, What};
+
+/// How many finished tasks an evaluator is told.
+const MOST_PAST: usize = 200;
+
+/// The settings that count for a decision.
+pub fn limits(ctx: &Context, threshold: Option<u8>) -> Limits {
+    let config = &ctx.config.recovery;
+    Limits {
+        threshold: threshold.unwrap_or(config.resume_threshold),
+        for_all: threshold.is_some(),
+        max_age_hours: config.max_age_hours,
+        auto_reset: config.auto_reset_orphaned,
+    }
+}
+
+impl Supervisor<'_> {
+    /// Where an iteration was that is ending by a crash.
+    pub(super) fn cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> CutOff {
+        let watch = self.watches.get(agent);
+        let saved_at = watch.and_then(|watch| watch.heard_at).unwrap_or(work.last_activity).max(work.last_activity);
+        let workspace = self.ctx.state().restorable.workspaces.get(&work.task);
+        let log = self.ctx.layout().agent_log(agent, &work.task);
+        scan::cut_off(run, &log, workspace, watch.and_then(|watch| watch.marker.clone()), saved_at)
+    }
+
+    /// Decides what becomes of the task, and does it; returns whether anything was done.
+    pub(super) fn after_crash(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+        let decided = self.ctx.state().record.cases.get(&work.task).and_then(|record| record.recovery.as_ref());
+        let decision = match decided.filter(|decided| decided.open) {
+            Some(decided) => decided.decision.clone(),
+            None => {
+                let Some((decision, puts_aside)) = self.decision(agent, work)? else { return Ok(false) };
+                self.step(Event::RecoveryDecided { agent: agent.clone(), decision: Box::new(decision.clone()), puts_aside })?;
+                env::fault_point("crash.decided");
+                decision
+            }
+        };
+        match decision.action {
+            // Its state says now that it is complete: verification follows.
+            Action::NextTask => {}
+            Action::ContinueTask | Action::RestartTask => {
+                self.release(agent, Status::Pending, &format!("its keeper died: {decision}"), true)?;
+                // Where that fails now, it is tried again before the task is claimed.
+                if let Err(error) = self.put_aside_first(&work.task) {
+                    self.warn(format!("{}: {error}", work.task));
+                }
+            }
+            Action::HumanReview => self.review_agent(agent, Cause::Recovery, &decision.reasoning)?,
+        }
+        Ok(true)
+    }
+
+    /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
+    fn decision(&mut self, agent: &AgentId, work: &Work) -> Result<Option<(CrashDecision, bool)>> {
+        let task = &work.task;
+        let last = self.ctx.state().record.cases.get(task).and_then(|record| record.last_run.as_ref());
+        let cut = last.and_then(|run| run.cut.as_deref()).cloned();
+        let recorded = if cut.is_some() { Recorded::Whole } else { Recorded::Nothing };
+        let facts = scan::facts(self.ctx, task, recorded, cut.as_ref())?;
+        let with = |decision: CrashDecision| {
+            let puts_aside = decision.action == Action::RestartTask && facts.changed > 0;
+            Some((decision, puts_aside))
+        };
+        if let Some(action) = self.options.after_crash.decided.get(task) {
+            let follow = follow(facts.marker.as_ref(), facts.effect);
+            let reasoning = "a human decided so".to_owned();
+            return Ok(with(CrashDecision { action: *action, reasoning, by: Decider::Human, follow }));
+        }
+        let limits = limits(self.ctx, self.options.after_crash.threshold);
+        if let Some(decision) = certain(&facts, limits, env::now()) {
+            return Ok(with(decision));
+        }
+        Ok(self.evaluated(agent, work, &facts)?.and_then(with))
+    }
+
+    /// What the evaluator says, or the rules where there is none or its answer is none.
+    fn evaluated(&mut self, agent: &AgentId, work: &Work, facts: &Facts) -> Result<Option<CrashDecision>> {
+        let Some(command) = self.ctx.config.recovery.evaluator.clone() else { return Ok(Some(by_rules(facts))) };
+        let Some(running) = self.evaluating.get(agent) else {
+            let job = self.evaluation(work, facts, &command)?;
+            self.evaluating.insert(agent.clone(), steps::start(job, self.bell.rope().ok()));
+            return Ok(None);
+        };
+        let Some(verdict) = running.verdict() else { return Ok(None) };
+        self.evaluating.remove(agent);
+        let said = match (verdict.not_run, verdict.ran.first()) {
+            (Some(error), _) => Err(error),
+            (None, Some(ran)) => match &ran.result.failure {
+                Some(why) => Err(Error::new(Code::InvalidInput, format!("recovery.evaluator {why}"))),
+                None => answer(&ran.output, facts),
+            },
+            (None, None) => Err(Error::new(Code::InvalidInput, "recovery.evaluator was not run")),
+        };
+        Ok(Some(said.unwrap_or_else(|error| {
+            self.warn(format!("{}: {error}; the rules decide", work.task));
+            let decision = by_rules(facts);
+            CrashDecision { reasoning: format!("{} ({error})", decision.reasoning), ..decision }
+        })))
+    }
+
+    fn evaluation(&self, work: &Work, facts: &Facts, command: &str) -> Result<Job> {
+        let state = self.ctx.state();
+        let case = state.case(&work.task)?;
+        let record = state.record.cases.get(&work.task).cloned().unwrap_or_default();
+        let workspace = state.restorable.workspaces.get(&work.task).map(|workspace| workspace.path.as_str());
+        let cases = &state.restorable.cases;
+        let parents = std::iter::successors(Some(case), |case| cases.get(case.parent.as_ref()?)).take(cases.len());
+        let goal = parents.last().filter(|goal| goal.id != case.id).map(|goal| goal.title.as_str());
+        let is_past = |case: &&Case| case.kind == Kind::Task && case.status == Status::Done;
+        let past = cases.values().filter(is_past).take(MOST_PAST);
+        let question = Question {
+            schema: schema(),
+            goal,
+            current_task: CurrentTask {
+                id: &case.id,
+                title: &case.title,
+                workspace,
+                iterations: record.iterations,
+                retry_count: record.retry_count,
+                tokens_used: record.tokens_used,
+                cost_usd: record.cost_usd,
+                files_changed: facts.changed,
+                tests_passing: facts.tests_pass,
+                last_activity: facts.saved_at,
+            },
+            last_action: facts.marker.as_ref().map(|marker| marker.in_words()).or_else(|| state.record.last_action.clone()),
+            file_state: &facts.files,
+            task_history: past.map(|case| PastTask { id: &case.id, title: &case.title }).collect(),
+            marker: facts.marker.as_ref(),
+            progress: facts.progress,
+        };
+        let json =
+            serde_json::to_string(&question).map_err(|e| Error::new(Code::Internal, "no JSON for an evaluator").because(e))?;
+        let folder = match workspace.map(PathBuf::from).filter(|folder| folder.is_dir()) {
+            Some(folder) => folder,
+            None => self.ctx.repo.common_dir().to_owned(),
+        };
+        let command = command.to_owned();
+        let about = About { task: &work.task, agent: None, what: "recovery", of: "" };
+        let mut steps = steps::commands(self.ctx, &[(0, &command)], &folder, about)?;
+        for step in &mut steps {
+            step.files = None;
+            step.stdin = format!("{json}\n");
+            step.limit = Duration::from_secs(self.ctx.config.recovery.evaluator_timeout);
+            step.program = Program { wrapper: Vec::new(), is: What::Command(command.clone()) };
+        }
+        Ok(Job::new(self.ctx, Runner::Session, AfterFailure::GoOn, steps))
+    }
+
+    /// Before a task is claimed that begins anew after a crash: what is there goes aside, and an undo brings it back.
+    pub(super) fn put_aside_first(&mut self, task: &CaseId) -> Result<()> {
+        let state = self.ctx.state();
+        let recovery = state.record.cases.get(task).and_then(|record| record.recovery.as_ref());
+        if !recovery.is_some_and(|recovery| recovery.puts_aside) || !state.restorable.workspaces.contains_key(task) {
+            return Ok(());
+        }
+        let done = match revert_task::put_aside(self.ctx, task) {
+            Err(error) if error.code() == Code::HasDependents => {
+                self.warn(format!("{task} goes on with what is there: {error}"));
+                return Ok(());
+            }
+            done => done?,
+        };
+        self.warn(format!("{task} begins anew; 'git axiom undo {done}' brings back what was there"));
+        Ok(())
+    }
+}
