@@ -26,8 +26,10 @@ const SHOWN: usize = 20;
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The merge is computed in memory: a conflict changes nothing. If the target branch is checked
-out, its files are updated too; your staged or uncommitted changes there stay as they are, and a
+The merge is computed in memory: a conflict changes nothing. Where the branches conflict, the
+task's commits are tried one by one, without those that the target has in another form; then
+the task's own verify steps must pass on the result too. If the target branch is checked out,
+its files are updated too; your staged or uncommitted changes there stay as they are, and a
 merge that would overwrite them is refused. 'git axiom undo' takes a merge back.
 
 A merge that changes guarded files is refused without --allow-guarded: other programs run or

@@ -6,6 +6,7 @@ mod guarded;
 mod guarded_links;
 mod plan;
 pub mod preview;
+mod replay;
 pub mod scratch;
 pub mod verified;
 
@@ -23,13 +24,14 @@ use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged};
+use crate::domain::work::conflict::Level;
 use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::task_branches;
 use crate::domain::work::verification::{MergeOf, Verification};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
+use crate::git::{Expected, Head, RefEdit, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest, target_branch};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
@@ -39,6 +41,7 @@ use crate::ops::supervise::live::live_ref;
 use crate::ops::trash;
 
 use plan::Planned;
+use replay::Computed;
 
 /// How many times a merge is tried while the target moves meanwhile.
 const TRIES: u32 = 5;
@@ -124,13 +127,8 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<M
 fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
     ctx.store.refresh()?;
     let planned = plan::plan(ctx, task, allowed)?;
-    if let Planned::Ends(MergeOutcome::Conflict { files, target: _ }) = &planned {
-        let files = files.iter().map(ToString::to_string).collect();
-        let about = of_task(ctx.state(), task, HookEvent::OnConflict, env::now());
-        ctx.hooks.note(about.in_conflict(files));
-    }
-    let (of, case, target) = match planned {
-        Planned::Merge { of, case, target } => (of, case, target),
+    let (of, case, target, settled) = match planned {
+        Planned::Merge { of, case, target, settled } => (of, case, target, settled),
         Planned::Ends(outcome) => return Ok(outcome),
         Planned::HasAll { case, merged } => {
             if case.merged.is_some() {
@@ -142,8 +140,11 @@ fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeO
             return Ok(MergeOutcome::Noted(merged));
         }
     };
-    if let Some(unverified) = plan::unverified(ctx, task, &of)? {
+    if let Some(unverified) = plan::unverified(ctx, &case, &of, &settled)? {
         return Ok(unverified);
+    }
+    if !settled.is_empty() {
+        tell_of_conflict(ctx, task, &settled, Level::Trivial);
     }
     let MergeOf { branch: work, target: old, tree } = of;
     let commit = ctx.repo.history().commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
@@ -163,13 +164,21 @@ fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeO
     Ok(MergeOutcome::Merged(merged))
 }
 
-/// The merge of a task with the current commits of its branch and the target; `None` where they conflict or one is missing.
-fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<MergeOf>> {
+/// Notes for the hooks that a merge has a conflict, and who settles it.
+pub fn tell_of_conflict(ctx: &mut Context, task: &CaseId, files: &[RepoPath], level: Level) {
+    let files = files.iter().map(ToString::to_string).collect();
+    let about = of_task(ctx.state(), task, HookEvent::OnConflict, env::now());
+    ctx.hooks.note(about.in_conflict(files, level));
+}
+
+/// The merge of a task with the current commits of its branch and the target, with the files in which a conflict was settled by
+/// applying its commits one by one; `None` where they conflict or one is missing.
+fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<(MergeOf, Vec<RepoPath>)>> {
     let (target, branch) = (ctx.repo.refs().read_ref(&target_branch(ctx)?)?, ctx.repo.refs().read_ref(&branch_of(ctx, task))?);
     let (Some(target), Some(branch)) = (target, branch) else { return Ok(None) };
-    Ok(match ctx.repo.history().merge_in_memory(&target, &branch)? {
-        MergeResult::Clean(tree) => Some(MergeOf { branch, target, tree }),
-        MergeResult::Conflict(_) => None,
+    Ok(match replay::compute(ctx, &target, &branch)? {
+        Computed::Clean { tree, settled } => Some((MergeOf { branch, target, tree }, settled)),
+        Computed::Conflict(_) => None,
     })
 }
 

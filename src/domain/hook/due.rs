@@ -62,6 +62,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::Audited { .. }
         | Event::HookRan { .. }
         | Event::StepVerified { .. }
+        | Event::ConflictGivenBack { .. }
         | Event::SessionStarted { .. }
         | Event::ModeChanged { .. }
         | Event::Requested { .. }

@@ -7,6 +7,7 @@ use super::event::{HookEvent, Variable};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::Trigger;
+use crate::domain::work::conflict::Level;
 use crate::error::Code;
 
 /// The longest value of a variable, in bytes: systems limit them. The JSON has all of it.
@@ -124,9 +125,9 @@ impl Facts {
         }
     }
 
-    /// The same, of files in conflict, which only a human resolves. Of very many, the first.
+    /// The same, of files in conflict, and who settles it. Of very many, the first.
     #[must_use]
-    pub fn in_conflict(self, files: Vec<String>) -> Self {
+    pub fn in_conflict(self, files: Vec<String>, level: Level) -> Self {
         let mut room = MOST_BYTES;
         let fits = |file: &String| {
             let left = room.checked_sub(file.len());
@@ -134,7 +135,7 @@ impl Facts {
             left.is_some()
         };
         let files = files.into_iter().take(MOST).take_while(fits).collect();
-        Self { files, level: Some("human"), ..self }
+        Self { files, level: Some(level.as_str()), ..self }
     }
 
     /// The same, of an error, by its code and words.
@@ -196,7 +197,8 @@ mod tests {
     fn a_hook_gets_the_variables_of_its_event_and_no_others() {
         let task = CaseId::new("t").unwrap();
         let files = vec!["a b".to_owned(), "c".to_owned()];
-        let facts = Facts { task_id: Some(task), ..Facts::new(HookEvent::OnConflict, Timestamp::UNIX_EPOCH) }.in_conflict(files);
+        let facts = Facts { task_id: Some(task), ..Facts::new(HookEvent::OnConflict, Timestamp::UNIX_EPOCH) }
+            .in_conflict(files, Level::Human);
         let variables: Vec<_> = facts.variables().collect();
         let expected = [("AXIOM_TASK_ID", "t"), ("AXIOM_FILES", "a b\nc"), ("AXIOM_LEVEL", "human")];
         assert_eq!(variables, expected.map(|(name, value)| (name, value.to_owned())));

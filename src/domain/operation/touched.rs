@@ -54,6 +54,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::IterationEnded { .. }
         | Event::VerificationFailed { .. }
         | Event::StepVerified { .. }
+        | Event::ConflictGivenBack { .. }
         | Event::Delayed { .. }
         | Event::GateOpened { .. }
         | Event::GateDecided { .. }

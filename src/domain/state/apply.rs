@@ -72,6 +72,7 @@ impl State {
             Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
             Event::StepVerified { id, of, result } => self.step_verified(id, of, result)?,
             Event::MergeVerified { id, verification } => self.verified(id, verification)?,
+            Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
                 self.release(agent, *status, reason, *retry, complete.as_ref())?;

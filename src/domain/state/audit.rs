@@ -102,6 +102,7 @@ impl Audit {
             Event::Audited { id, .. }
             | Event::MergeVerified { id, .. }
             | Event::StepVerified { id, .. }
+            | Event::ConflictGivenBack { id, .. }
             | Event::Delayed { id, .. } => *id == self.id,
             Event::HookRan { run } => run.task.as_ref() == Some(&self.id),
             Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
@@ -199,6 +200,9 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
         Event::HookRan { run } => (3, run.summary()),
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
+        Event::ConflictGivenBack { id, conflict } => {
+            (5, format!("{id} conflicts with {}, and is given back to its agent", conflict.target.short()))
+        }
         Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
         Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
         Event::RecoveryDecided { agent, decision, puts_aside: false } => (4, format!("{agent} crashed, {decision}")),

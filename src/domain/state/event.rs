@@ -21,6 +21,7 @@ use crate::domain::operation::journaled::{AsideChange, Operation};
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
+use crate::domain::work::conflict::Conflict;
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::learnings::LearningId;
@@ -234,6 +235,13 @@ pub enum Event {
         /// The result, and the merge for which it is valid.
         verification: Box<Verification>,
     },
+    /// The merge of a task has a conflict that its agent is to settle.
+    ConflictGivenBack {
+        /// The task.
+        id: CaseId,
+        /// The conflict.
+        conflict: Box<Conflict>,
+    },
     /// A step for a task failed and is tried again later, or that is over.
     Delayed {
         /// The task.
@@ -412,6 +420,7 @@ impl Event {
             Self::VerificationFailed { .. } => "verificationFailed",
             Self::StepVerified { .. } => "stepVerified",
             Self::MergeVerified { .. } => "mergeVerified",
+            Self::ConflictGivenBack { .. } => "conflictGivenBack",
             Self::Delayed { .. } => "delayed",
             Self::WorkReleased { .. } => "workReleased",
             Self::GateOpened { .. } => "gateOpened",

@@ -47,7 +47,7 @@ impl Event {
             FIFTH
         } else if let Self::HookRan { .. } = self {
             THIRD
-        } else if let Self::StepVerified { .. } = self {
+        } else if let Self::StepVerified { .. } | Self::ConflictGivenBack { .. } = self {
             FIFTH
         } else if let Self::VerificationFailed { round, .. } = self {
             since(FIFTH, *round > 0)
@@ -102,7 +102,8 @@ fn of_state(state: &State) -> u32 {
     let tells_runs = record.cases.values().filter_map(|case| case.last_run.as_deref()).any(tells_more);
     let is_fifth = record.cases.values().any(|case| {
         let is_cut_off = case.last_run.as_deref().is_some_and(|run| run.cut.is_some());
-        !case.verified.is_empty() || case.failed_rounds > 0 || case.recovery.is_some() || is_cut_off
+        let is_told = case.recovery.is_some() || case.conflict.is_some();
+        !case.verified.is_empty() || case.failed_rounds > 0 || is_told || is_cut_off
     });
     let is_fourth = !record.learnings.is_empty() || tells_runs;
     let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];

@@ -20,6 +20,7 @@ use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::checks::kept::KeptResult;
+use crate::domain::work::conflict::Conflict;
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::last_run::LastRun;
@@ -144,6 +145,9 @@ pub struct CaseRecord {
     /// The results of its verify steps, and the commits on which they were run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<KeptResult>,
+    /// The last conflict of its merge that was given to an agent, in this workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Box<Conflict>>,
     /// How many verifications in a row have failed since it was claimed.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed_rounds: u32,

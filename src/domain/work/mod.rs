@@ -11,6 +11,7 @@ pub mod answer;
 pub mod case;
 pub mod checks;
 pub mod commit_marks;
+pub mod conflict;
 pub mod delay;
 pub mod failures;
 pub mod gate;

@@ -1,6 +1,8 @@
 //! Queries about history, and differences between trees.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::sync::{Mutex, PoisonError};
 
 use crate::domain::base::listed::FileChange;
@@ -284,11 +286,16 @@ impl History<'_> {
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn log(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
+        self.log_with(to, without, limit, &[])
+    }
+
+    fn log_with(&self, to: &Oid, without: &[Oid], limit: usize, paths: &[RepoPath]) -> Result<Vec<LoggedCommit>> {
         let format = "--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key=Axiom-Task,valueonly,separator=%x0A)";
         let git =
             self.repo.git().args(["log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--encoding=UTF-8", format]);
         let git = git.arg(format!("--max-count={limit}")).arg(to.as_str()).args(without.iter().map(|oid| format!("^{oid}")));
-        let output = git.arg("--").run_ok()?;
+        let literal = paths.iter().map(|path| [b":(top,literal)", path.as_bytes()].concat());
+        let output = git.arg("--").args(literal.map(OsString::from_vec)).run_ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let fields: Vec<&str> = text.split('\0').collect();
         let mut commits = Vec::new();
@@ -303,6 +310,33 @@ impl History<'_> {
             });
         }
         Ok(commits)
+    }
+
+    /// The commits of `branch` that `target` has in no form, oldest first: what a rebase of the one onto the other would apply. `None`
+    /// where there are merges among them, or more than `limit`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn line_of_changes(&self, target: &Oid, branch: &Oid, limit: usize) -> Result<Option<Vec<Oid>>> {
+        let list = |more: &[&str], what: String| {
+            let git = self.repo.git().args(["rev-list", "--topo-order", "--reverse"]).args(more).arg(what).arg("--");
+            Ok::<_, Error>(String::from_utf8_lossy(&git.run_ok()?.stdout).into_owned())
+        };
+        if !list(&["--merges", "--max-count=1"], format!("{target}..{branch}"))?.is_empty()
+            || self.count_commits(target, branch)? > limit as u64
+        {
+            return Ok(None);
+        }
+        let text = list(&["--cherry-pick", "--right-only"], format!("{target}...{branch}"))?;
+        text.lines().map(Oid::new).collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    /// The newest commits in the history of `to` and not in that of `from` that changed one of these paths.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn log_of_paths(&self, from: &Oid, to: &Oid, paths: &[RepoPath], limit: usize) -> Result<Vec<LoggedCommit>> {
+        self.log_with(to, std::slice::from_ref(from), limit, paths)
     }
 
     /// Like [`History::log`] without the tasks, if the commits are a line without merges that starts at one of `without`. No

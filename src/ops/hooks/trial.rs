@@ -5,6 +5,7 @@ use crate::domain::hook::due::{of_task, running_tasks};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::work::case::Status;
+use crate::domain::work::conflict::Level;
 use crate::domain::work::learnings::Scope;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -81,5 +82,5 @@ fn merge(ctx: &Context, task: &CaseId, about: Facts) -> Result<Facts> {
         MergeResult::Conflict(files) => (None, files.iter().map(ToString::to_string).collect()),
     };
     let about = Facts { merge_tree, ..about };
-    Ok(if about.event == HookEvent::OnConflict { about.in_conflict(files) } else { Facts { files, ..about } })
+    Ok(if about.event == HookEvent::OnConflict { about.in_conflict(files, Level::Human) } else { Facts { files, ..about } })
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::guarded::guarded_files;
+use super::replay::{self, Computed};
 use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress};
 use crate::domain::base::ids::CaseId;
-use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
@@ -14,7 +15,6 @@ use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::verification::{AskedHook, Demands, MergeOf, Verification};
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::MergeResult;
 use crate::hook::selection::Hook;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
@@ -33,6 +33,8 @@ pub(super) enum Planned {
         case: Box<Case>,
         /// The target branch.
         target: RefName,
+        /// The files in which a conflict was settled by applying the task's commits one by one.
+        settled: Vec<RepoPath>,
     },
     /// The target has all of the work already.
     HasAll {
@@ -73,15 +75,15 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Pl
     if ctx.repo.history().is_ancestor(&work, &old)? {
         return Ok(Planned::HasAll { case, merged: Merged { commit: old, target } });
     }
-    let tree = match ctx.repo.history().merge_in_memory(&old, &work)? {
-        MergeResult::Clean(tree) => tree,
-        MergeResult::Conflict(files) => return Ok(Planned::Ends(MergeOutcome::Conflict { files, target: old })),
+    let (tree, settled) = match replay::compute(ctx, &old, &work)? {
+        Computed::Clean { tree, settled } => (tree, settled),
+        Computed::Conflict(files) => return Ok(Planned::Ends(MergeOutcome::Conflict { files, target: old })),
     };
     let changes = ctx.repo.history().diff_trees(&old, &tree)?;
     if let Some(files) = guarded_files(ctx, &changes, &tree)?.filter(|files| !allowed.covers(files)) {
         return Ok(Planned::Ends(MergeOutcome::Guarded { files }));
     }
-    Ok(Planned::Merge { of: MergeOf { branch: work, target: old, tree }, case, target })
+    Ok(Planned::Merge { of: MergeOf { branch: work, target: old, tree }, case, target, settled })
 }
 
 /// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.
@@ -122,13 +124,13 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
 ///
 /// # Errors
 /// `NOT_TRUSTED` where the commands that verify merges are not approved.
-pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Option<MergeOutcome>> {
+pub(super) fn unverified(ctx: &Context, case: &Case, of: &MergeOf, settled: &[RepoPath]) -> Result<Option<MergeOutcome>> {
     if let Some(path) = &ctx.found.unapproved_verify {
         let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
         return Err(not_approved(what).hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
     }
-    let demands = demands(ctx)?;
-    let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
+    let demands = demands(ctx, case, settled)?;
+    let known = ctx.state().record.cases.get(&case.id).and_then(|record| record.merge_verified.as_deref());
     let known = known.filter(|known| known.is_about(of, &demands));
     if demands.is_empty() || known.is_some_and(Verification::passed) {
         return Ok(None);
@@ -137,11 +139,12 @@ pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<O
     Ok(Some(MergeOutcome::Unverified { of: of.clone(), failed }))
 }
 
-/// What has to pass before a merge: the hooks, and the commands of `merge.verify`.
+/// What has to pass before a merge: the hooks, and the commands of `merge.verify`. Where a conflict was settled without anybody
+/// looking, the task's own steps pass on the result first: they have only seen the work as it was.
 ///
 /// # Errors
 /// `NOT_TRUSTED` where there is a hook that nobody approved as it is.
-pub(super) fn demands(ctx: &Context) -> Result<Demands> {
+pub(super) fn demands(ctx: &Context, case: &Case, settled: &[RepoPath]) -> Result<Demands> {
     let hooks = match ctx.hooks.at(HookEvent::PreMerge) {
         AtEvent::Nothing => Vec::new(),
         AtEvent::Run(hooks, tree) => {
@@ -153,5 +156,7 @@ pub(super) fn demands(ctx: &Context) -> Result<Demands> {
             return Err(not_approved(format!("{what}, so nobody can say whether this may be merged")));
         }
     };
-    Ok(Demands { hooks, commands: ctx.config.merge.verify.clone() })
+    let own = if settled.is_empty() { &[][..] } else { &case.verify };
+    let commands = own.iter().chain(&ctx.config.merge.verify).cloned().collect();
+    Ok(Demands { hooks, commands })
 }

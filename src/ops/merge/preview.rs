@@ -55,8 +55,8 @@ pub fn preview(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Forese
 }
 
 fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
-    let (of, case, target) = match plan(ctx, task, allowed)? {
-        Planned::Merge { of, case, target } => (of, case, target),
+    let (of, case, target, settled) = match plan(ctx, task, allowed)? {
+        Planned::Merge { of, case, target, settled } => (of, case, target, settled),
         Planned::HasAll { merged, case: _ } => {
             let mut preview = of_target(ctx, task, merged.target, merged.commit);
             preview.was_merged_before = true;
@@ -65,10 +65,10 @@ fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
         Planned::Ends(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
     };
     let mut preview = of_target(ctx, task, target.clone(), of.target.clone());
-    match unverified(ctx, task, &of)? {
+    match unverified(ctx, &case, &of, &settled)? {
         None => {}
         Some(MergeOutcome::Unverified { of: _, failed: None }) => {
-            preview.verify = super::plan::demands(ctx)?.names().map(|(_, name)| name.clone()).collect();
+            preview.verify = super::plan::demands(ctx, &case, &settled)?.names().map(|(_, name)| name.clone()).collect();
         }
         Some(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
     }

@@ -13,6 +13,7 @@ use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
+use crate::domain::work::conflict::Level;
 use crate::domain::work::guarded::Allowed;
 use crate::domain::work::verification::{Demands, MergeOf, StepResult, Verification};
 use crate::env;
@@ -69,18 +70,18 @@ enum Place {
 /// worktree.
 pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope>) -> Result<Check> {
     let lock = scratch::claim(ctx, task)?;
-    let demands = plan::demands(ctx)?;
-    let (of, place) = ctx.with_operation_lock(|ctx| {
+    let (of, demands, place) = ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
-        let of = merge_of(ctx, task)?.ok_or_else(changed)?;
+        let (of, settled) = merge_of(ctx, task)?.ok_or_else(changed)?;
+        let demands = plan::demands(ctx, ctx.state().case(task)?, &settled)?;
         let place = if demands.commands.is_empty() {
             Place::Nowhere { _lock: lock }
         } else {
             let commit = result_of(ctx, task, &of)?;
             Place::Scratch(scratch::set_up(ctx, task, &commit, lock)?)
         };
-        Ok((of, place))
+        Ok((of, demands, place))
     })?;
     let facts = Facts {
         branch: Some(branch_of(ctx, task)),
@@ -203,6 +204,9 @@ fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
 pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch: &mut dyn Watch) -> Result<MergeOutcome> {
     for _ in 0..TRIES {
         let outcome = merge_task(ctx, task, allowed)?;
+        if let MergeOutcome::Conflict { files, target: _ } = &outcome {
+            super::tell_of_conflict(ctx, task, files, Level::Human);
+        }
         let MergeOutcome::Unverified { of, failed: _ } = outcome else { return Ok(outcome) };
         ctx.act_as(ctx.by().clone())?;
         let check = begin(ctx, task, Runner::Verb, None)?;

@@ -121,9 +121,7 @@ impl Supervisor<'_> {
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
                 self.save_snapshot()
             }
-            MergeOutcome::Conflict { files, target: _ } => {
-                self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), &files)
-            }
+            MergeOutcome::Conflict { files, target } => self.settle_conflict(task, &files, target),
             MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
             MergeOutcome::Guarded { files } => self.wait_for_a_look(task, &files),
             MergeOutcome::Unverified { of: _, failed } => self.verify_merge(task, failed.as_deref()),

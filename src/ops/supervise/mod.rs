@@ -9,6 +9,7 @@
 
 mod attend;
 mod claim;
+mod conflicts;
 mod crash;
 pub mod detach;
 mod failing;

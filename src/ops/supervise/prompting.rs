@@ -128,7 +128,7 @@ impl Supervisor<'_> {
         let tells_crashes = record.retry_count > 0 && self.ctx.config.recovery.inject_audit_log;
         Ok(History {
             verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
-            notes: notes.map(|notes| notes.others.clone()).unwrap_or_default(),
+            notes: self.conflict_of(case)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
             last_run,
             ready,
             not_ready,
@@ -157,6 +157,16 @@ impl Supervisor<'_> {
         let changes = place.changes.clone().unwrap_or_default();
         let commits = log.into_iter().map(|commit| Commit { oid: commit.oid, subject: commit.subject }).collect();
         Ok(Found { commits, changes, has_last })
+    }
+
+    /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
+    fn conflict_of(&self, case: &Case) -> Result<Option<String>> {
+        let state = self.ctx.state();
+        let conflict = state.record.cases.get(&case.id).and_then(|record| record.conflict.as_deref());
+        let Some((conflict, workspace)) = conflict.zip(state.restorable.workspaces.get(&case.id)) else { return Ok(None) };
+        let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
+        let is_settled = tip.is_some_and(|tip| self.ctx.repo.history().is_ancestor(&conflict.target, &tip).unwrap_or(false));
+        Ok((!is_settled).then(|| conflict.in_words(self.target().map_or("the target", |target| target.short()))))
     }
 
     /// Whether an agent has worked on the task before.

@@ -5,6 +5,7 @@ mod agents_and_control;
 mod another_boot;
 mod as_it_is;
 mod bad_input;
+mod conflicts;
 mod copies;
 mod crashes;
 mod failing_steps;

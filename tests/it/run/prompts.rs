@@ -6,7 +6,7 @@ use crate::session_support::{World, wait_until};
 
 /// A world in which the preset `claude` is a script that saves its prompts as `prompt.1`, `prompt.2`, … and then does what is given for
 /// that number.
-fn world_of(cases: &str) -> World {
+pub(super) fn world_of(cases: &str) -> World {
     let world = World::new();
     let (place, beside) = (world.beside("program"), world.env.root().display().to_string());
     let script = format!(
@@ -25,7 +25,7 @@ fn prompt(world: &World, number: u32) -> String {
 }
 
 #[track_caller]
-fn has(world: &World, number: u32, parts: &[&str]) {
+pub(super) fn has(world: &World, number: u32, parts: &[&str]) {
     let text = prompt(world, number);
     for part in parts {
         assert!(text.contains(part), "{part}\n--- prompt {number}\n{text}");

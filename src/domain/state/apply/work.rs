@@ -10,6 +10,7 @@ use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work, Workspace};
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::checks::kept::{self, KeptResult};
+use crate::domain::work::conflict::Conflict;
 use crate::domain::work::delay::{self, Delay};
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{Captured, ChangedLines};
@@ -30,6 +31,7 @@ impl State {
             if let Some(recovery) = &mut record.recovery {
                 recovery.puts_aside = false;
             }
+            record.conflict = None;
         }
         self.make_branch(&workspace.branch);
         Ok(())
@@ -222,6 +224,14 @@ impl State {
         let steps = self.case(task)?.verify.clone();
         let record = self.record.cases.entry(task.clone()).or_default();
         kept::keep(&mut record.verified, KeptResult { of: of.clone(), result: result.clone() }, &steps);
+        Ok(())
+    }
+
+    /// Records a conflict for the next iteration; that the task is pending again is an edit of its own.
+    pub(super) fn give_back(&mut self, task: &CaseId, conflict: &Conflict) -> Result<()> {
+        self.case(task)?;
+        self.record.cases.entry(task.clone()).or_default().conflict = Some(Box::new(conflict.clone()));
+        self.record.last_action = Some(format!("{task} conflicts"));
         Ok(())
     }
 

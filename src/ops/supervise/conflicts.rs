@@ -1,0 +1,61 @@
+//! A merge that conflicts: given back to an agent, or left to a human (`domain::work::conflict` decides).
+
+use super::Supervisor;
+use crate::domain::agent::adapter::PromptKind;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::conflict::{Conflict, Level, MOST, Program, level};
+use crate::domain::work::gate::GateKind;
+use crate::error::Result;
+use crate::ops::merge;
+
+/// How many commits of the target are named.
+const MOST_COMMITS: usize = 10;
+
+impl Supervisor<'_> {
+    /// Decides who settles a conflict, tells the hooks, and does it.
+    pub(super) fn settle_conflict(&mut self, task: &CaseId, files: &[RepoPath], target: Oid) -> Result<()> {
+        let state = self.ctx.state();
+        let program = match self.options.programs.of(state.case(task)?).prompt {
+            PromptKind::Prompt => Program::ReadsPrompts,
+            PromptKind::Script => Program::RunsScript,
+        };
+        let rounds = state.record.cases.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
+        // Whoever approved it at a gate has settled it, or wants to be asked again.
+        let was_asked = self.gate(GateKind::Merge, task).is_some_and(|gate| gate.reason.contains(" conflicts with "));
+        let level = if was_asked { Level::Human } else { level(program, rounds, self.ctx.config.recovery.max_retries) };
+        merge::tell_of_conflict(self.ctx, task, files, level);
+        match level {
+            Level::Agent => self.give_back(task, files, target, rounds + 1),
+            Level::Trivial | Level::Human => {
+                self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), files)
+            }
+        }
+    }
+
+    /// Makes the task pending again, with the conflict for its next iteration.
+    fn give_back(&mut self, task: &CaseId, files: &[RepoPath], target: Oid, round: u32) -> Result<()> {
+        let Some(branch) = self.ctx.repo.refs().read_ref(&merge::branch_of(self.ctx, task))? else { return Ok(()) };
+        let shown = &files[..files.len().min(MOST)];
+        let theirs = self.ctx.repo.history().log_of_paths(&branch, &target, shown, MOST_COMMITS)?.into_iter();
+        let theirs = theirs.map(|commit| {
+            let tasks = if commit.tasks.is_empty() { String::new() } else { format!(" (task {})", commit.tasks.join(", ")) };
+            format!("{} {}{tasks}", commit.oid.short(), commit.subject)
+        });
+        let files = shown.iter().map(ToString::to_string).collect();
+        let conflict = Box::new(Conflict { target, branch, files, theirs: theirs.collect(), round });
+        self.ctx.act_as(By::Supervisor)?;
+        self.ctx.append_with(|state| {
+            // A human may have changed the task meanwhile.
+            let still = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done && case.merged.is_none());
+            let changes = vec![CaseChange::Status(Change::new(Status::Done, Status::Pending))];
+            let pending = Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] };
+            Ok(if still { vec![Event::ConflictGivenBack { id: task.clone(), conflict }, pending] } else { Vec::new() })
+        })?;
+        self.warn(format!("{task} conflicts with {}, and is given back to an agent", self.target()?.short()));
+        self.close_gate(GateKind::Merge, task, "given back to an agent")
+    }
+}
