@@ -10,6 +10,7 @@ use crate::commands::grammar::arguments::Verb;
 pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
     match verb {
         Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
+        Verb::Redirect(_) | Verb::Debug(_) => Some(verb.name()),
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
         Verb::Config(config) => of_config(config),
@@ -21,6 +22,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Output(_)
         | Verb::Log(_)
         | Verb::Events(_)
+        | Verb::Diff(_)
         | Verb::Mode(_)
         | Verb::Gate(_)
         | Verb::Checkpoint(_)

@@ -1,9 +1,11 @@
 //! `git axiom gate`: decisions that wait for a human.
 
+mod show;
+
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::open_for;
+use super::{open_configured_for, open_for};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
@@ -28,6 +30,14 @@ pub enum GateVerb {
     #[command(after_help = "\
 The last column is the command that lets it continue, or your decision if you have made one.")]
     List,
+    /// Show what helps to decide: commits, files, verification, secrets, guarded files
+    #[command(after_help = "\
+'git axiom diff TASK' prints the patch. Files that no commit holds are named: they are untracked,
+or changed since, and are not merged.")]
+    Show {
+        /// The gate's id, or its task's
+        gate: String,
+    },
     /// Let it continue
     #[command(after_help = "\
 At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
@@ -84,13 +94,25 @@ struct Decided {
 /// # Errors
 /// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question is to be approved; as [`interventions::decide`].
 pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let purpose = if matches!(verb, GateVerb::List) { Purpose::Look } else { Purpose::Write };
-    let mut ctx = open_for(purpose, global, screen)?;
+    let purpose = match verb {
+        GateVerb::List | GateVerb::Show { .. } => Purpose::Look,
+        GateVerb::Approve { .. } | GateVerb::Reject { .. } | GateVerb::Answer { .. } => Purpose::Write,
+    };
+    let mut ctx = match verb {
+        GateVerb::Show { .. } => open_configured_for(purpose, global, Vec::new(), screen)?,
+        GateVerb::List | GateVerb::Approve { .. } | GateVerb::Reject { .. } | GateVerb::Answer { .. } => {
+            open_for(purpose, global, screen)?
+        }
+    };
     let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
             let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
             screen.answer(&answer, || list(&gates))?;
+            return Ok(Exit::Done);
+        }
+        GateVerb::Show { gate } => {
+            show::run(&ctx, &gate, screen)?;
             return Ok(Exit::Done);
         }
         GateVerb::Approve { all: true, gates: _ } => (all_but_questions(&ctx), Decision::Approved),

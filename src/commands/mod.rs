@@ -7,7 +7,9 @@ mod below_keeper;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
+pub mod debug;
 pub mod demo;
+pub mod diff;
 pub mod events;
 pub mod foreground;
 pub mod gate;
@@ -27,7 +29,9 @@ pub mod mode;
 pub mod output;
 pub mod pause;
 pub mod progress;
+pub mod quit;
 pub mod recover;
+pub mod redirect;
 pub mod rollback;
 pub mod run;
 pub mod signal;
@@ -84,6 +88,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Lock(args) => return lock::run(args.0, &global, screen),
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
+        Verb::Debug(args) => debug::run(&args, &global, screen),
+        Verb::Diff(args) => diff::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),
         Verb::Rollback(args) => rollback::run(&args, &global, screen),
         Verb::Restore(args) => rollback::restore(&args, &global, screen),
@@ -100,7 +106,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Recover(args) => recover::run(&args, &global, screen),
         Verb::Pause(args) => pause::pause(&args, &global, screen),
         Verb::Resume(_) => pause::resume(&global, screen),
-        Verb::Quit(_) => pause::quit(&global, screen),
+        Verb::Redirect(args) => redirect::run(&args, &global, screen),
+        Verb::Quit(args) => quit::run(&args, &global, screen),
         Verb::Mode(args) => mode::run(&args, &global, screen),
         Verb::Gate(verb) => gate::run(verb.0, &global, screen),
         Verb::Signal(verb) => signal::run(verb.0, screen),

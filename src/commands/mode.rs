@@ -15,13 +15,17 @@ use crate::ops::interventions;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 semi-auto   each claim and each merge waits at a gate until you approve it: git axiom gate list
+review      tasks are claimed automatically; each merge waits at a gate
 autopilot   tasks are claimed and merged automatically; questions and merges that conflict wait
+
+Tasks that you stopped, killed, redirected away from or took back wait at their gates in every
+mode.
 
 The mode belongs to the repository and stays until it is changed, also for later sessions. A
 running supervisor follows at once. Before autopilot begins, a checkpoint is made
 (checkpoints.beforeAutopilot).")]
 pub struct ModeArgs {
-    /// semi-auto or autopilot; without it, shows the mode
+    /// semi-auto, review or autopilot; without it, shows the mode
     mode: Option<Mode>,
 }
 

@@ -1,22 +1,31 @@
-//! `git axiom pause`, `resume`, `quit`.
+//! `git axiom pause` and `resume`.
 
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
-use crate::cli::screen::Screen;
+use super::open_with_usable_config;
+use crate::cli::screen::{Screen, table};
+use crate::cli::words;
+use crate::commands::foreground::tell_hooks;
 use crate::commands::grammar::arguments::Global;
-use crate::domain::work::session::{Request, SessionState};
-use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::waiting::Waiting;
-use crate::ops::interventions;
+use crate::commands::progress::Progress;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::error::{Exit, Result};
+use crate::ops::context::placement::Purpose;
+use crate::ops::interventions::pausing::{self, How, Pausing, Working};
 
 /// Arguments of `pause`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Running agents finish their iteration; then no agent starts, no task is claimed, and the session
 stays. Approved merges are still done. 'git axiom resume' lets agents continue; 'git axiom quit'
-ends the session. Needs a running supervisor: 'git axiom status' says whether there is one.")]
+ends the session.
+
+With --force running agents are stopped: what they did is committed, no retry is counted, and
+'git axiom resume' lets them go on, in their program's own session where that is possible.
+
+Without a session nothing begins anyway; agents that a session left running are waited for
+(--wait) or stopped (--force).")]
 pub struct Pause {
     /// Stop running agents instead of letting their iterations end
     #[arg(long)]
@@ -31,49 +40,78 @@ pub struct Pause {
 pub struct NoArguments {}
 
 #[derive(Serialize)]
-struct PauseAnswer {
-    message: String,
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    agent: &'a AgentId,
+    task_id: &'a CaseId,
+    iteration: u32,
+    progress: Option<u8>,
 }
 
-fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool) -> Result<Exit> {
-    let mut ctx = open(global, screen)?;
-    let handled = interventions::ask_supervisor(&mut ctx, request)?;
-    let mut waiting = Waiting::begin();
-    while wait_paused && ctx.supervisor_alive()? {
-        let pausing = ctx.state().record.session.as_ref().is_some_and(|session| session.state == SessionState::Pausing);
-        if !pausing {
-            break;
-        }
-        waiting.for_events(&mut ctx)?;
+impl<'a> Line<'a> {
+    fn all(of: &'a [Working]) -> Vec<Self> {
+        let line = |working: &'a Working| Self {
+            agent: &working.agent,
+            task_id: &working.task,
+            iteration: working.iteration,
+            progress: working.progress,
+        };
+        of.iter().map(line).collect()
     }
-    if !handled.done {
-        return Err(Error::new(Code::InvalidTransition, handled.message).hint("see 'git axiom status'"));
-    }
-    let answer = PauseAnswer { message: handled.message };
-    screen.answer(&answer, || format!("{}\n", answer.message))?;
-    Ok(Exit::Done)
 }
 
-/// Pauses the agents when their iterations end.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PauseAnswer<'a> {
+    running: Vec<Line<'a>>,
+    paused: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResumeAnswer {
+    resumed: usize,
+}
+
+/// Pauses the agents when their iterations end, or at once.
 ///
 /// # Errors
-/// As [`interventions::ask_supervisor`].
+/// As [`pausing::pause`].
 pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    ask(Request::Pause { force: args.force }, global, screen, args.wait)
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    let how = if args.force { How::AtOnce } else { How::AtBoundary };
+    let all = pausing::pause(&mut ctx, how, args.wait, &mut Progress::new(false))?;
+    let answer = PauseAnswer { running: Line::all(&all.running), paused: Line::all(&all.paused) };
+    screen.answer(&answer, || in_words(&all))?;
+    tell_hooks(&mut ctx, screen);
+    Ok(Exit::Done)
 }
 
 /// Lets the agents continue.
 ///
 /// # Errors
-/// As [`interventions::ask_supervisor`].
+/// As [`pausing::resume`].
 pub fn resume(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    ask(Request::Resume, global, screen, false)
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    let resumed = pausing::resume(&mut ctx)?;
+    let answer = ResumeAnswer { resumed };
+    screen.answer(&answer, || "Resumed: agents begin their next iterations, and ready tasks are claimed again.\n".to_owned())?;
+    Ok(Exit::Done)
 }
 
-/// Ends the session as Ctrl+C does.
-///
-/// # Errors
-/// As [`interventions::ask_supervisor`].
-pub fn quit(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    ask(Request::Quit, global, screen, false)
+fn in_words(all: &Pausing) -> String {
+    let mut text = match all.running.len() {
+        0 => "Paused: no agent runs.\n".to_owned(),
+        some => format!("Pausing: waiting for {} to end.\n", words::count(some, "iteration")),
+    };
+    let row = |working: &Working, how: String| {
+        let progress = working.progress.map_or_else(String::new, |percent| format!("{percent}%"));
+        vec![format!("  {}", working.agent), working.task.to_string(), how, progress]
+    };
+    let running = all.running.iter().map(|working| row(working, format!("runs, iteration {}", working.iteration)));
+    let paused = all.paused.iter().map(|working| row(working, "paused".to_owned()));
+    let rows: Vec<Vec<String>> = running.chain(paused).collect();
+    if !rows.is_empty() {
+        text.push_str(&table(&rows));
+    }
+    text
 }

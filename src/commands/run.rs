@@ -37,7 +37,7 @@ pub struct Run {
     /// The number of agents that may work at once
     #[arg(long, value_name = "N")]
     pub agents: Option<u32>,
-    /// semi-auto (each claim and merge waits for a human) or autopilot
+    /// semi-auto (each claim and merge waits for a human), review (each merge) or autopilot
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
     /// Iterations that a task may take

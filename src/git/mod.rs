@@ -44,6 +44,7 @@ pub use checkpoint::notes::Notes;
 pub use checkpoint::refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use checkpoint::texts::TEXT_LIMIT;
 pub use history::merge::MergeResult;
+pub use history::patch::FileLines;
 pub use history::questions::{FileId, LoggedCommit, TreeChange};
 pub use history::signing::{SigningCall, ToSign};
 pub use index::file::{ConflictStage, IndexExtras, ScratchFolder};

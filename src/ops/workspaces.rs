@@ -37,15 +37,19 @@ pub(in crate::ops) fn are_in_each_copy(ctx: &Context) -> bool {
     matches!(Path::new(&ctx.config.agents.workspace_root).components().next(), Some(Component::Normal(_)))
 }
 
-/// The path for a new workspace. Outside the repository, the folder may be shared with a copy of the repository: an existing
+/// The path for a new workspace. One that another task's workspace has, since its agent went on there, is left to it. Outside the repository, the folder may be shared with a copy of the repository: an existing
 /// entry is left alone there, and the workspace gets another name.
 ///
 /// # Errors
 /// As [`root`].
-pub fn place(ctx: &Context, name: &str) -> Result<PathBuf> {
+pub fn place(ctx: &Context, task: &CaseId, name: &str) -> Result<PathBuf> {
     let path = root(ctx)?.join(name);
+    let is_anothers = {
+        let mut others = ctx.state().restorable.workspaces.iter().filter(|(of, _)| *of != task);
+        others.any(|(_, workspace)| Path::new(&workspace.path) == path)
+    };
     let is_taken = !are_in_each_copy(ctx) && path.symlink_metadata().is_ok();
-    Ok(if is_taken { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
+    Ok(if is_taken || is_anothers { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 
 /// Excludes the workspaces from the untracked files of the main worktree.

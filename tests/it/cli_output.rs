@@ -136,7 +136,7 @@ fn usage_errors_name_what_can_be_said() {
     insta::assert_snapshot!(env.axiom(&["mode", "fast"]), @r"
     --- stderr
     error[INVALID_INPUT]: 'fast' is not a mode
-    hint: modes are semi-auto and autopilot
+    hint: modes are semi-auto, review and autopilot
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["stop"]), @r"

@@ -65,7 +65,7 @@ fn bash_completes_verbs_options_and_ids() {
         assert_eq!(words("git axiom rollback task --ca"), ["--cascade"]);
         assert_eq!(words("git axiom run --mode auto"), ["autopilot"]);
         assert_eq!(words("git axiom task list --status=pen"), ["pending"], "{before}");
-        assert_eq!(words("git-axiom run --mode="), ["semi-auto", "autopilot"], "{before}");
+        assert_eq!(words("git-axiom run --mode="), ["semi-auto", "review", "autopilot"], "{before}");
         assert_eq!(words("git axiom config set --user checkpoints.maxC"), ["checkpoints.maxCount"], "{before}");
         let ids = |line: &str| ids_offered(&scratch, &before, line);
         assert_eq!(ids("git axiom task show t"), ["t1", "t2", "t10"], "{before}");
@@ -108,6 +108,7 @@ fn agents_and_gates_are_offered_and_understood() {
         opened_at: jiff::Timestamp::UNIX_EPOCH,
         decision: None,
         held: None,
+        sent: None,
     };
     scratch.append(vec![git_axiom::domain::state::event::Event::GateOpened { gate: Box::new(gate) }]);
     assert_eq!(ids_offered(&scratch, "", "git axiom kill e"), ["ed-001"]);

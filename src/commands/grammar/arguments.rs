@@ -64,19 +64,21 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Stop(Later<commands::stop::Stop>),
     /// End agents at once with SIGKILL
     Kill(Later<commands::stop::Stop>),
+    /// Send an agent to another task
+    Redirect(Later<commands::redirect::RedirectArgs>),
     /// Show or change the mode
     Mode(Later<commands::mode::ModeArgs>),
     /// List what waits for you, and decide
     #[command(subcommand)]
     Gate(Later<commands::gate::GateVerb>),
+    /// Open the workspace of a task in your editor
+    Debug(Later<commands::debug::Debug>),
+    /// Show what a task changed
+    Diff(Later<commands::diff::Diff>),
     /// Merge the work of a task that is done into the target branch
     Merge(Later<commands::merge::Merge>),
     /// End the session as Ctrl+C does
-    #[command(after_help = "\
-No task is started any more; agents get 5 seconds to end their iteration and are stopped then.
-What they left is committed on their branches, and their tasks are pending again. 'git axiom
-run' begins the next session.")]
-    Quit(Later<commands::pause::NoArguments>),
+    Quit(Later<commands::quit::Quit>),
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
     Checkpoint(Later<commands::checkpoint::Checkpoint>),
@@ -138,6 +140,8 @@ impl Verb {
             Self::Man(_) => "man",
             Self::Help(_) => "help",
             Self::Checkpoint(_) => "checkpoint",
+            Self::Debug(_) => "debug",
+            Self::Diff(_) => "diff",
             Self::Merge(_) => "merge",
             Self::Rollback(_) => "rollback",
             Self::Restore(_) => "restore",
@@ -151,6 +155,7 @@ impl Verb {
             Self::Pause(_) => "pause",
             Self::Resume(_) => "resume",
             Self::Quit(_) => "quit",
+            Self::Redirect(_) => "redirect",
             Self::Mode(_) => "mode",
             Self::Gate(_) => "gate",
             Self::Signal(_) => "signal",

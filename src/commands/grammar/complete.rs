@@ -17,7 +17,7 @@ use crate::env;
 pub const ASKED: &str = "GIT_AXIOM_COMPLETE";
 
 const KINDS: &[&str] = &["task", "operation", "directive"];
-const MODES: &[&str] = &["semi-auto", "autopilot"];
+const MODES: &[&str] = &["semi-auto", "review", "autopilot"];
 const STATUSES: &[&str] = &["pending", "waiting", "interrupted", "active", "done", "blocked", "failed", "archived"];
 
 const EVENTS: &[&str] = &[
@@ -61,9 +61,14 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("output", "of", Of::AgentsAndTasks),
     ("stop", "agents", Of::Agents),
     ("kill", "agents", Of::Agents),
+    ("redirect", "agent", Of::Agents),
+    ("redirect", "task", Of::Tasks),
     ("gate approve", "gates", Of::Gates),
     ("gate reject", "gate", Of::Gates),
     ("gate answer", "gate", Of::Gates),
+    ("debug", "task", Of::Tasks),
+    ("diff", "task", Of::Tasks),
+    ("gate show", "gate", Of::Gates),
     ("merge", "task", Of::Tasks),
     ("checkpoint show", "name", Of::Checkpoints),
     ("checkpoint diff", "name", Of::Checkpoints),

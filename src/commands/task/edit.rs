@@ -8,21 +8,24 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{input, open};
+use crate::commands::{input, open, working_dir};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::listed;
 use crate::domain::base::text::MAX_TEXT;
 use crate::domain::state::audit::change_text;
 use crate::domain::work::case::CaseChange;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::cases::edit;
+use crate::ops::cases::{edit, texts};
+use crate::ops::context::handle::Context;
+use crate::ops::editor;
 
 /// Arguments of `task edit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An empty value clears a field: --parent '', --body '', --persona ''; --after '' and --verify
 '' empty the list. A list that is given replaces the old one. 'git axiom undo' takes the edit
-back.")]
+back. While an agent works on the task, the change is in force from its next iteration on, whose
+prompt says what has changed. --editor is the one that git uses ('git var GIT_EDITOR').")]
 pub struct Edit {
     /// The case
     id: String,
@@ -50,6 +53,9 @@ pub struct Edit {
     /// A file with the instructions; - for standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
+    /// Edit the instructions in your editor
+    #[arg(long, conflicts_with_all = ["body", "body_file"])]
+    editor: bool,
 }
 
 #[derive(Serialize)]
@@ -78,7 +84,8 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         persona: args.persona.as_deref().map(|text| unless_empty(text, |text| Ok(text.to_owned()))).transpose()?,
         verify: args.verify.as_ref().map(|all| all.iter().filter(|command| !command.is_empty()).cloned().collect()),
     };
-    let nothing = edit.title.is_none()
+    let nothing = !args.editor
+        && edit.title.is_none()
         && edit.body.is_none()
         && edit.parent.is_none()
         && edit.after.is_none()
@@ -97,8 +104,11 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
 /// As [`edit::edit`]; `USAGE` where no field is given.
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
-    let edit = asked(args, global)?;
+    let mut edit = asked(args, global)?;
     let mut ctx = open(global, screen)?;
+    if args.editor {
+        edit.body = Some(edited(&ctx, &id, global)?);
+    }
     let changes = edit::edit(&mut ctx, &id, edit)?;
     screen.answer(&TaskEditAnswer { id: &id, changes: &changes }, || {
         if changes.is_empty() {
@@ -107,4 +117,11 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
         changes.iter().map(|change| format!("{id}: {}\n", visible::line(&change_text(change)))).collect()
     })?;
     Ok(Exit::Done)
+}
+
+/// The body of a case as the user has edited it; `None` where nothing is left of it.
+fn edited(ctx: &Context, id: &CaseId, global: &Global) -> Result<Option<String>> {
+    let body = ctx.state().case(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let text = editor::edit(&working_dir(global)?, &body.unwrap_or_default(), MAX_TEXT as u64)?;
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }

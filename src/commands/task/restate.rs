@@ -4,19 +4,23 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
+use crate::commands::foreground::tell_hooks;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{input, open};
+use crate::commands::progress::Progress;
+use crate::commands::{input, open, open_with_usable_config};
 use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
 use crate::ops::cases::edit;
 use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::ops::interventions::blocking::{self, Blocked};
 
 /// Arguments of `task block`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Pending, blocked and failed cases can be blocked; if an agent works on one, use 'git axiom stop
-AGENT' first. All or none. 'git axiom task unblock ID' makes them pending again, and so does
-'git axiom undo'.")]
+Pending, blocked and failed cases can be blocked, and those that an agent works on: the agent is
+stopped, what it did is committed, its workspace stays, and its slot is free. 'git axiom task
+unblock ID' makes them pending again.")]
 pub struct Block {
     /// The cases
     #[arg(required = true, value_name = "ID")]
@@ -76,12 +80,20 @@ fn restate(
     report(screen, &ids, &changed, done)
 }
 
-/// Blocks cases.
+/// Blocks cases, also those that agents work on.
 ///
 /// # Errors
-/// As [`edit::block`].
+/// As [`blocking::block`].
 pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    restate(&args.ids, global, screen, "blocked", |ctx, ids| edit::block(ctx, ids, &args.reason))
+    let ids = input::ids(&args.ids)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    let Blocked { changed, stopped } = blocking::block(&mut ctx, &ids, &args.reason, &mut Progress::new(false))?;
+    for agent in &stopped {
+        screen.note(&format!("stopped {agent}; its workspace stays"));
+    }
+    report(screen, &ids, &changed, "blocked")?;
+    tell_hooks(&mut ctx, screen);
+    Ok(Exit::Done)
 }
 
 /// Makes blocked or failed cases pending again.

@@ -195,6 +195,13 @@ impl RequestId {
 id!(LockName "name of a lock" "The name of a lock of `git axiom lock`.");
 id!(Token "iteration token" "The secret of one iteration: a signal counts only with it.");
 
+impl AgentId {
+    /// Whether it is the id of an agent of this persona: `<persona>-NNN`.
+    pub fn is_of(&self, persona: &str) -> bool {
+        self.as_str().rsplit_once('-').is_some_and(|(name, _)| name == persona)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

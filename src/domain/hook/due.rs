@@ -37,7 +37,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
             Some(why) => vec![of_task(before, id, HookEvent::OnError, at).with_error(Code::VerifyFailed, why)],
             None => Vec::new(),
         },
-        Event::SessionChanged { state: SessionState::Pausing | SessionState::Paused, reason } => {
+        Event::SessionChanged { state: SessionState::Pausing | SessionState::Paused | SessionState::Ending, reason } => {
             paused(before, reason, at).into_iter().collect()
         }
         Event::CheckpointCreated { checkpoint } => vec![Facts {

@@ -240,6 +240,7 @@ fn session_text(state: SessionState, reason: &str) -> String {
         SessionState::Pausing => "is to pause",
         SessionState::Paused if reason == "paused" => return "session paused".into(),
         SessionState::Paused => "paused",
+        SessionState::Ending => "is to end",
         SessionState::Ended => "ended",
         SessionState::Interrupted if reason == "interrupted" => return "session interrupted".into(),
         SessionState::Interrupted => "interrupted",
@@ -295,6 +296,8 @@ fn request_text(request: &Request) -> String {
         Request::Pause { force: true } => "pause at once".into(),
         Request::Resume => "resume".into(),
         Request::Merge { task } => format!("merge {task}"),
+        Request::Redirect { agent, to, .. } => format!("redirect {agent} to {to}"),
+        Request::Block { tasks, reason } => format!("block {}: {reason}", listed("task", tasks)),
         Request::Quit => "end the session".into(),
     }
 }

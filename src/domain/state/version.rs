@@ -10,6 +10,7 @@ use crate::domain::work::case::{Case, CaseChange};
 use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::gate::{Cause, Gate, Held};
 use crate::domain::work::last_run::LastRun;
+use crate::domain::work::session::{Mode, Request, SessionState};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 
@@ -25,7 +26,8 @@ const THIRD: u32 = 3;
 /// The version with what agents report of parts, files, libraries and time, with captures while they work, and with what they
 /// learnt, and with sessions that programs go on with.
 const FOURTH: u32 = 4;
-/// The version with named verify steps, the results of single steps, and decisions after a crash.
+/// The version with named verify steps, the results of single steps, and decisions after a crash, with agents that are sent to another
+/// task, tasks that are blocked while an agent works on them, the mode `review`, and sessions that are asked to end.
 const FIFTH: u32 = 5;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -65,13 +67,20 @@ impl Event {
             of_verification(verification)
         } else if let Self::GateOpened { gate } = self {
             of_gate(gate)
+        } else if let Self::Requested { request, .. } = self {
+            of_request(request)
+        } else if let Self::SessionChanged { state, .. } = self {
+            since(FIFTH, *state == SessionState::Ending)
+        } else if let Self::ModeChanged { mode } = self {
+            of_mode(mode.old).max(of_mode(mode.new))
         } else if let Self::WorkReleased { gate, .. } = self {
             newest(gate.as_deref().map(of_gate))
         } else if let Self::OperationBegan { operation } = self {
             of_operation(operation)
-        } else if let Self::OperationEnded { changes, restored, .. } = self {
+        } else if let Self::OperationEnded { changes, restored, mode, .. } = self {
             let restored = restored.as_deref().map(of_restorable);
-            newest(restored.into_iter().chain(changes.as_deref().map(of_changes)))
+            let mode = mode.iter().flat_map(|mode| [of_mode(mode.old), of_mode(mode.new)]);
+            newest(restored.into_iter().chain(changes.as_deref().map(of_changes)).chain(mode))
         } else if let Self::StateAdopted { state, .. } = self {
             of_state(state)
         } else {
@@ -107,7 +116,9 @@ fn of_state(state: &State) -> u32 {
     });
     let is_fourth = !record.learnings.is_empty() || tells_runs;
     let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];
-    newest(own.into_iter().chain(verified).chain(open))
+    let requests = record.requests.values().map(of_request);
+    let is_ending = record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
+    newest(own.into_iter().chain(verified).chain(open).chain(requests).chain([since(FIFTH, is_ending)]))
 }
 
 fn of_operation(operation: &Operation) -> u32 {
@@ -116,7 +127,8 @@ fn of_operation(operation: &Operation) -> u32 {
     let gates = operation.gates.iter().map(|change| of_gate(&change.gate));
     let restored = operation.restored.as_deref().map(of_restorable);
     let changes = operation.changes.as_deref().map(of_changes);
-    newest(gates.chain(restored).chain(changes).chain([since(SECOND, moves_files)]))
+    let mode = operation.mode.iter().flat_map(|mode| [of_mode(mode.old), of_mode(mode.new)]);
+    newest(gates.chain(restored).chain(changes).chain(mode).chain([since(SECOND, moves_files)]))
 }
 
 fn of_restorable(restorable: &Restorable) -> u32 {
@@ -128,12 +140,14 @@ fn of_restorable(restorable: &Restorable) -> u32 {
     let gates = restorable.gates.values().map(of_gate);
     let resumes = restorable.agents.values().filter_map(|agent| agent.work.as_ref()).any(|work| work.resumes.is_some());
     newest(gates.chain(last.map(of_outcome)))
+        .max(of_mode(restorable.mode))
         .max(newest(restorable.cases.values().map(of_case)))
         .max(since(FOURTH, resumes || !restorable.reports.is_empty()))
 }
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
-    newest(changes.gates.values().flatten().map(of_gate)).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
+    let mode = changes.mode.map_or(FIRST, of_mode);
+    newest(changes.gates.values().flatten().map(of_gate)).max(mode).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
 }
 
 /// A case may begin before those that it comes after are merged. An older program takes the name of a step for a variable.
@@ -220,7 +234,26 @@ fn of_gate(gate: &Gate) -> u32 {
         Cause::Recovery => FIFTH,
     });
     // Older versions would merge other guarded files than those that were approved.
-    held.max(cause).max(since(THIRD, gate.guarded.is_some()))
+    held.max(cause).max(since(THIRD, gate.guarded.is_some())).max(since(FIFTH, gate.sent.is_some()))
+}
+
+fn of_mode(mode: Mode) -> u32 {
+    match mode {
+        Mode::SemiAuto | Mode::Autopilot => FIRST,
+        Mode::Review => FIFTH,
+    }
+}
+
+fn of_request(request: &Request) -> u32 {
+    match request {
+        Request::Redirect { .. } | Request::Block { .. } => FIFTH,
+        Request::Stop { .. }
+        | Request::Kill { .. }
+        | Request::Pause { .. }
+        | Request::Resume
+        | Request::Merge { .. }
+        | Request::Quit => FIRST,
+    }
 }
 
 #[cfg(test)]
@@ -298,6 +331,31 @@ mod tests {
         assert!(versions_with(&gate).iter().all(|version| *version == FIRST));
         gate.guarded = Some(files.seen());
         assert!(versions_with(&gate).iter().all(|version| *version == THIRD));
+    }
+
+    #[test]
+    fn what_a_human_may_do_since_then_needs_the_newest_version() {
+        use crate::domain::base::ids::RequestId;
+        use crate::domain::base::text::Change;
+        use crate::domain::work::gate::{Afterwards, Place, Sent};
+        let (agent, from, to) = (AgentId::new("a-001").unwrap(), CaseId::new("t").unwrap(), CaseId::new("u").unwrap());
+        let (place, afterwards) = (Place::Same, Afterwards::Waits);
+        let sent = Sent { agent: agent.clone(), from: from.clone(), place };
+        let gate = Gate::sending(&to, sent, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert!(versions_with(&gate).iter().all(|version| *version == FIFTH));
+        let redirect = Request::Redirect { agent, from: from.clone(), to, place, afterwards };
+        let block = Request::Block { tasks: vec![from], reason: String::new() };
+        for (request, version) in [(Request::Resume, FIRST), (redirect, FIFTH), (block, FIFTH)] {
+            let id = RequestId::new("r").unwrap();
+            let mut state = State::default();
+            state.record.requests.insert(id.clone(), request.clone());
+            assert_eq!((Event::Requested { id, request }.version(), state.version()), (version, version));
+        }
+        let mut state = State::default();
+        state.restorable.mode = Mode::Review;
+        let changed = Event::ModeChanged { mode: Change::new(Mode::Review, Mode::SemiAuto) };
+        let ends = Event::SessionChanged { state: SessionState::Ending, reason: String::new() };
+        assert_eq!((state.version(), changed.version(), ends.version()), (FIFTH, FIFTH, FIFTH));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guarded::{Allowed, Seen};
 use super::task_branches;
-use crate::domain::base::ids::{CaseId, GateId, MAX_ID_LENGTH};
+use crate::domain::base::ids::{AgentId, CaseId, GateId, MAX_ID_LENGTH};
 use crate::error::Result;
 
 /// The kind of decision.
@@ -129,6 +129,37 @@ impl Afterwards {
     }
 }
 
+/// In which workspace an agent begins the task that it is sent to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Place {
+    /// In one of that task's own.
+    #[default]
+    Own,
+    /// In the one that it works in: the branch is switched there.
+    Same,
+}
+
+impl Place {
+    /// The value for the option `--same-workspace`.
+    pub const fn with_same(same: bool) -> Self {
+        if same { Self::Same } else { Self::Own }
+    }
+}
+
+/// Where a human sends an agent: it claims the gate's task as soon as it has left its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    /// The agent.
+    pub agent: AgentId,
+    /// The task that it leaves.
+    pub from: CaseId,
+    /// Where it begins.
+    #[serde(default)]
+    pub place: Place,
+}
+
 /// The subject of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -191,6 +222,9 @@ pub struct Gate {
     /// Why the task is held at its claim gate: no mode claims it automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+    /// Which agent claims the task, where a human sends it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sent>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
@@ -248,6 +282,7 @@ impl Gate {
             opened_at: now,
             decision: None,
             held: None,
+            sent: None,
         })
     }
 
@@ -261,6 +296,20 @@ impl Gate {
     pub fn holding(task: &CaseId, held: Held, now: Timestamp) -> Option<Self> {
         let reason = format!("{task} {}; approve to start it again", held.in_words());
         Some(Self { held: Some(held), ..Self::of_task(GateKind::Claim, task, reason, now).ok()? })
+    }
+
+    /// The approved claim gate of a task whose agent was paused at once: it goes on with it when the session does.
+    pub fn going_on(task: &CaseId, now: Timestamp) -> Option<Self> {
+        let reason = format!("{task} was paused, and goes on");
+        let gate = Self::of_task(GateKind::Claim, task, reason, now).ok()?;
+        Some(Self { decision: Some(Decision::Approved), ..gate })
+    }
+
+    /// The approved claim gate of the task that a human sends an agent to.
+    pub fn sending(to: &CaseId, sent: Sent, now: Timestamp) -> Option<Self> {
+        let reason = format!("{} goes on with {to}, and leaves {}", sent.agent, sent.from);
+        let gate = Self::of_task(GateKind::Claim, to, reason, now).ok()?;
+        Some(Self { decision: Some(Decision::Approved), sent: Some(sent), ..gate })
     }
 
     /// Which guarded files its task's merge may change, as it was decided.

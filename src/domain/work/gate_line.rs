@@ -66,7 +66,7 @@ impl From<&Decision> for DecisionLine {
 
 impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, more, guarded: _, cause, opened_at, decision, held } = gate;
+        let Gate { id, kind, task_id, reason, details, more, guarded: _, cause, opened_at, decision, held, sent: _ } = gate;
         let details = match kind {
             GateKind::Merge if cause.is_none() => {
                 GateDetails { files: details.clone(), more_files: Some(*more).filter(|more| *more > 0), ..GateDetails::default() }

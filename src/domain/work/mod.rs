@@ -10,6 +10,7 @@ pub mod agent_check;
 pub mod answer;
 pub mod case;
 pub mod checks;
+pub mod choices;
 pub mod commit_marks;
 pub mod conflict;
 pub mod delay;

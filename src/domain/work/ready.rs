@@ -14,6 +14,11 @@ use crate::error::Result;
 /// The persona of tasks that do not name one.
 pub const DEFAULT_PERSONA: &str = "agent";
 
+/// The persona of a task.
+pub fn persona_of(case: &Case) -> &str {
+    case.persona.as_deref().unwrap_or(DEFAULT_PERSONA)
+}
+
 /// The pending tasks whose dependencies are merged: highest unblocking power first, then oldest, then by id.
 pub fn ready_tasks(state: &State) -> Vec<&Case> {
     let groups = Groups::of(state);
@@ -64,11 +69,11 @@ impl ReadyQueue {
 /// # Errors
 /// `INVALID_ID` where the persona has characters that an id cannot have.
 pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
-    let persona = case.persona.as_deref().unwrap_or(DEFAULT_PERSONA);
+    let persona = persona_of(case);
     let free = |id: &AgentId| state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());
     if let Some(known) = state.record.cases.get(&case.id).and_then(|record| record.last_agent.as_ref())
         && free(known)
-        && known.as_str().rsplit_once('-').is_some_and(|(name, _)| name == persona)
+        && known.is_of(persona)
     {
         return Ok(known.clone());
     }

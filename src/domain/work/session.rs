@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::gate::Afterwards;
+use super::gate::{Afterwards, Place};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
 use crate::domain::base::names::RefName;
 use crate::error::{Code, Error, Result};
@@ -15,6 +15,8 @@ pub enum Mode {
     /// Each claim and each merge waits at a gate.
     #[default]
     SemiAuto,
+    /// Tasks are claimed automatically; each merge waits at a gate.
+    Review,
     /// Tasks are claimed and merged automatically.
     Autopilot,
 }
@@ -24,7 +26,24 @@ impl Mode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SemiAuto => "semi-auto",
+            Self::Review => "review",
             Self::Autopilot => "autopilot",
+        }
+    }
+
+    /// Whether ready tasks are claimed without asking.
+    pub const fn claims(self) -> bool {
+        match self {
+            Self::SemiAuto => false,
+            Self::Review | Self::Autopilot => true,
+        }
+    }
+
+    /// Whether work that is done is merged without asking.
+    pub const fn merges(self) -> bool {
+        match self {
+            Self::SemiAuto | Self::Review => false,
+            Self::Autopilot => true,
         }
     }
 }
@@ -34,8 +53,10 @@ impl std::str::FromStr for Mode {
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "semi-auto" => Ok(Self::SemiAuto),
+            "review" => Ok(Self::Review),
             "autopilot" => Ok(Self::Autopilot),
-            _ => Err(Error::new(Code::InvalidInput, format!("'{text}' is not a mode")).hint("modes are semi-auto and autopilot")),
+            _ => Err(Error::new(Code::InvalidInput, format!("'{text}' is not a mode"))
+                .hint("modes are semi-auto, review and autopilot")),
         }
     }
 }
@@ -73,6 +94,8 @@ pub enum SessionState {
     Pausing,
     /// No agent runs.
     Paused,
+    /// Somebody asked for its end: no iteration is started, and running ones get a few seconds.
+    Ending,
     /// It ended normally or on request.
     Ended,
     /// It was interrupted by Ctrl+C or a signal.
@@ -85,8 +108,17 @@ impl SessionState {
     /// Whether the session has not ended.
     pub fn is_open(self) -> bool {
         match self {
-            Self::Running | Self::Pausing | Self::Paused => true,
+            Self::Running | Self::Pausing | Self::Paused | Self::Ending => true,
             Self::Ended | Self::Interrupted | Self::Crashed => false,
+        }
+    }
+
+    /// Whether a session in this state has crashed, where its supervisor is gone. One that a human left at once, by a second
+    /// Ctrl+C, has not.
+    pub fn is_crash_without_supervisor(self) -> bool {
+        match self {
+            Self::Running | Self::Pausing | Self::Paused => true,
+            Self::Ending | Self::Ended | Self::Interrupted | Self::Crashed => false,
         }
     }
 }
@@ -128,6 +160,28 @@ pub enum Request {
     Merge {
         /// The task.
         task: CaseId,
+    },
+    /// Send an agent to another task.
+    Redirect {
+        /// The agent.
+        agent: AgentId,
+        /// The task that it works on.
+        from: CaseId,
+        /// The task that it is to work on.
+        to: CaseId,
+        /// In which workspace.
+        #[serde(default)]
+        place: Place,
+        /// What happens to the task that it leaves.
+        #[serde(default, skip_serializing_if = "Afterwards::is_default")]
+        afterwards: Afterwards,
+    },
+    /// Block tasks that agents work on; the agents are stopped.
+    Block {
+        /// The tasks.
+        tasks: Vec<CaseId>,
+        /// Why.
+        reason: String,
     },
     /// End the session.
     Quit,

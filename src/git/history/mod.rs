@@ -5,6 +5,7 @@
 //! Begin reading with `questions`, then `task_commits`.
 
 pub(super) mod merge;
+pub(super) mod patch;
 pub(super) mod questions;
 pub(super) mod signing;
 pub(super) mod task_commits;

@@ -8,4 +8,5 @@ pub(super) mod leftovers;
 pub(super) mod mend;
 pub(super) mod registration;
 pub(super) mod registration_mend;
+mod switching;
 pub(super) mod worktrees;

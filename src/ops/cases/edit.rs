@@ -353,16 +353,31 @@ fn active(state: &State, case: &Case, verb: &str) -> Error {
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on, or that are done or archived; `INVALID_INPUT`,
 /// `TOO_LARGE` for the reason. Then nothing was changed.
 pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
+    may_block(ctx.state(), ids, reason)?;
+    restate(ctx, ids, |state, case| match case.status {
+        Status::Pending | Status::Blocked | Status::Failed => Ok(Restated::to(Status::Blocked, Some(reason.to_owned()))),
+        Status::Active => Err(active(state, case, "blocked")),
+        Status::Done | Status::Archived => Err(no_way(case, "blocked")),
+    })
+}
+
+/// Checks whether cases can be blocked for this reason, once no agent works on them any more.
+///
+/// # Errors
+/// As [`block`].
+pub fn may_block(state: &State, ids: &[CaseId], reason: &str) -> Result<()> {
     if reason.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("give it with --reason"));
     }
     if reason.len() > MAX_COMMAND {
         return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));
     }
-    restate(ctx, ids, |state, case| match case.status {
-        Status::Pending | Status::Blocked | Status::Failed => Ok(Restated::to(Status::Blocked, Some(reason.to_owned()))),
-        Status::Active => Err(active(state, case, "blocked")),
-        Status::Done | Status::Archived => Err(no_way(case, "blocked")),
+    ids.iter().try_for_each(|id| {
+        let case = state.case(id)?;
+        match case.status {
+            Status::Pending | Status::Blocked | Status::Failed | Status::Active => Ok(()),
+            Status::Done | Status::Archived => Err(no_way(case, "blocked")),
+        }
     })
 }
 

@@ -56,9 +56,7 @@ pub fn end_agents(
 ) -> Result<Vec<EndedAgent>> {
     for agent in agents {
         if !ctx.state().restorable.agents.contains_key(agent) {
-            let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
-            let known = ctx.state().restorable.agents.keys().map(AgentId::as_str);
-            return Err(nearest::hinted(error, agent.as_str(), known, "see 'git axiom status'"));
+            return Err(unknown_agent(ctx.state(), agent));
         }
     }
     let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
@@ -95,24 +93,32 @@ pub fn end_agents(
         .collect())
 }
 
+/// The error for an agent that does not exist.
+pub(super) fn unknown_agent(state: &State, agent: &AgentId) -> Error {
+    let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
+    let known = state.restorable.agents.keys().map(AgentId::as_str);
+    nearest::hinted(error, agent.as_str(), known, "see 'git axiom status'")
+}
+
 /// The gate that holds a task.
-fn held_at(state: &State, task: &CaseId) -> Option<GateId> {
+pub(super) fn held_at(state: &State, task: &CaseId) -> Option<GateId> {
     let id = Gate::id_for(GateKind::Claim, task).ok()?;
     state.restorable.gates.get(&id).filter(|gate| gate.holds()).map(|gate| gate.id.clone())
 }
 
 /// Whether an agent has reported a task complete, and that is still valid.
-fn is_completed(state: &State, task: &CaseId) -> bool {
+pub(super) fn is_completed(state: &State, task: &CaseId) -> bool {
     let done = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
     done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
 }
 
-fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
+/// When the work that an agent does now was claimed.
+pub(super) fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
     Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.claimed_at)
 }
 
 /// Waits until these claims have ended; a new claim of the same agent does not count.
-fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
+pub(super) fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
     let patience = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
     let (started, mut waiting) = (Instant::now(), Waiting::begin());
     ctx.store.refresh()?;

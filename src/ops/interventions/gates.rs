@@ -1,11 +1,15 @@
-//! Decisions at gates.
+//! Decisions at gates, and what helps to decide.
 
 use crate::domain::base::ids::GateId;
+use crate::domain::base::names::RepoPath;
 use crate::domain::base::nearest;
 use crate::domain::state::event::Event;
+use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Decision, Gate};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::merge;
+use crate::ops::task_diff::{self, TaskDiff};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
 /// id. Returns the gates as they were when that was recorded.
@@ -49,4 +53,56 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
                 .hint("give the whole id"))
         }
     }
+}
+
+/// What helps a human to decide at a gate.
+#[derive(Debug)]
+pub struct Look {
+    /// The gate.
+    pub gate: Gate,
+    /// What its task changed; `None` where nobody has worked on it.
+    pub diff: Option<TaskDiff>,
+    /// The guarded files that the merge would change.
+    pub guarded: Vec<RepoPath>,
+    /// Whether its verify steps have passed, where there were some.
+    pub verified: Option<bool>,
+    /// The hooks and commands that were run on the result of its merge.
+    pub steps: Vec<Step>,
+}
+
+/// The result of one hook or command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The command, or the hook's file.
+    pub command: String,
+    /// Why it did not pass.
+    pub failure: Option<String>,
+}
+
+/// Looks at a gate and at the work that it is about. Writes nothing.
+///
+/// # Errors
+/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; as [`task_diff::of`].
+pub fn look(ctx: &Context, name: &str) -> Result<Look> {
+    let id = find_gate(ctx, name)?;
+    let state = ctx.state();
+    let gate = state.restorable.gates.get(&id).cloned();
+    let gate = gate.ok_or_else(|| Error::new(Code::UnknownGate, format!("there is no open gate '{name}'")))?;
+    let Some(task) = gate.task_id.clone() else {
+        return Ok(Look { gate, diff: None, guarded: Vec::new(), verified: None, steps: Vec::new() });
+    };
+    let diff = match task_diff::of(ctx, &task) {
+        Ok(diff) => Some(diff),
+        Err(error) if error.code() == Code::InvalidTransition => None,
+        Err(error) => return Err(error),
+    };
+    // What fails here fails when it is merged too, and is told then.
+    let is_done = state.case(&task)?.status == Status::Done;
+    let files = if is_done { merge::guarded_by(ctx, &task).unwrap_or_default() } else { None };
+    let guarded = files.map(|files| files.paths()).unwrap_or_default();
+    let verified = state.reports(&task).and_then(|reports| reports.verified);
+    let of_merge = state.record.cases.get(&task).and_then(|record| record.merge_verified.as_ref());
+    let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();
+    let steps = ran.map(|step| Step { command: step.command.clone(), failure: step.failure.clone() }).collect();
+    Ok(Look { gate, diff, guarded, verified, steps })
 }

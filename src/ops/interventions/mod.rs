@@ -4,9 +4,14 @@
 //!
 //! Begin reading with [`request`].
 
+pub mod blocking;
+pub mod debugging;
 pub mod ending;
 pub mod gates;
 pub mod mode;
+pub mod pausing;
+pub mod quitting;
+pub mod redirect;
 pub mod request;
 
 pub use ending::{EndedAgent, Ending, end_agents};

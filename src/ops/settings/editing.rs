@@ -1,6 +1,5 @@
 //! A layer's whole text in the user's editor: on a copy, which takes the place of the file only when it can be used.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::place::{self, Place};
@@ -9,9 +8,8 @@ use crate::config::{self, Layers};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, Small};
-use crate::git::users_editor;
 use crate::ops::context::{Repository, configure};
-use crate::process::os::foreground::{Foreground, status_of};
+use crate::ops::editor;
 
 /// A copy of a layer's text while it is edited. It stays where it is if it cannot be used.
 #[derive(Debug)]
@@ -61,16 +59,7 @@ impl<'r> Draft<'r> {
     /// # Errors
     /// `GIT_FAILED` where there is no editor; `PROGRAM_NOT_FOUND`; `IO_FAILED` where it ended with an error.
     pub fn edit(&self, folder: &Path) -> Result<()> {
-        let editor = users_editor(folder)?;
-        let words = ["sh".to_owned(), "-c".to_owned(), format!("{editor} \"$@\""), editor.clone()];
-        let command = words.into_iter().map(OsString::from).chain([self.copy.clone().into_os_string()]).collect();
-        let ended = Foreground { command, folder: folder.to_owned(), env: Vec::new() }.wait_for();
-        let ended = ended.map_err(|e| Error::new(Code::ProgramNotFound, "'sh' cannot be started").because(e))?;
-        match status_of(ended) {
-            0 => Ok(()),
-            status => Err(Error::new(Code::IoFailed, format!("the editor '{editor}' ended with status {status}"))
-                .hint("set GIT_EDITOR, or 'git config core.editor', to an editor that works")),
-        }
+        editor::open(folder, self.copy.as_os_str())
     }
 
     /// What is wrong with the text; `None` where it can be used.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::notice::Watcher;
 use super::requests::HaltRequest;
-use super::{Interrupts, Options, Supervisor};
+use super::{Interrupts, Options, Redirect, Supervisor};
+use crate::domain::base::ids::{AgentId, CaseId};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
@@ -22,6 +23,10 @@ pub enum Attend {
     TakeUp,
     /// End agents.
     End(HaltRequest),
+    /// End an agent, which the next session sends to another task.
+    Redirect(Redirect),
+    /// End the agents that work on these tasks, and block them with this reason.
+    Block(Vec<CaseId>, String),
 }
 
 /// Repairs, handles the results of iterations that ended, and ends agents as requested.
@@ -40,7 +45,7 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
     supervisor.take_over(match what {
         Attend::TakeUp => HumansOperation::Finish,
         // A user who stops agents has not decided how an interrupted operation ends.
-        Attend::End(_) => HumansOperation::Leave,
+        Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => HumansOperation::Leave,
     })?;
     supervisor.attend(what)?;
     drop(lock);
@@ -49,24 +54,18 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
 
 impl Supervisor<'_> {
     fn attend(&mut self, what: &Attend) -> Result<()> {
-        match what {
-            Attend::TakeUp => {}
-            Attend::End(wanted) => drop(self.end_agents(wanted)?),
-        }
+        let awaited = self.begin_attending(what)?;
         let patience = match what {
             Attend::TakeUp => Duration::ZERO,
-            Attend::End(_) => Duration::from_secs(self.ctx.config.agents.grace_seconds + 30),
+            Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => {
+                Duration::from_secs(self.ctx.config.agents.grace_seconds + 30)
+            }
         };
         let started = Instant::now();
         loop {
             self.ctx.store.refresh()?;
             let busy = self.look_after_agents()?;
-            let waits = match what {
-                Attend::TakeUp => false,
-                Attend::End(HaltRequest { agents, .. }) => {
-                    self.running_agents().iter().any(|agent| agents.is_empty() || agents.contains(agent))
-                }
-            };
+            let waits = self.running_agents().iter().any(|agent| awaited.contains(agent));
             self.clear_ended_runs();
             // A lock of git's can be proved dead only after a while.
             let blocked = self.backs_off() && started.elapsed() < LOCKS;
@@ -80,6 +79,28 @@ impl Supervisor<'_> {
             }
             if !busy {
                 self.wait();
+            }
+        }
+    }
+
+    /// Does what was asked for, and returns the agents whose end is awaited.
+    fn begin_attending(&mut self, what: &Attend) -> Result<Vec<AgentId>> {
+        let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        match what {
+            Attend::TakeUp => Ok(Vec::new()),
+            Attend::End(wanted) => {
+                self.end_agents(wanted)?;
+                Ok(busy.into_iter().filter(|agent| wanted.agents.is_empty() || wanted.agents.contains(agent)).collect())
+            }
+            Attend::Redirect(wanted) => match self.redirect(wanted)? {
+                (true, _) => Ok(vec![wanted.agent.clone()]),
+                (false, why) => Err(Error::new(Code::ChangedMeanwhile, why).hint("git axiom status    shows what runs")),
+            },
+            Attend::Block(tasks, reason) => {
+                let agents = busy.into_iter().filter(|agent| self.work_of(agent).is_some_and(|work| tasks.contains(&work.task)));
+                let agents = agents.collect();
+                self.block_worked_on(tasks, reason)?;
+                Ok(agents)
             }
         }
     }

@@ -38,7 +38,15 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         let asks = self.asks_to_start();
-        let may_go = |task: &&CaseId| !self.is_held_up(task) && !self.is_held(task) && (asks || self.is_review_decided(task));
+        let may_go = |task: &&CaseId| {
+            !self.is_held_up(task) && !self.is_held(task) && !self.awaits_agent(task) && (asks || self.is_review_decided(task))
+        };
+        // Whoever is sent to a task by a human takes it before anything else takes the agent.
+        let sent = ready.iter().filter(|task| free > 0 && self.free_agent_sent_to(task).is_some() && may_go(task));
+        if let Some(task) = self.next_to_try(sent, |task| task) {
+            self.claim(task, "redirected")?;
+            return Ok(true);
+        }
         // This task was claimed before and stopped when only its verification was missing: no human is asked again.
         let complete = ready.iter().filter(|task| free > 0 && self.is_complete(task) && may_go(task));
         if let Some(task) = self.next_to_try(complete, |task| task) {
@@ -46,10 +54,10 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         match self.ctx.state().restorable.mode {
-            Mode::Autopilot => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
+            Mode::Autopilot | Mode::Review => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
                 Some(task) if free > 0 => {
                     let approved = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.decision.is_some());
-                    let why = if approved { "approved" } else { "autopilot claims automatically" };
+                    let why = if approved { "approved" } else { "claimed automatically" };
                     self.claim(task, why)?;
                     Ok(true)
                 }
@@ -130,7 +138,7 @@ impl Supervisor<'_> {
         let state = self.ctx.state();
         let is_there = state.restorable.workspaces.get(task) == Some(&claim.workspace);
         let is_ready = self.ready.contains(state, task);
-        let may = self.is_claim_approved(task) || state.restorable.mode == Mode::Autopilot || self.is_complete(task);
+        let may = self.is_claim_approved(task) || state.restorable.mode.claims() || self.is_complete(task);
         let rejects = |kind| self.gate(kind, task).is_some_and(|gate| rejected_start(gate).is_some());
         is_there && is_ready && may && !self.is_held(task) && !rejects(GateKind::Claim) && !rejects(GateKind::HumanReview)
     }
@@ -143,8 +151,14 @@ impl Supervisor<'_> {
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         self.put_aside_first(task)?;
-        let agent = ready::agent_for(self.ctx.state(), case)?;
-        let workspace = self.ensure_workspace(case, &agent)?;
+        let agent = match self.free_agent_sent_to(task) {
+            Some(sent) => sent.agent.clone(),
+            None => ready::agent_for(self.ctx.state(), case)?,
+        };
+        let workspace = match self.workspace_taken_along(case, &agent)? {
+            Some(workspace) => workspace,
+            None => self.ensure_workspace(case, &agent)?,
+        };
         env::fault_point("claim.before-claim");
         Ok(Claim { task: task.clone(), agent, workspace, why: why.to_owned() })
     }
@@ -210,7 +224,7 @@ impl Supervisor<'_> {
     }
 
     fn new_workspace(&self, case: &Case, agent: &AgentId) -> Result<Workspace> {
-        let path = workspaces::place(self.ctx, &format!("{agent}-{}", case.id))?;
+        let path = workspaces::place(self.ctx, &case.id, &format!("{agent}-{}", case.id))?;
         let Some(text) = path.to_str() else {
             return Err(Error::new(Code::WorkspaceInTheWay, format!("the path '{}' is not UTF-8", path.display()))
                 .hint("set axiom.agents.workspaceRoot to a folder with a plain name"));

@@ -43,8 +43,8 @@ impl Supervisor<'_> {
             return Ok(());
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(()) };
-        let halted = self.halted.get(&token).copied();
-        let end = if halted.is_some_and(|halted| halted.how == Halt::Kill) { &End::Killed } else { end };
+        let halted = self.halted.get(&token).cloned();
+        let end = if halted.as_ref().is_some_and(|halted| halted.how == Halt::Kill) { &End::Killed } else { end };
         let case = self.ctx.state().case(&work.task)?.clone();
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
@@ -135,7 +135,7 @@ impl Supervisor<'_> {
     pub(super) fn end_work(&mut self, agent: &AgentId) -> Result<bool> {
         match self.ends.get(agent).cloned() {
             None => return Ok(false),
-            Some(WorkEnd::Halted(halted)) => self.halt(agent, halted.how, halted.held)?,
+            Some(WorkEnd::Halted(halted)) => self.halt(agent, halted.how, halted.then)?,
             Some(WorkEnd::Broken(why)) => self.hold_back(agent, Held::Broken, &why)?,
         }
         self.ends.remove(agent);

@@ -61,9 +61,9 @@ impl Supervisor<'_> {
                     self.close_gate(GateKind::Merge, &task, "rejected")?;
                     return Ok(true);
                 }
-                (Some(None), Mode::Autopilot) if only_asks => may_go.push((task, allowed)),
+                (Some(None), mode) if only_asks && mode.merges() => may_go.push((task, allowed)),
                 (Some(None), _) => {}
-                (None, Mode::SemiAuto) => {
+                (None, Mode::SemiAuto | Mode::Review) => {
                     self.ask_to_merge(&task, asks)?;
                     return Ok(true);
                 }

@@ -25,6 +25,7 @@ pub mod notice;
 mod pauses;
 mod prompting;
 mod recording;
+mod redirecting;
 mod requests;
 mod resuming;
 mod session;
@@ -75,6 +76,7 @@ use finish::WorkEnd;
 use notice::Watcher;
 use pauses::Backoff;
 use prompting::Notes;
+pub use redirecting::Redirect;
 pub use requests::HaltRequest;
 pub use stopping::Interrupts;
 
@@ -164,13 +166,40 @@ struct Watch {
 }
 
 /// An iteration that is to be ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Halted {
     how: Halt,
-    /// How its task is held afterwards, where a human wants that.
-    held: Option<Held>,
+    /// What becomes of its task.
+    then: Then,
     /// Whether its keeper was asked to end it: a keeper that is just starting cannot be asked yet.
     asked: bool,
+}
+
+/// What becomes of a task whose agent is ended, where it is not complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Then {
+    /// It is pending.
+    Free,
+    /// It is pending, and its agent goes on with it as soon as the session does: no human is asked again.
+    GoesOn,
+    /// It is pending and waits at a gate: a human wants that.
+    Held(Held),
+    /// A human blocks it, with this reason.
+    Blocked(String),
+}
+
+impl Then {
+    fn of(held: Option<Held>) -> Self {
+        held.map_or(Self::Free, Self::Held)
+    }
+
+    /// This, or what was wanted before where this wants nothing.
+    fn or(self, before: Option<Self>) -> Self {
+        match (self, before) {
+            (Self::Free, Some(before)) => before,
+            (this, _) => this,
+        }
+    }
 }
 
 struct Supervisor<'a> {

@@ -2,7 +2,7 @@
 
 use super::failing::reason_of;
 use super::notice::Notice;
-use super::{Halted, Supervisor};
+use super::{Halted, Redirect, Supervisor, Then};
 use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::{By, Event};
@@ -79,11 +79,16 @@ impl Supervisor<'_> {
                 self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Kill, afterwards })
             }
             Request::Pause { force } => self.pause(force),
+            Request::Resume if self.session_state() == SessionState::Running => Ok((false, "nothing is paused".to_owned())),
             Request::Resume => {
                 self.change_session(SessionState::Running, "resumed")?;
                 Ok((true, "resumed".to_owned()))
             }
             Request::Merge { task } => self.approve_merge(&task),
+            Request::Redirect { agent, from, to, place, afterwards } => {
+                self.redirect(&Redirect { agent, from, to, place, afterwards })
+            }
+            Request::Block { tasks, reason } => self.block_worked_on(&tasks, &reason),
             Request::Quit => Ok((true, "quitting".to_owned())),
         }
     }
@@ -96,7 +101,7 @@ impl Supervisor<'_> {
         let held = how.held();
         let mut failed = None;
         for agent in &wanted {
-            match self.end_agent(agent, how.halt, held) {
+            match self.end_agent(agent, how.halt, Then::of(held)) {
                 Err(error) if what_follows(Step::Request, error.code(), Times::default()) == Follows::Answer => {
                     // The others are ended all the same.
                     failed.get_or_insert_with(|| error.context(format!("{agent} could not be asked to end")));
@@ -116,7 +121,7 @@ impl Supervisor<'_> {
     }
 
     /// Holds tasks that their agents had released before they could be stopped.
-    fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
+    pub(super) fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         let now = env::now();
         self.ctx
@@ -135,37 +140,37 @@ impl Supervisor<'_> {
 
     /// Stops running iterations; agents between two iterations keep their tasks. No human decided on these tasks, so none is
     /// held.
-    pub(super) fn stop_running(&mut self) -> Result<()> {
-        self.stop_programs();
+    pub(super) fn stop_running(&mut self, then: &Then) -> Result<()> {
+        self.stop_programs(then);
         for agent in self.running_agents() {
             if self.work_of(&agent).is_some_and(|work| work.stage.token().is_none()) {
-                self.halt(&agent, Halt::Stop, None)?;
+                self.halt(&agent, Halt::Stop, then.clone())?;
             }
         }
         Ok(())
     }
 
     /// Asks the keepers of running iterations, once, to end their programs. That needs no log.
-    pub(super) fn stop_programs(&mut self) {
+    pub(super) fn stop_programs(&mut self, then: &Then) {
         for agent in self.running_agents() {
             let Some(token) = self.work_of(&agent).and_then(|work| work.stage.token()).cloned() else { continue };
             if self.halted.get(&token).is_some_and(|halted| halted.asked) {
                 continue;
             }
-            if let Err(error) = self.end_program(&agent, &token, Halt::Stop, None) {
+            if let Err(error) = self.end_program(&agent, &token, Halt::Stop, then.clone()) {
                 self.warn(format!("{agent} could not be asked to stop: {error}"));
             }
         }
     }
 
-    fn end_agent(&mut self, agent: &AgentId, halt: Halt, held: Option<Held>) -> Result<()> {
+    pub(super) fn end_agent(&mut self, agent: &AgentId, halt: Halt, then: Then) -> Result<()> {
         let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
         if halt == Halt::Kill {
             self.capture_first(&work.task);
         }
         match work.stage.token() {
-            Some(token) => self.end_program(agent, token, halt, held),
-            None => self.halt(agent, halt, held),
+            Some(token) => self.end_program(agent, token, halt, then),
+            None => self.halt(agent, halt, then),
         }
     }
 
@@ -179,13 +184,13 @@ impl Supervisor<'_> {
 
     /// Ends the program of an iteration, after which the agent begins no other one. A kill is not weakened to a stop by a
     /// later request.
-    fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, held: Option<Held>) -> Result<()> {
+    fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, then: Then) -> Result<()> {
         // First: who gets an error as the answer has not asked for anything.
         let state = keeper_state(&self.ctx.layout().run_dir(agent, token))?;
         let before = self.halted.get(token);
         let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
-        let held = held.or(before.and_then(|before| before.held));
-        self.halted.insert(token.clone(), Halted { how, held, asked: false });
+        let then = then.or(before.map(|before| before.then.clone()));
+        self.halted.insert(token.clone(), Halted { how, then, asked: false });
         if let KeeperState::Alive(record) = state {
             self.ask_to_end(agent, &record);
         }
@@ -206,16 +211,29 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Blocks tasks: agents that work on them are stopped, and their slots are free.
+    pub(super) fn block_worked_on(&mut self, tasks: &[CaseId], reason: &str) -> Result<(bool, String)> {
+        for task in tasks {
+            let agent = self.ctx.state().agent_on(task).map(|agent| agent.id.clone());
+            match agent {
+                Some(agent) => self.end_agent(&agent, Halt::Stop, Then::Blocked(reason.to_owned()))?,
+                // Its agent has let go of it by itself.
+                None => self.block(task, Status::Pending, reason)?,
+            }
+        }
+        Ok((true, format!("blocking {}", count_of(tasks.len(), "task", "tasks"))))
+    }
+
     fn pause(&mut self, force: bool) -> Result<(bool, String)> {
         let running = self.running_agents().len();
         // First, as that is possible even where the pause cannot be recorded.
         if force {
-            self.stop_programs();
+            self.stop_programs(&Then::GoesOn);
         }
         self.change_session(SessionState::Pausing, "pausing")?;
         self.tell(Notice::Pausing { why: "asked to pause".into() });
         if force {
-            self.stop_running()?;
+            self.stop_running(&Then::GoesOn)?;
         }
         Ok((true, format!("pausing, {} running", count_of(running, "agent is", "agents are"))))
     }

@@ -14,7 +14,7 @@ use crate::domain::work::case::Kind;
 use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Decision, GateKind};
 use crate::domain::work::ready;
-use crate::domain::work::session::{Mode, Session, SessionState};
+use crate::domain::work::session::{Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
@@ -200,7 +200,7 @@ impl Supervisor<'_> {
             }
             // Asking the hook again follows only where the task is claimed then.
             GateKind::HumanReview if is_about_start(gate) => {
-                let claims = |task: &CaseId| state.restorable.mode == Mode::Autopilot || self.is_claim_approved(task);
+                let claims = |task: &CaseId| state.restorable.mode.claims() || self.is_claim_approved(task);
                 let waits = |task: &CaseId| self.undecided_gate(GateKind::Claim, task);
                 is_ready(&gate.task_id) && gate.task_id.as_ref().is_some_and(|task| claims(task) && !waits(task))
             }

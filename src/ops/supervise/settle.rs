@@ -1,7 +1,7 @@
 //! What follows from an iteration's outcome: another iteration, verification, a question, or the release of the task.
 
-use super::Supervisor;
 use super::notice::Notice;
+use super::{Supervisor, Then};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Trigger;
@@ -113,7 +113,7 @@ impl Supervisor<'_> {
 
     /// Releases the task of an agent that runs no program, because the agent is to be ended. The outcome of its last
     /// iteration decides the status of the task; a pending task is held where that is wanted.
-    pub(super) fn halt(&mut self, agent: &AgentId, halt: Halt, held: Option<Held>) -> Result<()> {
+    pub(super) fn halt(&mut self, agent: &AgentId, halt: Halt, then: Then) -> Result<()> {
         let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
         let last = match &work.stage {
             Stage::Between { last } => last.as_ref(),
@@ -125,8 +125,15 @@ impl Supervisor<'_> {
             Some(branch) => self.ctx.repo.refs().read_ref(&branch)?,
             None => None,
         };
-        let gate = held.and_then(|held| Gate::holding(&work.task, held, env::now()));
-        self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, gate })
+        let (status, reason, gate) = match then {
+            Then::Free => (left.status, left.reason, None),
+            Then::Held(held) => (left.status, left.reason, Gate::holding(&work.task, held, env::now())),
+            Then::GoesOn => (left.status, left.reason, Gate::going_on(&work.task, env::now())),
+            // What its agent had completed before stands.
+            Then::Blocked(_) if left.status == Status::Done => (left.status, left.reason, None),
+            Then::Blocked(reason) => (Status::Blocked, reason, None),
+        };
+        self.release_with(agent, status, &reason, Counts { retry: false, complete, gate })
     }
 
     /// Releases the agent's task with `status`.
@@ -142,7 +149,10 @@ impl Supervisor<'_> {
         self.evaluating.remove(agent);
         let Counts { retry, complete, gate } = counts;
         let gate = gate.filter(|_| status == Status::Pending);
-        let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone(), gate.details.clone()));
+        let opened = gate
+            .as_ref()
+            .filter(|gate| gate.decision.is_none())
+            .map(|gate| (gate.id.to_string(), gate.reason.clone(), gate.details.clone()));
         let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
         // A rollback may have taken the work from the agent meanwhile.
         let is_this = |now: &Work| (&now.task, now.claimed_at) == (&work.task, work.claimed_at);

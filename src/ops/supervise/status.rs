@@ -275,9 +275,10 @@ fn delays(state: &State, alive: bool) -> Vec<DelayLine> {
 
 fn session_now(state: &State, alive: bool) -> SessionNow {
     match state.record.session.as_ref().map(|session| session.state) {
-        Some(open) if open.is_open() && !alive => SessionNow::Crashed,
+        Some(state) if state.is_crash_without_supervisor() && !alive => SessionNow::Crashed,
         Some(SessionState::Running) => SessionNow::Running,
-        Some(SessionState::Pausing) => SessionNow::Pausing,
+        Some(SessionState::Ending) if !alive => SessionNow::Idle,
+        Some(SessionState::Pausing | SessionState::Ending) => SessionNow::Pausing,
         Some(SessionState::Paused) => SessionNow::Paused,
         Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => SessionNow::Idle,
     }
@@ -315,7 +316,7 @@ fn recovery(state: &State, who: Alive) -> RecoveryView {
         reasons.push(format!("'{}' was interrupted", open.operation.title));
     }
     if !who.supervisor {
-        if state.record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+        if state.record.session.as_ref().is_some_and(|session| session.state.is_crash_without_supervisor()) {
             reasons.push("the last session ended unexpectedly".to_owned());
         }
         let left: Vec<String> = state.busy_agents().map(|agent| agent.id.to_string()).collect();
@@ -365,6 +366,8 @@ fn waiting_since(state: &State, work: &Work) -> Option<Timestamp> {
 fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
     let stopping = state.record.requests.values().any(|request| match request {
         Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
+        Request::Redirect { agent: sent, .. } => *sent == agent.id,
+        Request::Block { tasks, .. } => tasks.contains(&work.task),
         Request::Quit => true,
         Request::Pause { .. } | Request::Resume | Request::Merge { .. } => false,
     });
@@ -382,7 +385,7 @@ fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
         return "waiting";
     }
     match state.record.session.as_ref().map(|session| session.state) {
-        Some(SessionState::Paused | SessionState::Pausing) => "paused",
+        Some(SessionState::Paused | SessionState::Pausing | SessionState::Ending) => "paused",
         Some(SessionState::Running) if gate.is_none() => "running",
         Some(_) | None => "waiting",
     }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::Supervisor;
 use super::notice::Notice;
+use super::{Supervisor, Then};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         self.abandon_asking();
         let Err(error) = self.wind_down() else { return Ok(()) };
         self.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
-        self.stop_programs();
+        self.stop_programs(&Then::Free);
         self.wait_for_programs(self.patience());
         // By now there may be space again.
         self.wind_down()
@@ -111,18 +111,18 @@ impl Supervisor<'_> {
     fn wind_down(&mut self) -> Result<()> {
         self.name_running();
         self.ctx.store.refresh()?;
-        if self.session_state() != SessionState::Pausing {
-            self.change_session(SessionState::Pausing, "shutting down")?;
+        if self.session_state() != SessionState::Ending {
+            self.change_session(SessionState::Ending, "shutting down")?;
         }
         self.wait_for_boundary(BOUNDARY)?;
         if !self.running_agents().is_empty() {
-            self.stop_running()?;
+            self.stop_running(&Then::Free)?;
             self.wait_for_boundary(self.patience())?;
         }
         let idle: Vec<_> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.running_agents().contains(&agent) {
-                self.halt(&agent, Halt::Stop, None)?;
+                self.halt(&agent, Halt::Stop, Then::Free)?;
             }
         }
         let left = self.running_agents();
@@ -148,7 +148,7 @@ impl Supervisor<'_> {
         let started = Instant::now();
         while self.programs_run() && started.elapsed() < patience {
             // A keeper that was just starting can be asked by now.
-            self.stop_programs();
+            self.stop_programs(&Then::Free);
             self.wait_at_most(patience.saturating_sub(started.elapsed()));
         }
     }

@@ -14,7 +14,7 @@ use crate::process::client::leftovers;
 
 impl Supervisor<'_> {
     pub(super) fn take_over(&mut self, humans: HumansOperation) -> Result<()> {
-        let crashed = self.ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
+        let open = self.ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
         self.ctx.act_as(By::Recovery)?;
         let report = repair::repair(self.ctx, humans)?;
         for what in report.done {
@@ -28,7 +28,7 @@ impl Supervisor<'_> {
         let agents = self.ctx.layout().agents_dir();
         let left = leftovers::runs_with_runtime(&agents)?.into_iter();
         self.ended_runs.extend(left.filter(|run| !working.iter().any(|token| run.ends_with(token.as_str()))));
-        if crashed {
+        if open {
             let marker = steps::marker(self.ctx.repo.common_dir());
             let ended = leftovers::end_marked(&marker)?.ended.len();
             if ended > 0 {
@@ -39,16 +39,21 @@ impl Supervisor<'_> {
                     ),
                 });
             }
+            let left = self.session_state() == SessionState::Ending;
+            let (state, how) = match left {
+                true => (SessionState::Interrupted, "was left at once"),
+                false => (SessionState::Crashed, "crashed"),
+            };
             self.ctx.append(Event::SessionChanged {
-                state: SessionState::Crashed,
-                reason: "the last session ended by a crash".into(),
+                state,
+                reason: if left { "the last session was left at once" } else { "the last session ended by a crash" }.into(),
             })?;
             let adopted = self.running_agents().len();
             let taken = match adopted {
                 0 => "no agent of it runs any more".to_owned(),
                 some => format!("{} taken over", count_of(some, "agent is", "agents are")),
             };
-            self.tell(Notice::Recovered { what: format!("the last session crashed; {taken}") });
+            self.tell(Notice::Recovered { what: format!("the last session {how}; {taken}") });
         }
         // Requests to a supervisor that has ended: the verb that made one has ended too, or makes it again.
         let stale: Vec<_> = self.ctx.state().record.requests.keys().cloned().collect();

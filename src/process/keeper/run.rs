@@ -255,6 +255,10 @@ impl Watch<'_> {
         let left = |limit: Option<u64>, passed: Duration| {
             limit.map_or(Duration::MAX, |limit| Duration::from_secs(limit).saturating_sub(passed))
         };
+        if control::lock(&self.keeper.holds).is_any() {
+            // A program that is held cannot say anything.
+            self.heard = Instant::now();
+        }
         let silent = self.output.silent_for().min(self.heard.elapsed());
         let of_time = left(self.keeper.spec.time_limit_seconds, self.begun.elapsed());
         let of_silence = left(self.keeper.spec.silence_limit_seconds, silent);

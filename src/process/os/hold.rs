@@ -85,6 +85,11 @@ impl Holds {
         true
     }
 
+    /// Whether something holds them now.
+    pub fn is_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Releases all holds and allows no new ones: the program is about to be ended.
     pub fn close(&mut self) {
         self.closed = true;

@@ -268,12 +268,27 @@ fn back_and_forth(walk: &Walk) {
 fn in_the_background(walk: &Walk) {
     walk.ok(&["task", "add", "Long", "--id", "long", "--body", "sleep 60"]);
     walk.ok(&["run", "--detach", "--mode", "autopilot"]);
-    let agent = wait_for(walk);
+    let agent = wait_for(walk, "long");
     for args in [&["status"][..], &["recover"], &["rollback", "checkpoint", "amid", "--dry-run"], &["pause"], &["resume"]] {
         walk.ok(args);
     }
+    walk.ok(&["diff", "long"]);
+    walk.ok(&["debug", "long"]);
+    // While nothing is claimed.
+    walk.ok(&["pause"]);
+    walk.ok(&["task", "add", "Other", "--id", "other", "--body", "sleep 60"]);
+    walk.ok(&["redirect", &agent, "other"]);
+    walk.ok(&["resume"]);
+    wait_for(walk, "other");
+    walk.ok(&["gate", "show", "long"]);
+    walk.ok(&["task", "block", "other", "--reason", "because"]);
+    walk.ok(&["task", "unblock", "other"]);
+    wait_for(walk, "other");
+    walk.ok(&["pause", "--force"]);
+    walk.ok(&["resume"]);
+    let agent = wait_for(walk, "other");
     walk.ok(&["stop", &agent, "--retry"]);
-    wait_for(walk);
+    wait_for(walk, "other");
     walk.ok(&["kill", "--all"]);
     walk.ok(&["gate", "list"]);
     walk.ok(&["quit"]);
@@ -284,12 +299,12 @@ fn in_the_background(walk: &Walk) {
     }
 }
 
-/// The agent that works on the long task.
-fn wait_for(walk: &Walk) -> String {
+/// The agent that works on a task.
+fn wait_for(walk: &Walk, task: &str) -> String {
     let begun = Instant::now();
     loop {
         let status = walk.ok(&["status"]);
-        let runs = |agent: &&Value| agent["taskId"] == "long" && agent["state"] == "running";
+        let runs = |agent: &&Value| agent["taskId"] == task && agent["state"] == "running";
         if let Some(agent) = status["agents"].as_array().unwrap().iter().find(runs) {
             return agent["id"].as_str().unwrap().to_owned();
         }

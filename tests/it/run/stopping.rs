@@ -169,10 +169,32 @@ fn a_second_interrupt_leaves_at_once_and_says_what_still_runs() {
     let ended = live.wait().code(130);
     assert!(ended.stderr.contains("still running: agent-001"), "{}", ended.stderr);
     assert!(ended.stderr.contains("git axiom stop --all"), "{}", ended.stderr);
+    assert_eq!(world.env.json(&["status"])["session"]["state"], "idle", "a human wanted it: that is no crash");
     world.signal_file("go");
-    world.autopilot(&[]).code(0);
+    let next = world.autopilot(&[]).code(0);
+    assert!(!next.stderr.contains("crash") && next.stderr.contains("was left at once"), "{}", next.stderr);
     assert_eq!(world.lines("counter"), ["t"], "it was taken over");
     world.all_is_well();
+}
+
+#[test]
+fn what_a_second_interrupt_left_is_ended_without_a_session() {
+    several_at_a_time(vec!["stop", "kill"], |verb| {
+        let world = World::new();
+        endless(&world, "t", true);
+        let live = started(&world, &[], &["t"]);
+        live.interrupt();
+        wait_until("it shuts down", || live.stderr().contains("shutting down"));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        live.interrupt();
+        live.wait().code(130);
+        world.env.ok(&[verb, "--all"]);
+        world.no_process_is_left();
+        is_pending_with_its_work(&world, "t");
+        world.signal_file("go");
+        world.autopilot(&["--retry"]).code(0);
+        world.all_is_well();
+    });
 }
 
 #[test]

@@ -339,6 +339,7 @@ fn gate(salt: u32) -> Gate {
         opened_at: at(),
         decision: None,
         held: (is_later(salt) && salt.is_multiple_of(5)).then_some(Held::RolledBack),
+        sent: None,
     }
 }
 

@@ -1,0 +1,127 @@
+//! `git axiom redirect`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::foreground::tell_hooks;
+use super::open_with_usable_config;
+use crate::cli::prompt;
+use crate::cli::screen::{Screen, table};
+use crate::commands::grammar::arguments::Global;
+use crate::commands::progress::Progress;
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId};
+use crate::domain::work::choices::{Choice, choices};
+use crate::domain::work::gate::{Afterwards, Place};
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::ops::interventions::redirect::{self, Redirected, Wanted};
+
+/// Arguments of `redirect`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The agent is stopped and what it did is committed (WIP) on its branch; its workspace stays. Its
+task waits at a claim gate, in autopilot too: 'git axiom gate approve TASK' lets an agent take
+it up again. With --retry an agent may claim it at once. A checkpoint is made first.
+
+The other task has to be ready, and for agents of this persona. Without TASK, the ready ones are
+listed to choose from, the best first: the one that unblocks most. The agent begins at once if
+a session runs, else with the next 'git axiom run'.
+
+With --same-workspace the branch is switched in the folder in which the agent works: ignored
+files, such as what was built, stay there. The task that it leaves gets a new workspace when it
+is claimed again; its commits are on its branch.")]
+pub struct RedirectArgs {
+    /// The agent, as in 'git axiom status'
+    agent: AgentId,
+    /// The task that it goes on with; without one, asks
+    task: Option<CaseId>,
+    /// Go on in the agent's workspace, on the other task's branch
+    #[arg(long)]
+    same_workspace: bool,
+    /// Let an agent claim the task that it leaves again at once
+    #[arg(long)]
+    retry: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RedirectAnswer<'a> {
+    agent: &'a AgentId,
+    from: &'a CaseId,
+    to: &'a CaseId,
+    completed: bool,
+    gate_id: Option<&'a GateId>,
+    checkpoint: &'a CheckpointName,
+}
+
+/// Sends an agent to another task.
+///
+/// # Errors
+/// `USAGE` where no task is named and nobody can be asked; `DECLINED`; as [`redirect::redirect`].
+pub fn run(args: &RedirectArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    let from = redirect::task_of(ctx.state(), &args.agent)?;
+    let to = match &args.task {
+        Some(task) => task.clone(),
+        None => ask(&ctx, &args.agent, &from, screen)?,
+    };
+    let (place, afterwards) = (Place::with_same(args.same_workspace), Afterwards::with_retry(args.retry));
+    let wanted = Wanted { agent: args.agent.clone(), to, place, afterwards };
+    let done = redirect::redirect(&mut ctx, &wanted, &mut Progress::new(false))?;
+    let runs = ctx.supervisor_alive()?;
+    let answer = RedirectAnswer {
+        agent: &done.agent,
+        from: &done.from,
+        to: &done.to,
+        completed: done.completed,
+        gate_id: done.gate.as_ref(),
+        checkpoint: &done.checkpoint,
+    };
+    screen.answer(&answer, || in_words(&done, runs))?;
+    tell_hooks(&mut ctx, screen);
+    Ok(Exit::Done)
+}
+
+/// Lets the user choose a ready task.
+fn ask(ctx: &Context, agent: &AgentId, from: &CaseId, screen: &Screen) -> Result<CaseId> {
+    let open = choices(ctx.state(), agent);
+    if open.is_empty() || !screen.can_ask() {
+        let code = if open.is_empty() { Code::InvalidTransition } else { Code::Usage };
+        return Err(Error::new(code, format!("no task was named for '{agent}' to go on with"))
+            .hint(redirect::ready_in_words(&open))
+            .hint(format!("git axiom redirect {agent} TASK")));
+    }
+    let title = ctx.state().case(from)?.title.clone();
+    let question = format!("{agent} leaves {from} ({title}) and goes on with (Escape changes nothing)");
+    match prompt::one_of(&question, None, &items(&open), 0)? {
+        Some(chosen) => {
+            let chosen = open.get(chosen).map(|choice| choice.id.clone());
+            chosen.ok_or_else(|| Error::new(Code::Internal, "no such item was offered"))
+        }
+        None => Err(Error::new(Code::Declined, "no task was chosen, so nothing was changed")),
+    }
+}
+
+fn items(open: &[Choice]) -> Vec<String> {
+    let row = |(place, choice): (usize, &Choice)| {
+        let group = choice.group.as_ref().map_or_else(String::new, ToString::to_string);
+        let best = if place == 0 { "  recommended" } else { "" };
+        vec![choice.id.to_string(), choice.title.clone(), group, format!("({}){best}", choice.what_waits())]
+    };
+    let rows: Vec<Vec<String>> = open.iter().enumerate().map(row).collect();
+    table(&rows).lines().map(str::to_owned).collect()
+}
+
+fn in_words(done: &Redirected, runs: bool) -> String {
+    let Redirected { agent, from, to, completed, gate, checkpoint } = done;
+    let begins = if runs { "goes on with" } else { "goes on, with the next 'git axiom run', with" };
+    let mut text = format!("{agent} left {from} and {begins} {to}. Checkpoint: {checkpoint}\n");
+    if *completed {
+        text.push_str(&format!("It had completed {from}, and that stands.\n"));
+    }
+    if let Some(gate) = gate {
+        text.push_str(&format!("To let an agent take up {from} again: git axiom gate approve {gate}\n"));
+    }
+    text
+}

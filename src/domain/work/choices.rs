@@ -1,0 +1,69 @@
+//! The ready tasks from which a human chooses where an agent goes, the best first. Pure.
+
+use super::ready::{persona_of, ready_tasks};
+use super::unblocking::unblocking_power;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::whole::State;
+
+/// A ready task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Its id.
+    pub id: CaseId,
+    /// Its title.
+    pub title: String,
+    /// The group that it is a part of.
+    pub group: Option<CaseId>,
+    /// How many open cases wait for it, directly or not.
+    pub unblocks: usize,
+}
+
+impl Choice {
+    /// What depends on it, in words.
+    pub fn what_waits(&self) -> String {
+        if self.unblocks == 0 { "atomic".to_owned() } else { format!("unblocks {}", self.unblocks) }
+    }
+}
+
+/// The ready tasks of an agent's persona, in the order in which they would be claimed.
+pub fn choices(state: &State, agent: &AgentId) -> Vec<Choice> {
+    let power = unblocking_power(state);
+    let of_persona = ready_tasks(state).into_iter().filter(|case| agent.is_of(persona_of(case)));
+    of_persona
+        .map(|case| Choice {
+            id: case.id.clone(),
+            title: case.title.clone(),
+            group: case.parent.clone(),
+            unblocks: power.get(&case.id).copied().unwrap_or(0),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ready_tasks_of_the_persona_are_offered_and_what_unblocks_most_is_first() {
+        let mut state = State::default();
+        let mut add = |id: &str, persona: Option<&str>, after: &[&str]| {
+            let mut case = crate::domain::work::wip::tests::case();
+            case.id = CaseId::new(id).unwrap();
+            case.persona = persona.map(str::to_owned);
+            case.after = after.iter().map(|id| CaseId::new(*id).unwrap()).collect();
+            case.status = crate::domain::work::case::Status::Pending;
+            case.merged = None;
+            state.restorable.cases.insert(case.id.clone(), case);
+        };
+        add("a", None, &[]);
+        add("b", None, &[]);
+        add("c", None, &["b"]);
+        add("d", Some("ed"), &[]);
+        let of = |agent: &str| {
+            let all = choices(&state, &AgentId::new(agent).unwrap());
+            all.iter().map(|choice| format!("{} {}", choice.id, choice.what_waits())).collect::<Vec<_>>()
+        };
+        assert_eq!(of("agent-001"), ["b unblocks 1", "a atomic"]);
+        assert_eq!(of("ed-001"), ["d atomic"]);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a human reads of the difference of two trees: how many lines of each file, and the patch.
+
+use crate::domain::base::listed::FileChange;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+use crate::git::repo::handles::History;
+use crate::git::repo::program::Git;
+
+/// A larger file is only named, as git does with binary files.
+const LARGE: &str = "core.bigFileThreshold=2m";
+
+/// A file in which two trees differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileLines {
+    /// Its path.
+    pub path: RepoPath,
+    /// What happens to it.
+    pub change: FileChange,
+    /// How many lines are added and removed; `None` where it is binary or large.
+    pub lines: Option<(u64, u64)>,
+}
+
+impl History<'_> {
+    /// The files in which two trees (or commits) differ, with their lines, ordered by path. Renames are a deletion and an addition.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn file_lines(&self, old: &Oid, new: &Oid) -> Result<Vec<FileLines>> {
+        let changes = self.diff_trees(old, new)?;
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let git = self.read_diff(&["--numstat", "-z", "--no-renames"]);
+        let counted = numstat(&git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout);
+        let lines = |path: &RepoPath| counted.iter().find(|(counted, _)| counted == path).and_then(|(_, lines)| *lines);
+        Ok(changes
+            .into_iter()
+            .map(|change| FileLines { lines: lines(&change.path), change: change.what(), path: change.path })
+            .collect())
+    }
+
+    /// The patch from one tree (or commit) to another, which `git apply` reads. Of binary and large files it says only that they
+    /// differ. Names are quoted by git; contents are as they are.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>> {
+        let git = self.read_diff(&["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames", "--full-index"]);
+        Ok(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout)
+    }
+
+    fn read_diff(&self, options: &[&str]) -> Git<'_> {
+        let git = self.repo.git().config(LARGE).config("core.quotePath=true");
+        git.args(["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "-O/dev/null"]).args(options)
+    }
+}
+
+/// The records of `git diff --numstat -z`: `added TAB deleted TAB path NUL`, with `-` for binary files.
+fn numstat(output: &[u8]) -> Vec<(RepoPath, Option<(u64, u64)>)> {
+    let record = |record: &[u8]| {
+        let mut fields = record.splitn(3, |byte| *byte == b'\t');
+        let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();
+        let (added, deleted) = (number(), number());
+        let path = fields.next().map(RepoPath::new)?;
+        Some((path, added.zip(deleted)))
+    };
+    output.split(|byte| *byte == 0).filter_map(record).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_and_binary_files_have_none() {
+        let told = numstat(b"3\t1\ta b\0-\t-\tc\nd\x000\t0\te\0");
+        let path = |text: &str| RepoPath::new(text);
+        assert_eq!(told, [(path("a b"), Some((3, 1))), (path("c\nd"), None), (path("e"), Some((0, 0)))]);
+    }
+}

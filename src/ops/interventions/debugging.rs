@@ -1,0 +1,111 @@
+//! Debug: a human works in the workspace of a task with their editor. An agent that works there is held meanwhile: its keeper
+//! freezes its processes until we let go, or are gone.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::state::event::Event;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::ops::context::waiting::Waiting;
+use crate::ops::editor;
+use crate::process::client::control::{self, HoldGuard, MAX_HOLD};
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
+
+/// A hold is taken anew after this time; the old one is let go only then.
+const RENEW: Duration = Duration::from_secs(20);
+
+/// A workspace that was opened in the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Debugged {
+    /// Its path.
+    pub workspace: PathBuf,
+    /// The agent that was held meanwhile.
+    pub held: Option<AgentId>,
+}
+
+/// Opens the workspace of a task in the user's editor, and holds whichever agent works there until the editor has ended.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` where it has no workspace; `GIT_FAILED` where there is no editor; `IO_FAILED` where the
+/// editor ended with an error.
+pub fn debug(ctx: &mut Context, task: &CaseId) -> Result<Debugged> {
+    ctx.state().case(task)?;
+    let path = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));
+    let Some(workspace) = path.filter(|path| path.is_dir()) else {
+        return Err(Error::new(Code::InvalidTransition, format!("'{task}' has no workspace"))
+            .hint(format!("git axiom diff {task}    shows what it changed")));
+    };
+    let main = ctx.repo.worktrees().main_worktree()?.path().to_owned();
+    let holding = Holding::begin(&main, task.clone())?;
+    let held = ctx.state().agent_on(task).filter(|agent| agent.token().is_some()).map(|agent| agent.id.clone());
+    let text =
+        format!("a human opens its workspace{}", held.as_ref().map_or_else(String::new, |agent| format!(", {agent} is held")));
+    ctx.append(Event::Audited { id: task.clone(), text })?;
+    let ended = editor::open(&workspace, OsStr::new("."));
+    holding.end();
+    ended.map(|()| Debugged { workspace, held })
+}
+
+/// A thread that holds the agent of a task, also in iterations that begin meanwhile.
+struct Holding {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Holding {
+    /// Begins, and returns when an agent that works on the task is held.
+    fn begin(main: &Path, task: CaseId) -> Result<Self> {
+        let mut ctx = Context::open(main, Purpose::Look)?;
+        let mut held = None;
+        hold(&ctx, &task, &mut held);
+        let ends = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&ends);
+        let hold_on = move || {
+            let mut waiting = Waiting::begin();
+            while !ended.load(Ordering::SeqCst) {
+                // What cannot be read now can be read at the next look.
+                if waiting.for_events(&mut ctx).is_err() {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                hold(&ctx, &task, &mut held);
+            }
+        };
+        let thread = std::thread::Builder::new().name("holding".into()).spawn(hold_on);
+        thread.map(|thread| Self { ends, thread }).map_err(|e| Error::cannot_start("a thread that holds an agent", e))
+    }
+
+    fn end(self) {
+        self.ends.store(true, Ordering::SeqCst);
+        let _ = self.thread.join();
+    }
+}
+
+/// The hold of an iteration.
+struct Held {
+    token: Token,
+    since: Instant,
+    _guard: HoldGuard,
+}
+
+/// Holds the iteration that runs now, where it is not held yet or not for long any more.
+fn hold(ctx: &Context, task: &CaseId, held: &mut Option<Held>) {
+    let Some(agent) = ctx.state().agent_on(task) else { return *held = None };
+    let Some(token) = agent.token() else { return *held = None };
+    if held.as_ref().is_some_and(|held| held.token == *token && held.since.elapsed() < RENEW) {
+        return;
+    }
+    let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token)) else { return };
+    match control::hold(&record, MAX_HOLD) {
+        // The old hold is let go after the new one has begun.
+        Ok(guard) => *held = Some(Held { token: token.clone(), since: Instant::now(), _guard: guard }),
+        Err(error) => tracing::info!(%error, %task, "the agent is not held"),
+    }
+}

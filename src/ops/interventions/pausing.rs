@@ -1,0 +1,135 @@
+//! Pause and resume.
+
+use std::collections::BTreeSet;
+
+use super::ending::{Ending, end_agents};
+use super::request::{Handled, ask_supervisor};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::whole::State;
+use crate::domain::work::gate::Afterwards;
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::{Request, SessionState};
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
+use crate::ops::supervise::Options;
+use crate::ops::supervise::notice::Watcher;
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
+
+/// How agents are paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// When their iterations end.
+    AtBoundary,
+    /// At once: they are stopped, their work is committed, and they go on with it after `resume`.
+    AtOnce,
+}
+
+/// An agent with a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Working {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its task.
+    pub task: CaseId,
+    /// The number of its iteration.
+    pub iteration: u32,
+    /// The progress that it reports, in percent.
+    pub progress: Option<u8>,
+}
+
+/// The agents of a session that pauses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pausing {
+    /// Those that still run, until their iterations end.
+    pub running: Vec<Working>,
+    /// Those that are paused.
+    pub paused: Vec<Working>,
+}
+
+/// Who runs and who is between two iterations. An agent whose program was ended at once and that has let go of its task is not
+/// among them.
+pub fn agents(state: &State) -> Pausing {
+    let mut all = Pausing::default();
+    for agent in state.busy_agents() {
+        let Some(work) = &agent.work else { continue };
+        let (task, iteration, progress) = (work.task.clone(), work.iteration, work.progress);
+        let working = Working { agent: agent.id.clone(), task, iteration, progress };
+        if work.stage.token().is_some() { all.running.push(working) } else { all.paused.push(working) }
+    }
+    all
+}
+
+/// Pauses all agents. With `wait` it returns when none runs any more. Without a session no iteration begins anyway: then only those
+/// that a session left are waited for, or stopped.
+///
+/// # Errors
+/// `NO_SUPERVISOR` where no session runs and no agent; as [`ask_supervisor`] and [`end_agents`].
+pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher) -> Result<Pausing> {
+    let before = agents(ctx.state());
+    let stopped = if ctx.supervisor_alive()? {
+        let Handled { done, message } = ask_supervisor(ctx, Request::Pause { force: how == How::AtOnce })?;
+        if !done {
+            return Err(Error::new(Code::InvalidTransition, message).hint("see 'git axiom status'"));
+        }
+        before.running.clone()
+    } else {
+        without_session(ctx, how, &before, watcher)?
+    };
+    let mut waiting = Waiting::begin();
+    while wait && is_pausing(ctx)? {
+        waiting.for_events(ctx)?;
+    }
+    let mut all = agents(ctx.state());
+    if how == How::AtOnce {
+        // They have let go of their tasks, and take them up again.
+        let known: BTreeSet<AgentId> = all.running.iter().chain(&all.paused).map(|working| working.agent.clone()).collect();
+        all.paused.extend(stopped.into_iter().filter(|working| !known.contains(&working.agent)));
+    }
+    Ok(all)
+}
+
+fn without_session(ctx: &mut Context, how: How, before: &Pausing, watcher: &mut dyn Watcher) -> Result<Vec<Working>> {
+    if before.running.is_empty() {
+        return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository, and no agent works")
+            .hint("nothing begins without one: git axiom run"));
+    }
+    if how == How::AtOnce {
+        let ending = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
+        end_agents(ctx, &[], ending, Options::attending(), watcher)?;
+        return Ok(before.running.clone());
+    }
+    Ok(Vec::new())
+}
+
+/// Whether an agent of a session that pauses, or that has ended, still runs.
+fn is_pausing(ctx: &mut Context) -> Result<bool> {
+    if ctx.supervisor_alive()? {
+        return Ok(session_is(ctx.state(), SessionState::Pausing));
+    }
+    for agent in ctx.state().busy_agents() {
+        let Some(token) = agent.token() else { continue };
+        match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+            KeeperState::Alive(_) | KeeperState::Starting => return Ok(true),
+            KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+fn session_is(state: &State, wanted: SessionState) -> bool {
+    state.record.session.as_ref().is_some_and(|session| session.state == wanted)
+}
+
+/// Lets a paused session continue. Returns how many agents go on with their tasks.
+///
+/// # Errors
+/// `INVALID_TRANSITION` where nothing is paused; `NO_SUPERVISOR`; as [`ask_supervisor`].
+pub fn resume(ctx: &mut Context) -> Result<usize> {
+    let Handled { done, message } = ask_supervisor(ctx, Request::Resume)?;
+    if !done {
+        return Err(Error::new(Code::InvalidTransition, message).hint("git axiom pause    pauses it; see 'git axiom status'"));
+    }
+    Ok(ctx.state().busy_agents().count())
+}

@@ -1,0 +1,113 @@
+//! Sending an agent to another task: it is stopped, what it did is committed, and as soon as it is free it claims the task that
+//! it is sent to. That it is sent is in the log, at that task's gate, so a crash forgets nothing.
+
+use std::path::Path;
+
+use super::notice::Notice;
+use super::{Supervisor, Then};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::event::Event;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::Case;
+use crate::domain::work::gate::{Afterwards, Gate, GateKind, Held, Place, Sent};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::task_branches;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::workspaces;
+
+/// A request to send an agent to another task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// The agent.
+    pub agent: AgentId,
+    /// The task that it works on.
+    pub from: CaseId,
+    /// The task that it is to work on.
+    pub to: CaseId,
+    /// In which workspace.
+    pub place: Place,
+    /// What happens to the task that it leaves.
+    pub afterwards: Afterwards,
+}
+
+impl Supervisor<'_> {
+    /// Notes where the agent is sent, and stops it.
+    pub(super) fn redirect(&mut self, wanted: &Redirect) -> Result<(bool, String)> {
+        let Redirect { agent, from, to, place, afterwards } = wanted;
+        if self.work_of(agent).is_none_or(|work| work.task != *from) {
+            return Ok((false, format!("{agent} does not work on {from} any more")));
+        }
+        if !self.ready.contains(self.ctx.state(), to) {
+            return Ok((false, format!("{to} is not ready any more")));
+        }
+        let sent = Sent { agent: agent.clone(), from: from.clone(), place: *place };
+        let Some(gate) = Gate::sending(to, sent, env::now()) else {
+            return Ok((false, format!("{to} cannot have a gate")));
+        };
+        self.step(Event::GateOpened { gate: Box::new(gate) })?;
+        env::fault_point("redirect.noted");
+        self.end_agent(agent, Halt::Stop, Then::of(afterwards.holds(Held::Redirected)))?;
+        Ok((true, format!("{agent} leaves {from} and goes on with {to}")))
+    }
+
+    /// The agent that a human sends to a task.
+    pub(super) fn sent_to(&self, task: &CaseId) -> Option<&Sent> {
+        self.gate(GateKind::Claim, task).filter(|gate| gate.is_approved())?.sent.as_ref()
+    }
+
+    /// Whether a task waits for the agent that is sent to it, and has not left its own task yet.
+    pub(super) fn awaits_agent(&self, task: &CaseId) -> bool {
+        self.sent_to(task).is_some_and(|sent| self.work_of(&sent.agent).is_some_and(|work| work.task == sent.from))
+    }
+
+    /// The agent that claims a task because a human sends it there, if it is free.
+    pub(super) fn free_agent_sent_to(&self, task: &CaseId) -> Option<&Sent> {
+        self.sent_to(task).filter(|sent| self.work_of(&sent.agent).is_none())
+    }
+
+    /// Switches the branch in the workspace of the task that an agent has left, where it is to go on there. `None` where it gets a
+    /// workspace of the task's own: because that is wanted, or because files there are in the way.
+    ///
+    /// # Errors
+    /// Those of the log; `BUSY`, `DISK_FULL`, `GIT_LOCKED`.
+    pub(super) fn workspace_taken_along(&mut self, case: &Case, agent: &AgentId) -> Result<Option<Workspace>> {
+        let Some(Sent { from, .. }) = self.free_agent_sent_to(&case.id).filter(|sent| sent.place == Place::Same).cloned() else {
+            return Ok(None);
+        };
+        let state = self.ctx.state();
+        let Some(old) = state.restorable.workspaces.get(&from).cloned() else { return Ok(None) };
+        if state.restorable.workspaces.contains_key(&case.id) || state.agent_on(&from).is_some() {
+            return Ok(None);
+        }
+        workspaces::branch_is_not_others(self.ctx, &case.id)?;
+        let target = self.target()?.clone();
+        let Some(base) = self.ctx.repo.refs().read_ref(&target)? else {
+            return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
+                .hint("restore it: git branch, or git reflog"));
+        };
+        let branch = task_branches::branch_of(&case.id);
+        let new = Workspace { agent: agent.clone(), path: old.path.clone(), branch, base };
+        let switched = self.ctx.with_operation_lock(|ctx| {
+            let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&old.path))?.filter(|entry| entry.present) else {
+                return Ok(None);
+            };
+            ctx.repo.workspaces().switch_branch(&entry.worktree, &old.branch, &new.branch, &new.base).map(Some)
+        });
+        match switched {
+            Ok(Some(())) => {}
+            Ok(None) => return Ok(None),
+            Err(error) if matches!(error.code(), Code::Busy | Code::DiskFull | Code::GitLocked) => return Err(error),
+            Err(error) => {
+                let text =
+                    format!("{} gets a workspace of its own: in that of {from} the branch cannot be switched: {error}", case.id);
+                self.tell(Notice::Warning { text });
+                return Ok(None);
+            }
+        }
+        env::fault_point("redirect.switched");
+        let closed = Event::WorkspaceClosed { task: from, trash: None };
+        self.steps(vec![closed, Event::WorkspaceOpened { task: case.id.clone(), workspace: new.clone() }])?;
+        Ok(Some(new))
+    }
+}
