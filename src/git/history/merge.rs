@@ -5,6 +5,10 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::NewCommit;
 use crate::git::repo::handles::History;
+use crate::git::repo::shortcuts::FastWay;
+
+/// How many commits of a branch are read before git is asked.
+const A_FEW: usize = 64;
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +25,9 @@ impl History<'_> {
     /// # Errors
     /// `GIT_FAILED` (unrelated histories, a missing commit).
     pub fn merge_in_memory(&self, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
+        if let Some(tree) = self.tree_on_top_of(ours, theirs)? {
+            return Ok(MergeResult::Clean(tree));
+        }
         self.merge_tree(&[ours.as_str(), theirs.as_str()])
     }
 
@@ -31,6 +38,26 @@ impl History<'_> {
     /// `GIT_FAILED`.
     pub fn merge_with_base(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
         self.merge_tree(&[&format!("--merge-base={base}"), ours.as_str(), theirs.as_str()])
+    }
+
+    /// The tree of `theirs`, if it is a few commits on top of `ours`: then that is the result of their merge. `None` where this
+    /// is not so, or only git can tell.
+    fn tree_on_top_of(&self, ours: &Oid, theirs: &Oid) -> Result<Option<Oid>> {
+        if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
+            return Ok(None);
+        }
+        let (mut tree, mut at) = (None, theirs.clone());
+        for _ in 0..A_FEW {
+            if at == *ours {
+                // Nothing to merge at all is git's to say.
+                return Ok(tree);
+            }
+            let commit = self.repo.objects().read_commit(&at)?;
+            tree.get_or_insert(commit.tree);
+            let Some(parent) = commit.parents.into_iter().next() else { break };
+            at = parent;
+        }
+        Ok(None)
     }
 
     fn merge_tree(&self, arguments: &[&str]) -> Result<MergeResult> {

@@ -138,7 +138,7 @@ impl Refs<'_> {
         let plain = self.refs_are_plain();
         let edits: Vec<RefEdit> = edits
             .iter()
-            .filter(|edit| !plain || !is_ours(edit))
+            .filter(|edit| !plain || !(is_ours(edit) || self.could_move(edit)))
             // git accepts such a name only in its own worktree.
             .filter(|edit| !edit.name.is_of_a_linked_worktree())
             .cloned()

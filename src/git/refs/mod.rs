@@ -12,5 +12,6 @@ pub(super) mod packed;
 pub(super) mod packed_lines;
 pub(super) mod packed_memory;
 pub(super) mod read;
+mod rehearsed;
 pub(super) mod stash;
 pub(super) mod tips;

@@ -118,7 +118,7 @@ impl Refs<'_> {
             }
         }
         for one in &moves {
-            files::replace_unsynced(&one.lock, &one.file)?;
+            one.carry_out()?;
             locks.has_moved(one);
             env::fault_point("git.ref-moved");
         }
@@ -219,6 +219,14 @@ impl Refs<'_> {
 }
 
 impl Move {
+    /// Renames the lock file, which is held, to the file of the ref.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn carry_out(&self) -> Result<()> {
+        files::replace_unsynced(&self.lock, &self.file)
+    }
+
     /// Writes the new content of a ref to the scratch folder and takes its `flock`; no ref is locked yet.
     ///
     /// # Errors

@@ -5,7 +5,9 @@ use crate::domain::operation::journaled::HeadState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::git::refs::own::{Locks, Move, lock};
 use crate::git::repo::handles::Refs;
+use std::path::Path;
 
 use super::shortcuts::FastWay;
 use super::worktrees::Worktree;
@@ -105,6 +107,12 @@ impl Refs<'_> {
             return Err(Error::new(Code::ChangedMeanwhile, what));
         }
         env::fault_point("git.before-head");
+        if let (HeadState::Detached(commit), Some(old)) = (target, now.commit())
+            && self.detach_in_file(worktree, (old, commit), reflog)?
+        {
+            env::fault_point("git.after-head");
+            return files::sync_dir(worktree.git_dir());
+        }
         match target {
             HeadState::Branch(name) => {
                 self.repo.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD"]).arg(name.in_git()).run_ok()?;
@@ -122,6 +130,32 @@ impl Refs<'_> {
         }
         env::fault_point("git.after-head");
         files::sync_dir(worktree.git_dir())
+    }
+
+    /// Detaches HEAD without git. Returns `false` where git has to do it; then nothing was changed.
+    fn detach_in_file(&self, worktree: &Worktree, (old, new): (&Oid, &Oid), reflog: &str) -> Result<bool> {
+        let file = worktree.git_dir().join("HEAD");
+        let log = worktree.git_dir().join("logs/HEAD");
+        let is_plain = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
+        if !self.refs_are_plain() || !is_plain(&file) || !is_plain(&log) {
+            return Ok(false);
+        }
+        let (folder, before) = (self.repo.scratch_folder()?, files::read(&file, HEAD_LIMIT)?);
+        let ready = Move::ready(&folder, 0, RefName::new("HEAD"), file.clone(), format!("{new}\n").as_bytes())?;
+        let Some(ready) = ready else { return Ok(false) };
+        let mut locks = Locks::default();
+        if !lock(&ready)? {
+            return Ok(false);
+        }
+        locks.add(&ready);
+        if files::read(&file, HEAD_LIMIT)? != before {
+            return Ok(false);
+        }
+        let line = format!("{old} {new} {}\t{reflog}\n", self.repo.objects().signature()?);
+        files::append_public(&log, line.as_bytes())?;
+        ready.carry_out()?;
+        locks.has_moved(&ready);
+        Ok(true)
     }
 }
 

@@ -6,9 +6,13 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use crate::domain::checkpoint::document::Coverage;
 use crate::domain::operation::journaled::HeadState;
+use crate::git::capture::worktree::CaptureOptions;
+use crate::git::history::questions::TreeChange;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::nul_list;
+use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
@@ -18,6 +22,9 @@ use crate::git::repo::worktrees::Worktree;
 
 /// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;
+
+/// The tag of the lock of the index.
+const LOCK: &str = "leftovers";
 
 /// What to commit, and how.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +98,11 @@ impl Workspaces<'_> {
         workspace.verify()?;
         self.repo.identity()?;
         self.reattach(workspace, branch)?;
+        // Of a commit that a crash stopped: git would find the index locked.
+        IndexLock::remove_if_ours_stale(workspace, LOCK)?;
+        if let Some(committed) = self.commit_all(leftovers)? {
+            return Ok(committed);
+        }
         let mut outcome = CommittedLeftovers::default();
         let (mut stage, mut unstage) = (Vec::new(), Vec::new());
         for entry in self.repo.index(workspace).status(None)? {
@@ -138,6 +150,45 @@ impl Workspaces<'_> {
         Ok(outcome)
     }
 
+    /// Commits everything in an ordinary workspace, with one call of git; `None` where git has to do it, also where anything is
+    /// not to be committed. A crash leaves the files staged, or the commit made.
+    fn commit_all(&self, leftovers: &Leftovers<'_>) -> Result<Option<CommittedLeftovers>> {
+        let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
+        let options = CaptureOptions { max_file_size, ..CaptureOptions::default() };
+        let Some(capture) = self.repo.captures().fast_capture(workspace, &options)? else { return Ok(None) };
+        let Head::Branch { name, commit: Some(old) } = &capture.head else { return Ok(None) };
+        // git goes on with an operation that is in progress.
+        if name != branch || !capture.extras.operation.is_empty() || !holds_everything(&capture.coverage) {
+            return Ok(None);
+        }
+        let changes = self.repo.history().diff_trees(&self.repo.objects().read_commit(old)?.tree, &capture.tree)?;
+        let is_ordinary = |change: &TreeChange| {
+            let is_secret = change.old.is_none() && looks_secret(&change.path);
+            !is_secret && !is_larger(workspace.path(), &change.path, max_file_size)
+        };
+        if changes.is_empty() || !changes.iter().all(is_ordinary) {
+            return Ok(None);
+        }
+        env::fault_point("git.before-stage");
+        let commit = self.repo.history().commit_tree(&capture.tree, std::slice::from_ref(old), message)?;
+        // The index may name only what is on disk.
+        self.repo.durability().sync_objects()?;
+        let lock = IndexLock::take_patiently(workspace, LOCK)?;
+        let staged = self.repo.index(workspace).edit_whole_index(&capture.tree, &lock, &[]);
+        lock.release()?;
+        if !staged? {
+            return Ok(None);
+        }
+        env::fault_point("git.before-commit");
+        let what = format!("commit: {}", message.lines().next().unwrap_or_default());
+        let git = self.repo.git_in(workspace).writing().config("core.hooksPath=/dev/null");
+        git.args(["update-ref", "-m", &what, "HEAD", commit.as_str(), old.as_str()]).run_ok()?;
+        env::fault_point("git.after-commit");
+        sync_file_system(self.repo.common_dir())?;
+        let files = changes.into_iter().map(|change| change.path).collect();
+        Ok(Some(CommittedLeftovers { commit: Some(commit), files, skipped: Vec::new() }))
+    }
+
     /// Unstages paths; the files do not change.
     fn reset_entries(&self, workspace: &Worktree, paths: &[RepoPath]) -> Result<()> {
         if paths.is_empty() {
@@ -172,6 +223,28 @@ impl Workspaces<'_> {
             }
         }
     }
+}
+
+/// Whether a capture left out nothing that a commit might hold, ignored files apart.
+fn holds_everything(coverage: &Coverage) -> bool {
+    let Coverage {
+        ignored: _,
+        nested_repositories,
+        dirty_submodules,
+        too_large,
+        special: _,
+        unreadable,
+        refused_names,
+        converted: _,
+        excluded,
+        over_include_limit: _,
+        included: _,
+        missing,
+        not_captured,
+        only,
+    } = coverage;
+    let left_out = [nested_repositories, dirty_submodules, too_large, unreadable, refused_names, excluded];
+    left_out.iter().all(|paths| paths.count == 0) && !missing && not_captured.is_none() && only.is_none()
 }
 
 fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
