@@ -15,8 +15,9 @@ use crate::error::Result;
 use crate::ops::programs::program;
 use crate::process::client::ask;
 
-/// How long a program may take to tell its version. All are asked at the same time.
-const LIMIT: Duration = Duration::from_secs(5);
+/// How long a program may take to tell its version. All are asked at the same time, and some take ten seconds where the machine
+/// is busy.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// An agent program.
 #[derive(Debug)]

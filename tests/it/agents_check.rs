@@ -71,7 +71,9 @@ fn a_program_that_works_is_ready_and_nothing_is_left() {
     let stream = format!("{WELL} && cat '{}'", recording("claude.jsonl"));
     // It tries again by itself, and that is waited for.
     let retries = format!("echo 'litellm.RateLimitError: 429'; sleep 1; {WELL}; echo 'Tokens: 9 sent, 9 received.'");
-    several_at_a_time(vec![("codex", WELL), ("claude", stream.as_str()), ("aider", retries.as_str())], |(preset, script)| {
+    let tag = r#"echo ok > answer.txt; echo written; echo; echo "<axiom $AXIOM_TOKEN>COMPLETE</axiom>"; echo 'Tokens: 1.0k sent, 50 received.'"#;
+    let all = vec![("codex", WELL), ("claude", stream.as_str()), ("aider", retries.as_str()), ("aider", tag)];
+    several_at_a_time(all, |(preset, script)| {
         let checked = Checked::of(preset, script);
         let (findings, document) = checked.findings();
         assert_eq!(findings, [] as [&str; 0], "{document}");

@@ -147,6 +147,12 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_
         row("iterations", record.iterations.to_string());
         row("retries", record.retry_count.to_string());
         row("duration", format!("{} s", record.duration_ms / 1000));
+        if let Some(tokens) = record.tokens_used {
+            row("tokens", tokens.to_string());
+        }
+        if let Some(dollars) = record.cost_usd {
+            row("cost", format!("${dollars:.4}"));
+        }
     }
     let standing = Standing::of(groups, case);
     let mut time = |name: &str, at: Option<jiff::Timestamp>| {

@@ -21,6 +21,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::history;
 use crate::ops::output::logs;
 use crate::process::client::state;
+use crate::process::keeper::spec::KeeperState;
 
 /// How many of the last lines of its output are looked at.
 const LAST_LINES: usize = 5;
@@ -45,6 +46,21 @@ pub(super) fn hear(agents: &Path, read: &mut BTreeMap<PathBuf, u64>, sum: &mut S
     }
 }
 
+/// Whether the last tag in what it printed says that the task is complete. Such a tag is in the record of the end, not in the log.
+fn tagged_complete(dir: &Path) -> bool {
+    match state::keeper_state(dir) {
+        Ok(KeeperState::Ended(exit)) => exit.markers.last() == Some(&Signal::Complete {}),
+        Ok(
+            KeeperState::Alive(_)
+            | KeeperState::Starting
+            | KeeperState::Dead(_)
+            | KeeperState::Unproved(_)
+            | KeeperState::NotStarted,
+        )
+        | Err(_) => false,
+    }
+}
+
 /// What the log, the files and the output of the program say.
 ///
 /// # Errors
@@ -64,6 +80,7 @@ pub(super) fn facts(ctx: &Context, repo: &Path, task: &CaseId, adapter: &Adapter
         Ok(())
     })?;
     hear(&ctx.layout().agents_dir(), &mut BTreeMap::new(), &mut facts.told);
+    facts.reported |= runs(&ctx.layout().agents_dir()).iter().any(|dir| tagged_complete(dir));
     let workspace = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));
     let wrote = |name: &str| {
         let places = [Some(repo.to_owned()), workspace.clone()].into_iter().flatten();

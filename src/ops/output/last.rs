@@ -12,7 +12,8 @@ const WINDOW: u64 = 64 * 1024;
 /// The most characters of the line.
 const LONGEST: usize = 200;
 
-/// The last line in a log that has something to read, in one line and not longer than 200 characters. `None` where the end of the log has none.
+/// The last line in a log with a letter or a digit (not a lone bracket of an error's many lines), at most 200 characters. `None` where
+/// the end of the log has none.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -30,6 +31,6 @@ fn text_of(printed: &Printed) -> Option<String> {
         Printed::Begins { .. } => String::new(),
         Printed::Line(line) => line.text.clone(),
     };
-    let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let last = text.lines().map(str::trim).rfind(|line| line.contains(char::is_alphanumeric));
     last.map(str::to_owned)
 }

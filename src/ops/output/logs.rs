@@ -153,7 +153,7 @@ mod tests {
     fn logged(text: &str, cont: bool) -> String {
         let (at, stream) = (Timestamp::UNIX_EPOCH, Stream::Stdout);
         let text = Some(text.to_owned());
-        let line = LogLine { at, iteration: 1, stream, program: None, text, hex: None, cont, no_eol: false };
+        let line = LogLine { at, iteration: 1, stream, program: None, text, hex: None, cont, no_eol: false, first: false };
         serde_json::to_string(&line).unwrap() + "\n"
     }
 

@@ -58,7 +58,7 @@ impl LogReader {
             return printed;
         };
         let mut printed = Vec::new();
-        let goes_on = |run: &Run| run.iteration == line.iteration && run.program == *program;
+        let goes_on = |run: &Run| !line.first && run.iteration == line.iteration && run.program == *program;
         if !self.run.as_ref().is_some_and(goes_on) {
             printed = self.end();
             self.run = Some(Run::begin(line.iteration, program, config));
@@ -150,7 +150,7 @@ mod tests {
     fn line(program: Option<&str>, iteration: u64, stream: Stream, text: &str) -> LogLine {
         let at = Timestamp::UNIX_EPOCH;
         let (program, text) = (program.map(str::to_owned), Some(text.to_owned()));
-        LogLine { at, iteration, stream, program, text, hex: None, cont: false, no_eol: false }
+        LogLine { at, iteration, stream, program, text, hex: None, cont: false, no_eol: false, first: false }
     }
 
     fn read(lines: &[LogLine]) -> Vec<String> {
@@ -174,6 +174,7 @@ mod tests {
             line(Some("gemini"), 2, Stream::Stderr, "a warning"),
             line(Some("gemini"), 2, Stream::Stdout, &says.replace("hel", "lo")),
             line(Some("gemini"), 3, Stream::Stdout, "no JSON"),
+            LogLine { first: true, ..line(Some("gemini"), 3, Stream::Stdout, "again") },
             line(Some("gone"), 4, Stream::Stdout, says),
             line(Some("gone"), 4, Stream::Keeper, "remark"),
         ];
@@ -184,6 +185,8 @@ mod tests {
             "Said: hello",
             "3 gemini",
             "Other: no JSON",
+            "3 gemini",
+            "Other: again",
             "4 gone",
             &format!("Other: {says}"),
             "Remark: remark",

@@ -64,6 +64,10 @@ pub struct LogLine {
     /// The stream ended here without a line feed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_eol: bool,
+    /// A run of the program begins here. An iteration that did not count has the number of the next one, and a task that is claimed
+    /// again begins with 1 again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first: bool,
 }
 
 impl LogLine {
@@ -360,7 +364,8 @@ impl Writer {
         };
         let (cont, no_eol) = (ending == Ending::GoesOn, ending == Ending::Missing);
         let (iteration, program) = (self.kept.iteration, self.kept.program.clone());
-        let line = LogLine { at, iteration, stream, program, text, hex, cont, no_eol };
+        let first = self.logged == 0;
+        let line = LogLine { at, iteration, stream, program, text, hex, cont, no_eol, first };
         let Ok(mut json) = serde_json::to_vec(&line) else { return };
         json.push(b'\n');
         if self.logged + json.len() as u64 > self.kept.cap {

@@ -60,6 +60,8 @@ fn a_successful_end_with_a_change_completes_the_task_and_tells_its_cost() {
         if preset == "claude" || preset == "codex" || preset == "gemini" {
             assert_eq!(task["costUsd"], json!(cost), "{preset}");
         }
+        let shown = world.env.ok(&["task", "show", "t"]);
+        assert!(shown.lines().any(|line| line.starts_with("tokens: ") && line.ends_with(" 3450")), "{preset}: {shown}");
         let events = world.env.ok(&["events"]);
         assert!(events.contains("session ") && events.contains(" started"), "{preset}: {events}");
         world.all_is_well();
@@ -85,7 +87,7 @@ fn what_only_a_human_can_mend_waits_at_a_gate_at_once() {
         ("opencode", "opencode-denied", 0, "toolDenied", "rejected permission"),
         ("claude", "claude-error", 1, "signIn", "401"),
         ("codex", "codex-error", 1, "signIn", "401 Unauthorized"),
-        ("gemini", "gemini-error", 145, "signIn", "authentication_error"),
+        ("gemini", "gemini-error", 145, "signIn", "[API Error: scripted error (401)]"),
         ("pi", "pi-error", 0, "signIn", "401 scripted error"),
         ("aider", "aider-error.txt", 0, "signIn", "AuthenticationError"),
         ("gemini", "gemini-sign-in.stderr", 41, "signIn", "must specify the GEMINI_API_KEY"),
@@ -144,6 +146,9 @@ fn a_rate_limit_waits_and_does_not_count() {
     assert_eq!((&task["status"], &task["iterations"]), (&json!("done"), &json!(1)), "{task}");
     let log = world.env.ok(&["log", "--all"]);
     assert!(log.contains("MODEL_BUSY") && log.contains("slow down"), "{log}");
+    // The tries have the same number, and each is told apart.
+    let shown = world.env.ok(&["output", "t"]);
+    assert_eq!(shown.matches("\nIteration 1, claude, ").count(), 5, "{shown}");
 }
 
 /// A tag counts where the agent says it, in pieces too, and not where its prompt is echoed or another's token stands in it.

@@ -154,7 +154,7 @@ session 0ebd9d29
 request
 usage (0) (0) (0) $-
 final failure -
-error SignIn (401) [API Error: {"type":"error","error":{"type":"authentication_error","message":"scripted error","code":401,"status":"UNAVAILABLE"}}]
+error SignIn (401) [API Error: scripted error (401)]
 = (0) (0) (0) $-, 0 texts, 0 calls, 1 requests, 0 refused, 0 open, failure, SignIn
 "#,
     );

@@ -9,6 +9,7 @@ mod check;
 pub mod decode;
 mod json;
 pub mod lines;
+mod plain;
 mod read;
 pub mod readable;
 pub mod rules;

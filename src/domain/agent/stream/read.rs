@@ -6,6 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::json::{first, holds, nothing, sum, text_of, whole, whole_sum};
+use super::plain::plain;
 use super::rules::{Conditions, Kind, Places, Rule};
 use super::seen::{Denied, Ended, Failed, MAX_TOOL_TEXT, MAX_WORDS, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut};
 use super::trouble::{Trouble, classify, status_in};
@@ -56,6 +57,9 @@ fn fits(rule: &Rule, line: &Value) -> bool {
 fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
     let is_so = |conditions: &Option<Conditions>| conditions.as_ref().is_some_and(|conditions| holds(conditions, at));
     let words = |places: &Option<Places>| first(places.as_ref(), at).map(|value| cut(text_of(value), MAX_WORDS));
+    let error = |places: &Option<Places>| {
+        cut(first(places.as_ref(), at).map(|value| plain(&text_of(value))).unwrap_or_default(), MAX_WORDS)
+    };
     let seen = match rule.is {
         Kind::Session => Seen::Session { id: words(&rule.id).filter(|id| !id.is_empty())? },
         Kind::Text => Seen::Text { text: first(rule.text.as_ref(), at).and_then(Value::as_str)?.to_owned() },
@@ -78,9 +82,8 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
             why: words(&rule.text).unwrap_or_default(),
         }),
         Kind::Waits => {
-            let why = words(&rule.text).unwrap_or_default();
-            let (trouble, status) = trouble(rule, at, &why, about);
-            Seen::Waits(Waits { trouble, status, why, seconds: seconds(rule, at) })
+            let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);
+            Seen::Waits(Waits { trouble, status, why: error(&rule.text), seconds: seconds(rule, at) })
         }
         Kind::Usage => Seen::Usage(Usage {
             input: whole_sum(rule.input.as_ref(), at),
@@ -93,9 +96,8 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
             Seen::Ended(Ended { success: is_so(&rule.success), text })
         }
         Kind::Error => {
-            let message = words(&rule.text).unwrap_or_default();
-            let (trouble, status) = trouble(rule, at, &message, about);
-            Seen::Failed(Failed { trouble, status, message })
+            let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);
+            Seen::Failed(Failed { trouble, status, message: error(&rule.text) })
         }
     };
     Some(Said { seen, piece: is_so(&rule.piece) })

@@ -69,13 +69,15 @@ pub struct Readable {
     open: VecDeque<(Option<String>, String, ToolKind)>,
     /// The call that the last line was about.
     latest: Option<(Option<String>, String)>,
+    /// The last refusal that was said: the call's id, why.
+    refused: Option<(String, String)>,
 }
 
 impl Readable {
     /// For a run of a program with these rules and tools.
     pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
         let (decoder, summary) = (Decoder::new(rules, tools), Summary::new(rules));
-        Self { decoder, summary, open: VecDeque::new(), latest: None }
+        Self { decoder, summary, open: VecDeque::new(), latest: None, refused: None }
     }
 
     /// What there is to read in a whole line of standard output.
@@ -111,7 +113,10 @@ impl Readable {
             Seen::Text { text } => lines.extend(text.trim_end().lines().map(|line| Line::new(Part::Said, line))),
             Seen::ToolStarted(call) => return self.begun(call, lines),
             Seen::ToolCompleted(call) => return self.completed(call, lines),
-            Seen::Denied(denied) => lines.push(Line::new(Part::Trouble, refused(denied))),
+            Seen::Denied(denied) => {
+                self.refused = denied.id.clone().map(|id| (id, denied.why.trim().to_owned()));
+                lines.push(Line::new(Part::Trouble, refused(denied)));
+            }
             Seen::Waits(waits) => lines.push(Line::new(Part::Remark, waiting(waits))),
             Seen::Failed(failed) => lines.push(Line::new(Part::Trouble, failure(failed))),
             Seen::Ended(ended) => lines.push(Line::new(Part::Remark, self.end_of(ended))),
@@ -141,6 +146,12 @@ impl Readable {
         let begun = self.open.iter().position(same).and_then(|at| self.open.remove(at));
         let kind = begun.map_or(ToolKind::Other, |(_, _, kind)| kind);
         let is_latest = self.latest.as_ref().is_some_and(|(id, name)| *id == call.id && (id.is_some() || *name == call.name));
+        // That it was refused, and why, was said already.
+        let is_said = |(id, why): &(String, String)| call.failed && call.id.as_ref() == Some(id) && call.output.trim() == why;
+        if self.refused.as_ref().is_some_and(is_said) {
+            self.latest = None;
+            return;
+        }
         // Of calls that ran at the same time it is said which one has ended.
         if !is_latest {
             lines.push(Line::new(Part::Call, short(&format!("{} has ended", call.name))));

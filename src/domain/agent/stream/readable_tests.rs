@@ -116,3 +116,12 @@ fn what_is_no_json_is_text_and_kinds_without_a_rule_are_left_out() {
     let mut plain = Readable::new(&super::rules::StreamRules::default(), &BTreeMap::new());
     assert_eq!(shown(&plain.line(b"said\xff")), ["said\u{fffd}"]);
 }
+
+/// What a program answers to a call that it refused is the refusal once more.
+#[test]
+fn a_refusal_is_said_once() {
+    let lines = read("claude", &recording("claude-denied"));
+    let said: Vec<&String> = lines.iter().filter(|line| line.contains("requires approval")).collect();
+    assert!(said.len() == 1 && said[0].starts_with("! refused Bash"), "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.ends_with("has ended")), "{lines:#?}");
+}
