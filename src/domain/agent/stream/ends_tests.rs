@@ -86,7 +86,24 @@ text "2026-11-24T12:33:22.072079Z ERROR codex_core::tools::router: error=exec_co
 }
 
 #[test]
-fn tries_that_standard_error_tells() {
+fn tries_that_standard_error_tells_and_their_end() {
+    check(
+        "gemini-limited.jsonl",
+        r#"
+session ff5ba3b9
+request
+response
+text "ok"
+begins write_file (Write) 000001 {"content":"b\n","file_path":"b.txt"}
+ended write_file 000001 ""
+request
+usage (1000) (50) (0) $-
+final failure -
+error RateLimit - [API Error: scripted error]
+Please wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method
+= (1000) (50) (0) $-, 1 texts, 1 calls, 2 requests, 0 refused, 0 open, failure, RateLimit
+"#,
+    );
     check(
         "gemini-limited.stderr",
         r#"
