@@ -108,13 +108,13 @@ Please wait and try again later. To increase your limits, request a quota increa
         "gemini-limited.stderr",
         r#"
 text "YOLO mode is enabled. All tool calls will be automatically approved."
-waits RateLimit (429) - Attempt 1 failed with status 429. Retrying with backoff... _ApiError: scripted error
+waits RateLimit (429) for -: Attempt 1 failed wit
 text "Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"scripted error\",\"code\":429,\"status\":\"UNAVAILABLE\"}}"
 text "    at throwErrorIfNotOK (file:///usr/lib/node_modules/@google/gemini-cli/bundle/chunk-JDPZ4CE3.js:267833:24)"
 text "    at async retryWithBackoff (file:///usr/lib/node_modules/@google/gemini-cli/bundle/chunk-JDPZ4CE3.js:308039:23) {"
 text "  status: 429"
 text "}"
-= - - - $-, 6 texts, 0 calls, 0 requests, 0 refused, 0 open, no end, RateLimit
+= - - - $-, 6 texts, 0 calls, 0 requests, 0 refused, 0 open, no end
 "#,
     );
 }

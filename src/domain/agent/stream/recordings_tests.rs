@@ -23,6 +23,7 @@ recordings! {
     "pi.jsonl" "pi"; "pi-error.jsonl" "pi"; "aider.txt" "aider"; "aider-error.txt" "aider";
     "codex-sandbox.jsonl" "codex"; "codex-limited.jsonl" "codex"; "pi-limited.jsonl" "pi";
     "codex-rejected.stderr" "codex"; "gemini-sign-in.stderr" "gemini"; "pi-sign-in.stderr" "pi";
+    "gemini-limited.jsonl" "gemini"; "gemini-limited.stderr" "gemini";
 }
 
 pub(super) fn seen<'a>(adapter: &Adapter, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
