@@ -11,7 +11,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
-use crate::domain::state::whole::State;
+use crate::domain::state::whole::{CaseRecord, State};
 use crate::domain::work::case::{Case, Kind};
 use crate::domain::work::checks::reported::StepReport;
 use crate::domain::work::checks::shown::{self, Check, CheckOf, CheckState};
@@ -143,16 +143,8 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_
         row("branch", workspace.branch.short().to_owned());
         row("workspace", workspace.path.clone());
     }
-    if let Some(record) = state.record.cases.get(&case.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
-        row("iterations", record.iterations.to_string());
-        row("retries", record.retry_count.to_string());
-        row("duration", format!("{} s", record.duration_ms / 1000));
-        if let Some(tokens) = record.tokens_used {
-            row("tokens", tokens.to_string());
-        }
-        if let Some(dollars) = record.cost_usd {
-            row("cost", format!("${dollars:.4}"));
-        }
+    for (name, value) in state.record.cases.get(&case.id).map(spent).unwrap_or_default() {
+        row(name, value);
     }
     let standing = Standing::of(groups, case);
     let mut time = |name: &str, at: Option<jiff::Timestamp>| {
@@ -180,6 +172,21 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_
         Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => head,
     }
+}
+
+/// What the work took so far. What a program does not tell is left out.
+fn spent(record: &CaseRecord) -> Vec<(&'static str, String)> {
+    if record.iterations == 0 && record.retry_count == 0 {
+        return Vec::new();
+    }
+    let mut rows = vec![
+        ("iterations", record.iterations.to_string()),
+        ("retries", record.retry_count.to_string()),
+        ("duration", format!("{} s", record.duration_ms / 1000)),
+    ];
+    rows.extend(record.tokens_used.map(|tokens| ("tokens", tokens.to_string())));
+    rows.extend(record.cost_usd.map(|dollars| ("cost", format!("${dollars:.4}"))));
+    rows
 }
 
 /// What it needs of others before it begins.
