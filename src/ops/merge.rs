@@ -114,8 +114,11 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<M
                 }
                 Err(error) => return Err(error),
                 Ok(outcome) => {
-                    if let MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) = &outcome {
-                        close_workspace(ctx, task)?;
+                    if let MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) = &outcome
+                        && let Err(error) = close_workspace(ctx, task)
+                    {
+                        // The task is merged all the same: a session tries again, at the latest when it starts.
+                        tracing::warn!(%error, %task, "the workspace is not put aside yet");
                     }
                     return Ok(outcome);
                 }
@@ -233,7 +236,7 @@ pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<
     }
 }
 
-/// The merged tasks whose workspace was not moved to the trash: a crash came in between.
+/// The merged tasks whose workspace was not moved to the trash: a crash came in between, or it was not possible right then.
 pub fn merged_with_workspace(state: &State) -> Vec<CaseId> {
     let merged = |task: &&CaseId| state.restorable.cases.get(*task).is_some_and(|case| case.merged.is_some());
     state.restorable.workspaces.keys().filter(merged).cloned().collect()

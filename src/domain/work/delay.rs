@@ -57,8 +57,8 @@ pub fn is_still_tried(state: &State, task: &CaseId, step: Step) -> bool {
         Step::Watch | Step::Finish => matches!(stage(), Some(Stage::Intended { .. } | Stage::Running { .. })),
         Step::Settle => matches!(stage(), Some(Stage::Between { .. })),
         Step::Merge | Step::VerifyMerge => case.status == Status::Done && case.merged.is_none(),
-        // These are steps of no task.
-        Step::Begin | Step::Request | Step::Checkpoint | Step::Copies | Step::Log => false,
+        // These are steps of no task, or no wait for one.
+        Step::PutAside | Step::Begin | Step::Request | Step::Checkpoint | Step::Copies | Step::Log => false,
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Step {
     Merge,
     /// Verifying the result of a merge.
     VerifyMerge,
+    /// Putting the workspace of a merged task aside.
+    PutAside,
     /// Handling the request of a verb.
     Request,
     /// A checkpoint beside the work: every few tasks.
@@ -40,7 +42,7 @@ pub enum Step {
 
 impl Step {
     /// All steps, in the order of the documentation.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Begin,
         Self::Claim,
         Self::Start,
@@ -49,6 +51,7 @@ impl Step {
         Self::Settle,
         Self::Merge,
         Self::VerifyMerge,
+        Self::PutAside,
         Self::Request,
         Self::Checkpoint,
         Self::Copies,
@@ -66,6 +69,7 @@ impl Step {
             Self::Settle => "the end of its iteration is handled",
             Self::Merge => "it is merged",
             Self::VerifyMerge => "its merge is verified",
+            Self::PutAside => "its workspace is put aside",
             Self::Request => "a request is handled",
             Self::Checkpoint => "a checkpoint is made",
             Self::Copies => "copies of the state are written",
@@ -277,6 +281,8 @@ pub enum Shared {
     Claims,
     /// Merges and their verification.
     Merges,
+    /// Putting aside the workspaces of merged tasks.
+    Workspaces,
 }
 
 /// What stands still for all tasks when a step fails for one: there is no space, or somebody else is carrying out an operation,
@@ -290,6 +296,7 @@ pub const fn stands_still(step: Step, code: Code) -> Option<Shared> {
         | Step::Watch
         | Step::Finish
         | Step::Settle
+        | Step::PutAside
         | Step::Request
         | Step::Checkpoint
         | Step::Copies
@@ -366,7 +373,8 @@ fn rule(step: Step, class: Class) -> Rule {
             Full | Held => Rule::Wait,
             Transient | Moved | Workspace | Branch | User | Everything | Ours => Rule::Answer,
         },
-        Step::Checkpoint | Step::Copies => Rule::GoOn,
+        // The task is merged already: see `ops::supervise::closing`.
+        Step::PutAside | Step::Checkpoint | Step::Copies => Rule::GoOn,
         // Nothing was appended and nothing was done: all is looked at again. After a failed sync nothing more may be
         // acknowledged.
         Step::Log => match class {

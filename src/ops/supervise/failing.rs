@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use super::notice::Notice;
+use super::pauses::Until;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
@@ -26,7 +27,7 @@ pub(super) struct Trouble {
     times: HashMap<Step, Times>,
     /// When it failed last.
     pub(super) failed_at: Instant,
-    pub(super) until: Instant,
+    pub(super) until: Until,
     /// What was told last, so that a long wait is told once.
     told: Option<Delay>,
 }
@@ -44,7 +45,7 @@ impl Supervisor<'_> {
     /// Counts the failure of a step for a task, and asks the table what follows.
     pub(super) fn decide(&mut self, step: Step, task: &CaseId, error: &Error) -> Follows {
         let now = Instant::now();
-        let fresh = || Trouble { times: HashMap::new(), failed_at: now, until: now, told: None };
+        let fresh = || Trouble { times: HashMap::new(), failed_at: now, until: Until::after(Duration::ZERO), told: None };
         let trouble = self.troubles.entry(task.clone()).or_insert_with(fresh);
         trouble.failed_at = now;
         let times = trouble.times.entry(step).or_default();
@@ -80,7 +81,7 @@ impl Supervisor<'_> {
             self.clear_dead_locks();
         }
         let shared = stands_still(step, error.code());
-        let until = shared.map_or_else(|| Instant::now() + after, |shared| self.stand_still(shared));
+        let until = shared.map_or_else(|| Until::after(after), |shared| self.stand_still(shared));
         let Some(trouble) = self.troubles.get_mut(task) else { return Ok(()) };
         trouble.until = until;
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };

@@ -118,6 +118,8 @@ impl Supervisor<'_> {
                 self.close_gate(GateKind::Merge, task, "merged")?;
                 self.close_gate(GateKind::HumanReview, task, "merged")?;
                 self.verified_again.remove(task);
+                // What could not be put aside before is tried again with it.
+                self.no_standstill(Shared::Workspaces);
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
                 self.save_snapshot()
             }

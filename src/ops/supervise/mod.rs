@@ -9,6 +9,7 @@
 
 mod attend;
 mod claim;
+mod closing;
 mod conflicts;
 mod crash;
 pub mod detach;
@@ -403,6 +404,7 @@ impl<'a> Supervisor<'a> {
     fn settle_tasks(&mut self) -> Result<bool> {
         let mut did = self.close_idle_gates()?;
         did |= self.merge_next()?;
+        did |= self.put_merged_aside()?;
         if self.session_state() == SessionState::Running {
             did |= self.claim_next()?;
         }

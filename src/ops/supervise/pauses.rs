@@ -3,26 +3,55 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::Supervisor;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::work::failures::{Shared, pause_after};
+use crate::env;
+
+/// When a pause ends: after so much time awake, or at a time of day, whichever comes first. A machine that slept through it has
+/// waited long enough, and a clock that is set back makes no pause longer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Until {
+    awake: Instant,
+    at: Timestamp,
+}
+
+impl Until {
+    /// The end of a pause that begins now.
+    pub(super) fn after(pause: Duration) -> Self {
+        Self { awake: Instant::now() + pause, at: env::now().checked_add(pause).unwrap_or(Timestamp::MAX) }
+    }
+
+    /// How long it still lasts; `None` when it is over.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.left_at(Instant::now(), env::now())
+    }
+
+    fn left_at(&self, awake: Instant, at: Timestamp) -> Option<Duration> {
+        let of_clock = Duration::try_from(self.at.duration_since(at)).ok()?;
+        let left = self.awake.checked_duration_since(awake)?.min(of_clock);
+        (!left.is_zero()).then_some(left)
+    }
+}
 
 /// A pause that gets longer with each failure in a row: before the next iteration of an agent whose last one did not complete
 /// its task; before the next claim or merge where the last one failed because of what concerns all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Backoff {
-    until: Instant,
+    until: Until,
     failures: u32,
 }
 
 impl Backoff {
     fn after(before: Option<&Self>) -> Self {
         let failures = before.map_or(0, |backoff| backoff.failures).saturating_add(1);
-        Self { until: Instant::now() + pause_after(failures), failures }
+        Self { until: Until::after(pause_after(failures)), failures }
     }
 
     fn lasts(&self) -> bool {
-        self.until > Instant::now()
+        self.until.left().is_some()
     }
 }
 
@@ -47,10 +76,15 @@ impl Supervisor<'_> {
     }
 
     /// From now on they stand still; returns until when.
-    pub(super) fn stand_still(&mut self, shared: Shared) -> Instant {
+    pub(super) fn stand_still(&mut self, shared: Shared) -> Until {
         let next = Backoff::after(self.standstills.get(&shared));
         self.standstills.insert(shared, next);
         next.until
+    }
+
+    /// How often one of them failed in a row.
+    pub(super) fn failures_of(&self, shared: Shared) -> u32 {
+        self.standstills.get(&shared).map_or(0, |backoff| backoff.failures)
     }
 
     /// One of them was possible.
@@ -66,7 +100,7 @@ impl Supervisor<'_> {
 
     /// Whether a step for the task failed a moment ago.
     pub(super) fn is_held_up(&self, task: &CaseId) -> bool {
-        self.troubles.get(task).is_some_and(|trouble| trouble.until > Instant::now())
+        self.troubles.get(task).is_some_and(|trouble| trouble.until.left().is_some())
     }
 
     /// Whether a step for any task failed a moment ago, and is tried again.
@@ -86,6 +120,27 @@ impl Supervisor<'_> {
         let cases = &self.ctx.state().restorable.cases;
         let tasks = self.troubles.iter().filter(|(task, _)| cases.contains_key(*task)).map(|(_, trouble)| trouble.until);
         let others = self.backoffs.values().chain(self.standstills.values()).map(|backoff| backoff.until);
-        tasks.chain(others).filter_map(|until| until.checked_duration_since(Instant::now())).filter(|left| !left.is_zero()).min()
+        tasks.chain(others).filter_map(|until| until.left()).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_ends_while_the_machine_sleeps_and_no_clock_makes_it_longer() {
+        let (awake, at) = (Instant::now(), env::now());
+        let (pause, second) = (Duration::from_secs(3600), Duration::from_secs(1));
+        let until = Until { awake: awake + pause, at: at + pause };
+        assert_eq!(until.left_at(awake, at), Some(pause));
+        assert_eq!(until.left_at(awake + second, at + second), Some(pause - second));
+        assert_eq!(until.left_at(awake + pause, at + pause), None);
+        // Asleep for a night: the clock that stands still then says nothing.
+        assert_eq!(until.left_at(awake + second, at + pause * 8), None);
+        // Somebody set the clock back by a year, or to the year 1.
+        assert_eq!(until.left_at(awake + second, at - pause * 9000), Some(pause - second));
+        assert_eq!(until.left_at(awake + pause, Timestamp::MIN), None);
+        assert_eq!(Until::after(Duration::MAX / 4).at, Timestamp::MAX);
     }
 }

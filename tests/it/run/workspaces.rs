@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use git_axiom::error::Code;
+use git_axiom::files::{FileLock, LockAttempt};
 
 use crate::common::TestEnv;
 use crate::session_support::{World, wait_until};
@@ -194,6 +195,35 @@ fn a_user_who_looks_into_a_workspace_meanwhile_is_no_matter() {
     world.signal_file("go");
     live.wait().code(0);
     wait_until("put aside", || !workspace.exists());
+    world.all_is_well();
+}
+
+/// A keeper that is just ending holds its workspace a moment longer: the merge stands, and the workspace goes afterwards.
+#[test]
+fn a_workspace_that_cannot_be_put_aside_at_its_merge_goes_a_moment_later() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-t");
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    world.wait_for_gate("merge-t");
+    let path = world.env.axiom_dir().join("locks/workspace-t");
+    let mut held = None;
+    wait_until("the lock is free", || {
+        held = FileLock::try_take(&path).ok().and_then(|attempt| match attempt {
+            LockAttempt::Taken(lock) => Some(lock),
+            LockAttempt::Held => None,
+        });
+        held.is_some()
+    });
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    wait_until("it is said", || live.stderr().contains("the workspace of t is not put aside yet: an agent still works in"));
+    let workspace = world.env.repo().join(".worktrees/agent-001-t");
+    assert!(world.find_task("t")["merged"].is_object() && world.gates().is_empty() && workspace.is_dir());
+    drop(held);
+    wait_until("it is put aside", || !workspace.exists());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
     world.all_is_well();
 }
 
