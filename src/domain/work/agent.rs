@@ -256,7 +256,7 @@ impl IterationReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SilentEnd {
-    /// Its exit status.
+    /// Its exit status, as [`super::outcome::End::status`] says.
     pub exit: i32,
     /// The tree of its files.
     pub tree: Oid,

@@ -31,6 +31,22 @@ pub enum End {
     Unproved,
 }
 
+/// Stands for the exit status of a program that was ended because it exceeded a limit.
+const OVER_LIMIT: i32 = -1;
+
+impl End {
+    /// The exit status by which two ends of a program are compared: as a shell says it, and one of our own for a limit. `None` where
+    /// the end is not the program's own.
+    pub fn status(&self) -> Option<i32> {
+        match self {
+            Self::Exited(status) => Some(*status),
+            Self::Signalled(signal) => Some(signal.saturating_add(128)),
+            Self::OverLimit(_) => Some(OVER_LIMIT),
+            Self::Stopped | Self::Killed | Self::CannotStart(_) | Self::NotStarted(_) | Self::KeeperDied | Self::Unproved => None,
+        }
+    }
+}
+
 /// The outcome of an iteration. `verdict` is the last deciding signal or marker (complete, blocked, waiting);
 /// `exit_completes` says whether exit status 0 alone completes the task (preset `shell` and bare programs).
 pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Outcome {
@@ -318,6 +334,15 @@ mod tests {
         for (halt, last, verify, expected) in table {
             let left = after_halt(halt, last, verify);
             assert_eq!((left.status, left.complete), expected, "{halt:?} {last:?} {verify:?}");
+        }
+    }
+
+    #[test]
+    fn ends_that_a_program_brings_about_can_be_compared() {
+        let statuses = [End::Exited(3), End::Signalled(9), End::OverLimit("time limit"), End::OverLimit("silence limit")];
+        assert_eq!(statuses.map(|end| end.status()), [Some(3), Some(137), Some(-1), Some(-1)]);
+        for end in [End::Stopped, End::Killed, End::CannotStart("x".into()), End::KeeperDied, End::Unproved] {
+            assert_eq!(end.status(), None, "{end:?}");
         }
     }
 

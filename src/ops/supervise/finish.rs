@@ -107,7 +107,6 @@ impl Supervisor<'_> {
     fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {
         let Ran { case, exit, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
         let usage = self.new_usage(case, &told.usage, resumed.is_some());
-        let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
         IterationReport {
             outcome: outcome.clone(),
             exit_code: exit.and_then(|exit| exit.code),
@@ -116,7 +115,7 @@ impl Supervisor<'_> {
             to: kept.to,
             files: kept.files,
             left_out: kept.left_out,
-            duration_ms: u64::try_from(duration).unwrap_or(0),
+            duration_ms: exit.map_or(0, ExitRecord::millis),
             tokens: model::tokens_of(&usage),
             cost_usd: self.cost_of(case, &usage),
             not_started: false,
@@ -205,7 +204,7 @@ impl Supervisor<'_> {
         (outcome, told): (&Outcome, &Summary),
         to: &Oid,
     ) -> Result<Option<SilentEnd>> {
-        let (End::Exited(status), Outcome::Unfinished { .. }) = (end, outcome) else { return Ok(None) };
+        let (Some(status), Outcome::Unfinished { .. }) = (end.status(), outcome) else { return Ok(None) };
         if !self.said_nothing(agent) {
             return Ok(None);
         }
@@ -217,7 +216,7 @@ impl Supervisor<'_> {
                 last_lines(&self.ctx.layout().agent_log(agent, &case.id), since)
             }
         };
-        Ok(Some(SilentEnd { exit: *status, tree: self.ctx.repo.objects().tree_of(to)?, lines }))
+        Ok(Some(SilentEnd { exit: status, tree: self.ctx.repo.objects().tree_of(to)?, lines }))
     }
 
     /// Whether the agent has sent no signal in the iteration that is ending.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
@@ -32,6 +32,8 @@ const MAX_SOCKET_PATH: usize = 100;
 pub(crate) struct Keeper {
     pub spec: KeeperSpec,
     pub record: KeeperRecord,
+    /// When it started, on a clock that stands still while the machine sleeps.
+    pub begun: Instant,
     pub spool: Spool,
     pub spool_folder: PathBuf,
     pub temp: PathBuf,
@@ -88,7 +90,7 @@ pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
 }
 
 fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<Option<Keeper>> {
-    let started_at = env::now();
+    let (started_at, begun) = (env::now(), Instant::now());
     let terminate = watch_signals()?;
     let mut bell = Bell::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
@@ -132,6 +134,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     Ok(Some(Keeper {
         spec,
         record,
+        begun,
         spool,
         spool_folder,
         temp,

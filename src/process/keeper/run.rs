@@ -321,6 +321,7 @@ fn write_end(keeper: &Keeper, end: End, work: WorkOnDisk) -> Result<()> {
         iteration: keeper.spec.iteration,
         started_at: keeper.record.started_at,
         ended_at: env::now(),
+        lasted_millis: u64::try_from(keeper.begun.elapsed().as_millis()).ok(),
         cause: end.cause,
         code: end.status.and_then(WaitStatus::exit_status),
         signal: end.status.and_then(WaitStatus::terminating_signal),

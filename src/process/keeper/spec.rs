@@ -243,6 +243,9 @@ pub struct ExitRecord {
     pub started_at: Timestamp,
     /// When the last descendant had ended.
     pub ended_at: Timestamp,
+    /// How long it lasted, without the time for which the machine was asleep. Older keepers did not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasted_millis: Option<u64>,
     /// The cause of the end.
     pub cause: EndCause,
     /// The program's exit code; `None` where a signal ended it or it never ran.
@@ -306,6 +309,12 @@ impl ExitRecord {
     /// keeper that wrote it, and `boot` the current boot id.
     pub fn is_proved(&self, keeper: Option<&KeeperRecord>, boot: &str) -> bool {
         self.work.is_whole(keeper.is_none_or(|keeper| keeper.boot != boot))
+    }
+
+    /// How many milliseconds it lasted.
+    pub fn millis(&self) -> u64 {
+        let by_clock = || u64::try_from(self.ended_at.duration_since(self.started_at).as_millis()).unwrap_or(0);
+        self.lasted_millis.unwrap_or_else(by_clock)
     }
 }
 

@@ -48,6 +48,18 @@ fn a_script_that_fails_the_same_way_three_times_is_failed() {
     world.all_is_well();
 }
 
+#[test]
+fn a_program_that_hangs_in_the_same_way_three_times_is_failed() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.agents.silenceLimit", "1"]);
+    world.env.git(&["config", "axiom.agents.graceSeconds", "0"]);
+    world.task("t", "echo thinking; exec sleep 4000", &[]);
+    let ended = world.autopilot(&[]).code(1);
+    assert_eq!((world.status_of("t").as_str(), iterations(&world, "t")), ("failed", 3), "{}", ended.stderr);
+    assert_eq!(reason(&world, "t"), "3 times in a row nothing changed and it ran over its silence limit: thinking");
+    world.all_is_well();
+}
+
 /// Another exit, another file, another word, a signal: as long as anything moves there is hope.
 #[test]
 fn ends_that_differ_go_on_to_the_limit() {
