@@ -78,8 +78,14 @@ fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() 
     let args = crowd.args();
     let args: Vec<&str> = args.iter().map(String::as_str).chain(["--max-iterations", "3"]).collect();
     let mut live = world.start_autopilot(&args);
+    // Every so many iterations, so that there are kills until the end.
+    let mut begun = 0;
     for _ in 0..crowd.kills {
-        std::thread::sleep(Duration::from_millis(50 + random.below(400)));
+        begun += random.below(5) as usize;
+        while live.runs() && world.lines("pids").len() < begun {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(random.below(400)));
         if !live.runs() {
             break;
         }

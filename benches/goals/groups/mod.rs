@@ -9,6 +9,7 @@ mod idle;
 mod list;
 mod log;
 mod million;
+mod output;
 mod replay;
 mod rollback;
 mod search;
@@ -58,6 +59,7 @@ pub const GROUPS: &[Group] = &[
     usual("append", "one event", append::rows),
     usual("replay", "a million events, and many checkpoints, are replayed", replay::rows),
     usual("log", "verbs that read a long log", log::rows),
+    usual("output", "verbs that read a long log of an agent", output::rows),
     large("million", "verbs that read a million events", million::rows),
     usual("tasks", "many tasks are listed", tasks::rows),
     usual("claims", "many tasks are claimed", claims::rows),

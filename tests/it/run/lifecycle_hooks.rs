@@ -47,6 +47,16 @@ fn variables(world: &World, event: &str) -> Vec<String> {
     all.split("end\n").filter(|one| !one.is_empty()).map(|one| format!("\n{one}")).collect()
 }
 
+/// Every variable of the event had a value in one of its calls.
+fn has_all(world: &World, event: HookEvent) {
+    let all = variables(world, event.as_str());
+    for variable in event.variables() {
+        let begins = format!("\n{}=", variable.name());
+        let has = |one: &String| one.split_once(&begins).is_some_and(|(_, value)| !value.starts_with('\n'));
+        assert!(all.iter().any(has), "{event}: {} in {all:#?}", variable.name());
+    }
+}
+
 #[test]
 fn every_event_reaches_its_hooks_with_its_variables() {
     let world = World::new();
@@ -84,6 +94,7 @@ fn every_event_reaches_its_hooks_with_its_variables() {
     holds("on-learning", &["AXIOM_SCOPE=task", "AXIOM_CONTENT=use tabs"]);
     holds("on-error", &["AXIOM_ERROR_TYPE=VERIFY_FAILED", "AXIOM_TASK_ID=bad"]);
     holds("post-checkpoint", &["AXIOM_TRIGGER=after-merge", &format!("AXIOM_COMMIT_HASH={merged}"), &format!("pwd={repo}")]);
+    HookEvent::ALL.into_iter().filter(|event| *event != HookEvent::OnPause).for_each(|event| has_all(&world, event));
     // The tree is that of the merge, whatever is in the workspace.
     let tree = seen(&world, "pre-merge").iter().find(|told| told["taskId"] == "one").unwrap()["mergeTree"].clone();
     assert_eq!(tree.as_str().unwrap(), world.env.git(&["rev-parse", &format!("{merged}^{{tree}}")]));
@@ -113,6 +124,7 @@ fn a_pause_is_told_once_with_what_runs() {
     let told = seen(&world, "on-pause");
     assert_eq!((told.len(), &told[0]["runningTasks"]), (1, &serde_json::json!(["t"])), "{told:?}");
     assert!(variables(&world, "on-pause")[0].contains("\nAXIOM_RUNNING_TASKS=t\n"));
+    has_all(&world, HookEvent::OnPause);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod agents_and_control;
 mod another_boot;
 mod as_it_is;
 mod at_boundaries;
+mod bad_agents;
 mod bad_input;
 mod conflicts;
 mod copies;

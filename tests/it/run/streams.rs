@@ -68,6 +68,28 @@ fn a_successful_end_with_a_change_completes_the_task_and_tells_its_cost() {
     });
 }
 
+/// Lines that are broken, endless or hostile are in the log, and are otherwise ignored: what is said between them counts.
+#[test]
+fn hostile_lines_of_a_stream_change_nothing() {
+    let hostile = [
+        r"printf '\377\376\000\033[2J\033]0;evil\007\n'",
+        r#"printf '{"type":"assistant","message":{"content":[{"type":"te\n'"#,
+        r"head -c 300000 /dev/zero | tr '\000' '['; echo",
+        r#"printf '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":1e999}\n'"#,
+        r#"printf '{"type":"result","total_cost_usd":-1,"usage":{"input_tokens":-5,"output_tokens":99999999999999999999}}\n'"#,
+        r"head -c 20000000 /dev/zero | tr '\000' '{'; echo",
+    ];
+    let hostile = hostile.join("\n");
+    let world = world_of("claude", &format!("{hostile}\necho 1 > new.txt; cat '{}'\nprintf '{{\"torn'", recording("claude")));
+    run(&world, 0);
+    let task = world.show("t");
+    assert_eq!((&task["iterations"], &task["tokensUsed"], &task["costUsd"]), (&json!(1), &json!(3450), &json!(0.0162)), "{task}");
+    let shown = world.env.ok(&["output", "t"]);
+    assert!(shown.contains("a line of more than 8 MiB is left out") && shown.contains("all done"), "{}", shown.len());
+    assert!(!shown.contains(['\u{1b}', '\u{7}', '\0']));
+    world.all_is_well();
+}
+
 /// What ended with 0 and changed nothing has not done the task; the third time is the last.
 #[test]
 fn a_successful_end_without_a_change_is_another_iteration() {

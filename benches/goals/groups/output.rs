@@ -1,0 +1,41 @@
+//! Verbs that read the log of an agent that has printed 200 MB.
+
+use std::io::Write;
+
+use crate::bench::Bench;
+use crate::history;
+use crate::measure::alone;
+use crate::row::{Goal, Unit};
+use crate::scratch::{PROGRAM, Scratch};
+use crate::session::Session;
+
+const BYTES: usize = 200_000_000;
+const ROUNDS: usize = 40;
+
+pub fn rows(bench: &mut Bench) {
+    let scratch = Scratch::with_repository();
+    history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+    let mut session = Session::start(&scratch, 1, &["sh", "-c", "seq 100; exec sleep 1000"]);
+    session.wait_for("iterationStarted", 1);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    enlarge(&scratch);
+    let first = format!("{PROGRAM} output agent-001 | head -n 1");
+    let last = format!("{PROGRAM} output agent-001 -n 20");
+    let mut row = |what: &str, work: &mut dyn FnMut()| {
+        bench.alone(what, Unit::Seconds, Goal::AtMost(0.1), alone(ROUNDS, work));
+    };
+    row("status, an agent's log of 200 MB", &mut || scratch.axiom(&["status"]));
+    row("output -n 20, a log of 200 MB", &mut || scratch.sh(&last));
+    row("the first line of output, a log of 200 MB", &mut || scratch.sh(&first));
+    session.end();
+}
+
+/// Repeats what the agent has printed.
+fn enlarge(scratch: &Scratch) {
+    let logs = scratch.layout().agents_dir().join("agent-001/logs");
+    let path = std::fs::read_dir(logs).unwrap().next().unwrap().unwrap().path();
+    let printed = std::fs::read(&path).unwrap();
+    assert!(printed.len() > 1000, "it has printed something");
+    let mut log = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    log.write_all(&printed.repeat(BYTES / printed.len())).unwrap();
+}
