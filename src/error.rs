@@ -111,6 +111,7 @@ codes! {
     GitLocked "GIT_LOCKED" Busy "A git lock file is held by another process, or was left behind.";
     OperationOpen "OPERATION_OPEN" Damaged "An operation was interrupted and has to be finished or reversed first.";
     ProgramNotFound "PROGRAM_NOT_FOUND" Failed "A program cannot be started; 'lock' then ends with 127 or 126, as a shell does.";
+    UsageUnknown "USAGE_UNKNOWN" Refused "A limit on cost or tokens cannot be kept: the agent program does not tell what it uses.";
     ModelBusy "MODEL_BUSY" Failed "The service of an agent program's model refuses for now: a limit, or too much to do.";
     AgentFailed "AGENT_FAILED" Failed "An agent program did not complete its task.";
     KeeperFailed "KEEPER_FAILED" Failed "A keeper could not be started or does not answer.";

@@ -36,6 +36,7 @@ pub fn case(number: u64) -> Case {
         start_early: false,
         persona: None,
         verify: vec!["cargo test".into()],
+        limits: git_axiom::domain::work::budget::Limits::default(),
         status: Status::Pending,
         merged: None,
         reason: None,
@@ -167,6 +168,8 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         cut: None,
         session: None,
         resumed: None,
+        ran: String::new(),
+        cut_off: false,
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {

@@ -18,6 +18,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Agents(agents) => agents.starts(),
         Verb::Init(init) => init.writes_project().then_some("init --shared"),
         Verb::Demo(_)
+        | Verb::Stats(_)
         | Verb::Status(_)
         | Verb::Output(_)
         | Verb::Log(_)

@@ -35,6 +35,7 @@ pub mod redirect;
 pub mod rollback;
 pub mod run;
 pub mod signal;
+pub mod stats;
 pub mod status;
 pub mod stop;
 pub mod task;
@@ -115,6 +116,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Trust(args) => trust::run(&args, &global, screen),
         Verb::Agents(args) => agents::run(&args.0, &global, screen),
         Verb::Learnings(args) => learnings::run(&args, &global, screen),
+        Verb::Stats(args) => stats::run(&args, &global, screen),
         Verb::Hooks(verb) => hooks::run(verb.0, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),
         Verb::Completions(args) => completions::run(&args, &global, screen),

@@ -13,6 +13,7 @@ use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
+use crate::commands::task::budget::Budget;
 use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
@@ -49,6 +50,9 @@ pub struct Run {
     /// Also start tasks that wait at claim gates because they were stopped, killed or taken back
     #[arg(long)]
     pub retry: bool,
+    /// What the session may use
+    #[command(flatten)]
+    pub budget: Budget,
     /// Run in the background; return when the session has begun
     #[arg(long)]
     pub detach: bool,
@@ -154,6 +158,7 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
         mode: args.mode,
         retry: args.retry,
         after_crash: AfterCrash::default(),
+        limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
         programs: if args.program.is_empty() {
             Programs::configured(&ctx.config)?
         } else {

@@ -9,7 +9,9 @@ use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
+use crate::domain::work::budget::thousands;
 use crate::domain::work::project::SessionNow;
+use crate::domain::work::spending::Usd;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::revert_task::Settling;
@@ -91,6 +93,9 @@ fn in_words(report: &Report) -> String {
         "Tasks: {} pending ({} ready, {} waiting), {} active, {} done ({} merged), {} blocked, {} failed.\n",
         tasks.pending, progress.ready, progress.waiting, tasks.active, tasks.done, progress.merged, tasks.blocked, tasks.failed
     ));
+    if let Some(used) = session_budget(report) {
+        text.push_str(&format!("Budget of the session: {used}.\n"));
+    }
     if !report.agents.is_empty() {
         text.push('\n');
         let heading = ["AGENT", "STATE", "TASK", "ITERATION", "PROGRESS", "PARTS", "PHASE", "TIME", "HEARD", "TITLE"];
@@ -98,6 +103,11 @@ fn in_words(report: &Report) -> String {
         rows.extend(report.agents.iter().map(agent_row));
         text.push_str(&table(&rows));
         text.push_str(&now(&report.agents));
+        let rows = report.agents.iter().filter_map(|agent| Some(vec![format!("  {}", agent.id), agent.budget.clone()?]));
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            text.push_str(&format!("\nBudgets:\n{}", table(&rows)));
+        }
     }
     if !report.gates.is_empty() {
         text.push_str("\nWaiting for you:\n");
@@ -122,6 +132,17 @@ fn in_words(report: &Report) -> String {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
     text
+}
+
+/// What a session with limits may use, and has used.
+fn session_budget(report: &Report) -> Option<String> {
+    let of = &report.session;
+    let limits = of.limits.filter(|limits| !limits.is_empty() && report.session.state != SessionNow::Idle)?;
+    let cost = of.cost_usd.and_then(Usd::of).map(|cost| cost.to_string());
+    let used: Vec<String> =
+        cost.into_iter().chain(of.tokens_used.map(|tokens| format!("{} tokens", thousands(tokens)))).collect();
+    let used = if used.is_empty() { "nothing known".to_owned() } else { used.join(", ") };
+    Some(format!("{}; used: {used}", limits.in_words()))
 }
 
 /// What the working agents did last: the lines that they changed, as of the newest capture, and the last line of their output.

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::domain::work::budget;
 use crate::domain::work::prompt::template::Template;
 use crate::error::{Code, Error, Result};
 
@@ -20,6 +21,12 @@ pub enum Kind {
     Seconds,
     /// Days; a string may have a unit.
     Days,
+    /// US dollars, above 0.
+    Dollars,
+    /// A number of tokens, above 0; a string may end with `k` or `M`.
+    Tokens,
+    /// Seconds, above 0; a string may have a unit.
+    Time,
     /// A non-empty string.
     Text,
     /// A folder, absolute or relative to the main worktree, but not that worktree itself.
@@ -101,6 +108,12 @@ pub const KEYS: &[Key] = &[
     key("verify", "timeLimit", Kind::Seconds),
     key("hooks", "timeout", Kind::Seconds),
     key("hooks", "wrapper", Kind::List),
+    key("budget", "maxCost", Kind::Dollars),
+    key("budget", "maxTokens", Kind::Tokens),
+    key("budget", "maxTime", Kind::Time),
+    key("budget", "sessionMaxCost", Kind::Dollars),
+    key("budget", "sessionMaxTokens", Kind::Tokens),
+    key("budget", "sessionMaxTime", Kind::Time),
 ];
 
 /// Lists to which a project's configuration only adds: it takes nothing away from what the user protects.
@@ -149,6 +162,9 @@ impl Kind {
             Self::Megabytes => "a number of MB, or a text such as \"500MB\" or \"2GB\"".into(),
             Self::Seconds => "a number of seconds, or a text such as \"30s\", \"5min\" or \"2h\"".into(),
             Self::Days => "a number of days, or a text such as \"30d\" or \"4w\"".into(),
+            Self::Dollars => "US dollars above 0, such as 5 or 2.50".into(),
+            Self::Tokens => "a number of tokens above 0, or a text such as \"200k\" or \"1.5M\"".into(),
+            Self::Time => "a number of seconds above 0, or a text such as \"30min\" or \"2h\"".into(),
             Self::Text => "a text that is not empty".into(),
             Self::Folder => "a folder, absolute or relative to the main worktree, but not that itself".into(),
             Self::List => "a list of texts".into(),
@@ -167,6 +183,9 @@ impl Kind {
             Self::Days => &[("d", 1), ("w", 7)],
             Self::Switch
             | Self::Number(..)
+            | Self::Dollars
+            | Self::Tokens
+            | Self::Time
             | Self::Text
             | Self::Folder
             | Self::List
@@ -207,6 +226,16 @@ impl Kind {
             (Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days, Value::Number(number)) => {
                 if number.as_u64().is_some_and(in_range) { Ok(value) } else { refuse() }
             }
+            (Self::Dollars | Self::Tokens | Self::Time, Value::Number(number)) => {
+                self.accept(name, Value::from(number.to_string())).or_else(|_| refuse())
+            }
+            (Self::Dollars, Value::String(text)) => {
+                budget::cost(text).map_or_else(|_| refuse(), |usd| Ok(Value::from(usd.dollars())))
+            }
+            (Self::Tokens, Value::String(text)) => {
+                budget::tokens(text).map_or_else(|_| refuse(), |tokens| Ok(Value::from(tokens)))
+            }
+            (Self::Time, Value::String(text)) => budget::seconds(text).map_or_else(|_| refuse(), |time| Ok(Value::from(time))),
             (Self::Megabytes | Self::Seconds | Self::Days, Value::String(text)) => match with_unit(text, self.units()) {
                 Some(number) if in_range(number) => Ok(Value::from(number)),
                 Some(_) | None => refuse(),
@@ -234,7 +263,8 @@ impl Kind {
                 "false" | "no" | "off" | "0" => Value::Bool(false),
                 _ => Value::from(last),
             },
-            Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days => {
+            Self::Dollars => last.parse::<f64>().map_or_else(|_| Value::from(last), Value::from),
+            Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days | Self::Tokens | Self::Time => {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
             Self::Text | Self::Folder | Self::Signal | Self::Template | Self::Table => Value::from(last),
@@ -252,6 +282,9 @@ impl Kind {
             | Self::Megabytes
             | Self::Seconds
             | Self::Days
+            | Self::Dollars
+            | Self::Tokens
+            | Self::Time
             | Self::Text
             | Self::Folder
             | Self::Signal
@@ -398,6 +431,9 @@ mod tests {
             (Kind::Days, "3h", None),
             (Kind::Seconds, "-1s", None),
             (Kind::Seconds, "99999999999999999999s", None),
+            (Kind::Tokens, "200k", Some(200_000)),
+            (Kind::Time, "2h", Some(7200)),
+            (Kind::Time, "0", None),
             (Kind::Number(1, 9), "5", Some(5)),
             (Kind::Number(1, 9), "10", None),
             (Kind::Number(1, 9), "", None),

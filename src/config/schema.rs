@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::domain::work::budget::Limits;
 use crate::domain::work::guarded;
+use crate::domain::work::spending::Usd;
 
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
@@ -37,6 +39,8 @@ section! {
         verify: Verify = Verify::default(),
         /// Hooks.
         hooks: Hooks = Hooks::default(),
+        /// What tasks and sessions may use.
+        budget: Budget = Budget::default(),
         /// Personas by name.
         personas: BTreeMap<String, Persona> = BTreeMap::new(),
     }
@@ -49,6 +53,36 @@ section! {
         timeout: u64 = 60,
         /// A program, with arguments, through which hooks are run.
         wrapper: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// What tasks and sessions may use; `None` for no limit.
+    Budget {
+        /// US dollars for each task.
+        max_cost: Option<Usd> = None,
+        /// Tokens for each task.
+        max_tokens: Option<u64> = None,
+        /// How long agents may run for each task, in seconds.
+        max_time: Option<u64> = None,
+        /// US dollars for a session.
+        session_max_cost: Option<Usd> = None,
+        /// Tokens for a session.
+        session_max_tokens: Option<u64> = None,
+        /// How long agents may run in a session, in seconds.
+        session_max_time: Option<u64> = None,
+    }
+}
+
+impl Budget {
+    /// The limits of each task that has none of its own.
+    pub fn of_a_task(&self) -> Limits {
+        Limits { max_cost: self.max_cost, max_tokens: self.max_tokens, max_time: self.max_time }
+    }
+
+    /// The limits of a session.
+    pub fn of_a_session(&self) -> Limits {
+        Limits { max_cost: self.session_max_cost, max_tokens: self.session_max_tokens, max_time: self.session_max_time }
     }
 }
 

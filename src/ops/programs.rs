@@ -48,7 +48,12 @@ impl Programs {
 
     /// The program that works on a task.
     pub fn of(&self, case: &Case) -> &Arc<Adapter> {
-        case.persona.as_ref().and_then(|persona| self.personas.get(persona)).unwrap_or(&self.default)
+        self.of_persona(case.persona.as_deref())
+    }
+
+    /// The program that works on tasks of a persona.
+    pub fn of_persona(&self, persona: Option<&str>) -> &Arc<Adapter> {
+        persona.and_then(|persona| self.personas.get(persona)).unwrap_or(&self.default)
     }
 
     /// All of them, that of tasks without a persona first.

@@ -104,6 +104,13 @@ impl Store {
         let mut warnings = Vec::new();
         let (state, hint, changed, older) = match snapshot::load(&layout)? {
             Snapshot::Good(loaded) => {
+                // An older version wrote it, which had no sums by day and program. The log has them, if it is whole.
+                if loaded.state.lacks_ledger()
+                    && let Ok(store) = Self::from_log(layout.clone())
+                    && store.state.seq >= loaded.state.seq
+                {
+                    return Ok(store);
+                }
                 let Loaded { state, position, cases, older } = *loaded;
                 (state, Some(position), cases, older)
             }
@@ -126,6 +133,25 @@ impl Store {
         {
             return Err(log::emptied(&store.layout, &format!("'{}' tells of some", trace.display())));
         }
+        Ok(store)
+    }
+
+    /// The state by all events, without the snapshot.
+    fn from_log(layout: Layout) -> Result<Self> {
+        let cases = cases::Standing::loaded(0);
+        let mut store = Self {
+            layout,
+            state: State::default(),
+            position: Position::default(),
+            snapshot_seq: 0,
+            cases,
+            older: None,
+            poisoned: false,
+            only_shown: false,
+            seen: None,
+            warnings: Vec::new(),
+        };
+        store.read_on(None)?;
         Ok(store)
     }
 

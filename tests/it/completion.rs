@@ -105,6 +105,7 @@ fn agents_and_gates_are_offered_and_understood() {
         more: 0,
         guarded: None,
         cause: None,
+        used: Vec::new(),
         opened_at: jiff::Timestamp::UNIX_EPOCH,
         decision: None,
         held: None,

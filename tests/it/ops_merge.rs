@@ -181,6 +181,8 @@ fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_co
         target: git_axiom::domain::base::names::RefName::branch("other"),
         slots: 1,
         max_iterations: 1,
+        limits: git_axiom::domain::work::budget::Limits::default(),
+        task_limits: git_axiom::domain::work::budget::Limits::default(),
         state: git_axiom::domain::work::session::SessionState::Ended,
         start_checkpoint: None,
     };

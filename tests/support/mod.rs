@@ -154,6 +154,7 @@ impl Scratch {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: git_axiom::domain::work::budget::Limits::default(),
             status,
             merged: None,
             reason: None,
@@ -212,6 +213,8 @@ impl Scratch {
             cut: None,
             session: None,
             resumed: None,
+            ran: String::new(),
+            cut_off: false,
         };
         self.append(vec![
             Event::IterationIntended {

@@ -99,6 +99,8 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Agents(Later<commands::agents::Agents>),
     /// List what agents learnt, change or forget it
     Learnings(Later<commands::learnings::Learnings>),
+    /// Sum up tokens, cost, time, iterations and what became of the work
+    Stats(Later<commands::stats::Stats>),
     /// Approve the configuration and hooks that a project brings with it
     Trust(Later<commands::trust::Trust>),
     /// List, try and install hooks
@@ -134,6 +136,7 @@ impl Verb {
             Self::Hooks(_) => "hooks",
             Self::Agents(_) => "agents",
             Self::Learnings(_) => "learnings",
+            Self::Stats(_) => "stats",
             Self::Config(_) => "config",
             Self::Lock(_) => "lock",
             Self::Completions(_) => "completions",

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::budget::Budget;
 use super::view::CaseView;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{input, open};
+use crate::commands::{input, open, open_configured};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::text::MAX_TEXT;
+use crate::domain::work::budget::Limits;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::needs;
@@ -66,6 +68,8 @@ pub struct Add {
     /// A shell command that must pass before it is done, with a name; may be repeated
     #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Vec<String>,
+    #[command(flatten)]
+    budget: Budget,
     /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     body: Option<String>,
@@ -95,11 +99,12 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
         start_early: args.start_early,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
+        limits: args.budget.read()?.on(Limits::default()),
         status: Status::Pending,
         reason: None,
         merged: None,
     };
-    let mut ctx = open(global, screen)?;
+    let mut ctx = if new.limits.is_empty() { open(global, screen)? } else { open_configured(global, Vec::new(), screen)? };
     let case = edit::add(&mut ctx, new)?;
     screen.answer(&CaseView::of(&Groups::of(ctx.state()), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)

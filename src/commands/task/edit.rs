@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
+use super::budget::Budget;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{input, open, working_dir};
+use crate::commands::{input, open, open_configured, working_dir};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::listed;
 use crate::domain::base::text::MAX_TEXT;
@@ -23,9 +24,10 @@ use crate::ops::editor;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An empty value clears a field: --parent '', --body '', --persona ''; --after '' and --verify
-'' empty the list. A list that is given replaces the old one. 'git axiom undo' takes the edit
-back. While an agent works on the task, the change is in force from its next iteration on, whose
-prompt says what has changed. --editor is the one that git uses ('git var GIT_EDITOR').")]
+'' empty the list, --max-cost none takes a limit away. A list that is given replaces the old
+one. 'git axiom undo' takes the edit back. While an agent works on the task, the change is in
+force from its next iteration on, whose prompt says what has changed. --editor is the one that
+git uses ('git var GIT_EDITOR').")]
 pub struct Edit {
     /// The case
     id: String,
@@ -47,6 +49,8 @@ pub struct Edit {
     /// Shell commands that must pass before it is done, instead of the present ones; may be repeated
     #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Option<Vec<String>>,
+    #[command(flatten)]
+    budget: Budget,
     /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     body: Option<String>,
@@ -83,6 +87,7 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         start_early: args.start_early,
         persona: args.persona.as_deref().map(|text| unless_empty(text, |text| Ok(text.to_owned()))).transpose()?,
         verify: args.verify.as_ref().map(|all| all.iter().filter(|command| !command.is_empty()).cloned().collect()),
+        limits: args.budget.read()?,
     };
     let nothing = !args.editor
         && edit.title.is_none()
@@ -91,7 +96,8 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         && edit.after.is_none()
         && edit.start_early.is_none()
         && edit.persona.is_none()
-        && edit.verify.is_none();
+        && edit.verify.is_none()
+        && edit.limits.is_empty();
     if nothing {
         return Err(Error::new(Code::Usage, "nothing to change was given").hint("git axiom task edit -h    lists what can be"));
     }
@@ -105,7 +111,8 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let mut edit = asked(args, global)?;
-    let mut ctx = open(global, screen)?;
+    let decides = !edit.limits.is_empty() || edit.persona.is_some();
+    let mut ctx = if decides { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
     if args.editor {
         edit.body = Some(edited(&ctx, &id, global)?);
     }

@@ -3,6 +3,7 @@
 
 mod add;
 mod audit;
+pub(super) mod budget;
 mod edit;
 mod import;
 mod list;

@@ -12,15 +12,18 @@ use crate::commands::look;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::state::whole::{CaseRecord, State};
+use crate::domain::work::budget::{Used, UsedLine, thousands};
 use crate::domain::work::case::{Case, Kind};
 use crate::domain::work::checks::reported::StepReport;
 use crate::domain::work::checks::shown::{self, Check, CheckOf, CheckState};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::needs::{self, Need};
+use crate::domain::work::spending::Doubt;
 use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 use crate::ops::context::handle::Context;
+use crate::ops::supervise::budget::used_of;
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]
@@ -43,6 +46,8 @@ struct TaskShowAnswer<'a> {
     workspace: Option<&'a str>,
     reports: Option<Reported<'a>>,
     verification: Vec<Verified<'a>>,
+    /// How the limits stand: its own, and else those that the newest session has for each task.
+    used: Vec<UsedLine>,
 }
 
 /// A verify step, with the log of its last run where there is one.
@@ -64,6 +69,7 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let case = state.case(&id)?;
     let body = case.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
     let groups = Groups::of(state);
+    let used = used_of(state, case);
     let workspace = state.restorable.workspaces.get(&id);
     let answer = TaskShowAnswer {
         case: CaseView::of(&groups, case),
@@ -72,8 +78,9 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(Reported::of),
         verification: verification(&ctx, case),
+        used: used.iter().map(UsedLine::from).collect(),
     };
-    screen.answer(&answer, || in_words(&groups, case, &answer.verification, body.as_deref()))?;
+    screen.answer(&answer, || in_words(&groups, case, (&answer.verification, &used), body.as_deref()))?;
     Ok(Exit::Done)
 }
 
@@ -102,7 +109,12 @@ fn verified_rows(verified: &Verified<'_>) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_>], body: Option<&str>) -> String {
+fn in_words<'a>(
+    groups: &Groups<'a>,
+    case: &'a Case,
+    (verification, used): (&[Verified<'_>], &[Used]),
+    body: Option<&str>,
+) -> String {
     let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
@@ -143,9 +155,11 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_
         row("branch", workspace.branch.short().to_owned());
         row("workspace", workspace.path.clone());
     }
-    for (name, value) in state.record.cases.get(&case.id).map(spent).unwrap_or_default() {
-        row(name, value);
+    if let Some(record) = state.record.cases.get(&case.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
+        rows.extend(spent(record));
     }
+    rows.extend(used.iter().map(|used| vec!["budget:".to_owned(), used.in_words()]));
+    let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     let standing = Standing::of(groups, case);
     let mut time = |name: &str, at: Option<jiff::Timestamp>| {
         if let Some(at) = at {
@@ -174,21 +188,6 @@ fn in_words<'a>(groups: &Groups<'a>, case: &'a Case, verification: &[Verified<'_
     }
 }
 
-/// What the work took so far. What a program does not tell is left out.
-fn spent(record: &CaseRecord) -> Vec<(&'static str, String)> {
-    if record.iterations == 0 && record.retry_count == 0 {
-        return Vec::new();
-    }
-    let mut rows = vec![
-        ("iterations", record.iterations.to_string()),
-        ("retries", record.retry_count.to_string()),
-        ("duration", format!("{} s", record.duration_ms / 1000)),
-    ];
-    rows.extend(record.tokens_used.map(|tokens| ("tokens", tokens.to_string())));
-    rows.extend(record.cost_usd.map(|dollars| ("cost", format!("${dollars:.4}"))));
-    rows
-}
-
 /// What it needs of others before it begins.
 fn needs_in_words(state: &State, case: &Case) -> Vec<String> {
     let words = |need: &Need| {
@@ -198,4 +197,20 @@ fn needs_in_words(state: &State, case: &Case) -> Vec<String> {
         visible::line(&words).into_owned()
     };
     case.needs.iter().map(words).collect()
+}
+
+/// What was spent: tokens and cost as far as they are known.
+fn spent(record: &CaseRecord) -> Vec<Vec<String>> {
+    let tally = record.tally();
+    let certain = [
+        vec!["iterations:".to_owned(), record.iterations.to_string()],
+        vec!["retries:".to_owned(), record.retry_count.to_string()],
+        vec!["duration:".to_owned(), format!("{} s", record.duration_ms / 1000)],
+    ];
+    let row = |name: &str, words: String, doubt: Doubt| {
+        vec![format!("{name}:"), format!("{}{words}", if doubt.iterations > 0 { "at least " } else { "" })]
+    };
+    let tokens = tally.tokens.map(|tokens| row("tokens", thousands(tokens), tally.tokens_doubt));
+    let cost = tally.cost.map(|cost| row("cost", cost.to_string(), tally.cost_doubt));
+    certain.into_iter().chain(tokens).chain(cost).collect()
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::text::Text;
+use crate::domain::work::budget::Limits;
 use crate::domain::work::case::{Case, Kind, Merged, Status};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::standing::Standing;
@@ -27,6 +28,7 @@ pub struct CaseView<'a> {
     waits_for: Vec<&'a CaseId>,
     persona: Option<&'a str>,
     verify: &'a [String],
+    limits: &'a Limits,
     reason: Option<&'a str>,
     merged: Option<&'a Merged>,
     agent_id: Option<&'a AgentId>,
@@ -62,6 +64,7 @@ impl<'a> CaseView<'a> {
             waits_for: if case.status == Status::Pending { groups.waits_for(case).collect() } else { Vec::new() },
             persona: case.persona.as_deref(),
             verify: &case.verify,
+            limits: &case.limits,
             reason: case.reason.as_deref(),
             merged: case.merged.as_ref(),
             agent_id: agent.or_else(|| record.and_then(|record| record.last_agent.as_ref())),

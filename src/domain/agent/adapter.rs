@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::stream::rules::StreamRules;
+use super::stream::rules::{CostCounting, StreamRules};
+use super::stream::seen::Usage;
 use crate::error::{Code, Error, Result};
 
 /// An agent program. The keys in TOML are explained in `presets/claude.toml`.
@@ -111,15 +112,20 @@ pub enum ToolKind {
 pub struct Price {
     /// US dollars per million input tokens.
     pub input: f64,
+    /// US dollars per million of those that a cache had; without it, they cost as much as others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input: Option<f64>,
     /// US dollars per million output tokens.
     pub output: f64,
 }
 
 impl Price {
-    /// What so many tokens cost, in US dollars.
+    /// What so many tokens cost, in US dollars. `cached` is how many of `input` a cache had.
     #[allow(clippy::cast_precision_loss)]
-    pub fn of(self, input: u64, output: u64) -> f64 {
-        (self.input * input as f64 + self.output * output as f64) / 1e6
+    pub fn of(self, input: u64, cached: u64, output: u64) -> f64 {
+        let cached = cached.min(input);
+        let cached_input = self.cached_input.unwrap_or(self.input);
+        (self.input * (input - cached) as f64 + cached_input * cached as f64 + self.output * output as f64) / 1e6
     }
 }
 
@@ -158,12 +164,29 @@ impl Adapter {
             return Err(invalid(format!("'{name}' in {} cannot be the name of a variable", of("env"))));
         }
         let bad_price = |price: &f64| !price.is_finite() || *price < 0.0;
-        if self.price.is_some_and(|price| [price.input, price.output].iter().any(bad_price)) {
+        if self.price.is_some_and(|price| [price.input, price.cached_input.unwrap_or(0.0), price.output].iter().any(bad_price)) {
             return Err(invalid(format!("{} is no price", of("price"))).hint("give US dollars per million tokens"));
         }
         self.stream.check().map_err(|error| error.context(of("stream")))?;
         self.silence_limit = self.silence_limit.filter(|seconds| *seconds > 0);
         Ok(self)
+    }
+
+    /// What a run used cost: as the program says, or by its price. Unknown is not 0.
+    pub fn cost_of(&self, usage: &Usage) -> Option<f64> {
+        let by_price = || Some(self.price?.of(usage.input?, usage.cached.unwrap_or(0), usage.output?));
+        usage.cost_usd.or_else(by_price).filter(|cost| cost.is_finite())
+    }
+
+    /// Whether anything says what its runs cost.
+    pub fn tells_cost(&self) -> bool {
+        let by_price = self.price.is_some() && self.stream.rules.iter().any(|rule| rule.input.is_some() && rule.output.is_some());
+        self.stream.cost != CostCounting::None || by_price
+    }
+
+    /// Whether anything says how many tokens its runs use.
+    pub fn tells_tokens(&self) -> bool {
+        self.stream.rules.iter().any(|rule| rule.input.is_some() || rule.output.is_some())
     }
 
     /// What the tool of this name does.

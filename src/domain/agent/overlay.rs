@@ -94,7 +94,12 @@ mod tests {
         let own = overlaid(None, json!({"name": "mine", "command": ["mine", "{promptFile}"]})).unwrap();
         assert_eq!((own.exit_completes, own.stop_signal, own.silence_limit), (false, StopSignal::Term, None));
         let price = overlaid(None, json!({"name": "m", "command": ["m"], "price": {"input": 3, "output": 15}})).unwrap().price;
-        assert!((price.unwrap().of(1_000_000, 100_000) - 4.5).abs() < 1e-9);
+        assert!((price.unwrap().of(1_000_000, 0, 100_000) - 4.5).abs() < 1e-9);
+        assert!((price.unwrap().of(1_000_000, 900_000, 100_000) - 4.5).abs() < 1e-9);
+        let cached = json!({"name": "m", "command": ["m"], "price": {"input": 3, "cachedInput": 0.3, "output": 15}});
+        let price = overlaid(None, cached).unwrap().price.unwrap();
+        assert!((price.of(1_000_000, 900_000, 100_000) - 2.07).abs() < 1e-9);
+        assert!((price.of(10, 99, 0) - 3e-6).abs() < 1e-12, "no more can be cached than was sent");
     }
 
     #[test]
@@ -108,6 +113,7 @@ mod tests {
             (json!({"resume": ["claude"]}), "agents.claude.resume"),
             (json!({"env": {"A=B": "1"}}), "A=B"),
             (json!({"price": {"input": -1, "output": 0}}), "agents.claude.price"),
+            (json!({"price": {"input": 1, "cachedInput": -1, "output": 0}}), "agents.claude.price"),
             (json!({"stream": {"rules": [{"is": "text", "text": "say"}]}}), "'say' is no pointer"),
             (json!({"stream": {"rules": [{"is": "text"}]}}), "needs 'text'"),
             (json!({"stream": {"rules": [{"is": "text", "text": "/a", "exit": "/b"}]}}), "'exit'"),

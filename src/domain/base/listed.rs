@@ -190,6 +190,7 @@ impl Serialize for FieldLine<'_> {
             CaseChange::StartEarly(change) => line(field, change, to),
             CaseChange::Persona(change) => line(field, change, to),
             CaseChange::Verify(change) => line(field, change, to),
+            CaseChange::Limits(change) => line(field, change, to),
             CaseChange::Status(change) => line(field, change, to),
             CaseChange::Merged(change) => line(field, change, to),
             CaseChange::Reason(change) => line(field, change, to),

@@ -383,6 +383,8 @@ mod tests {
             target: RefName::branch("main"),
             slots: 1,
             max_iterations: 1,
+            limits: crate::domain::work::budget::Limits::default(),
+            task_limits: crate::domain::work::budget::Limits::default(),
             state: SessionState::Running,
             start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
         });

@@ -178,7 +178,8 @@ impl TaskChange {
                 | CaseChange::Needs(_)
                 | CaseChange::StartEarly(_)
                 | CaseChange::Persona(_)
-                | CaseChange::Verify(_) => change.edited = true,
+                | CaseChange::Verify(_)
+                | CaseChange::Limits(_) => change.edited = true,
             }
         }
         let seen = change.status.old != change.status.new || change.unmerged || change.merged_again || change.edited;
@@ -247,6 +248,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: Vec::new(),
+            limits: crate::domain::work::budget::Limits::default(),
             status: Status::Done,
             merged: None,
             reason: None,

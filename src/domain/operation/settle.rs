@@ -72,6 +72,7 @@ pub fn edit_fits(edit: &CaseEdit, case: &Case) -> bool {
         | CaseChange::StartEarly(_)
         | CaseChange::Persona(_)
         | CaseChange::Verify(_)
+        | CaseChange::Limits(_)
         | CaseChange::Merged(_)
         | CaseChange::Reason(_) => false,
     };

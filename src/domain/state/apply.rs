@@ -8,6 +8,7 @@ mod learnings;
 mod operations;
 mod placed;
 mod session;
+mod spending;
 mod work;
 
 use super::event::{Envelope, Event};
@@ -46,7 +47,7 @@ impl State {
                 self.add_cases(cases)?;
                 self.count_added(&envelope.by, cases.len());
             }
-            Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits)?,
+            Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits, at)?,
             Event::Audited { id, .. } => drop(self.case(id)?),
             Event::SessionStarted { session } => self.start_session(session)?,
             Event::SessionChanged { state, reason } => self.change_session(*state, reason)?,
@@ -75,7 +76,7 @@ impl State {
             Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
-                self.release(agent, *status, reason, *retry, complete.as_ref())?;
+                self.release(agent, *status, reason, *retry, complete.as_ref(), at)?;
                 if let Some(gate) = gate {
                     self.hold(gate);
                 }
@@ -99,6 +100,7 @@ impl State {
             }
             Event::StateAdopted { state, .. } => {
                 *self = (**state).clone();
+                self.seed_ledger(at);
                 self.take_branches_for_ours();
             }
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),

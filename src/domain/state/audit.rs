@@ -158,6 +158,7 @@ pub fn change_text(change: &CaseChange) -> String {
         CaseChange::StartEarly(c) => (c.old.to_string(), c.new.to_string()),
         CaseChange::Persona(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
         CaseChange::Verify(c) => (list(&c.old), list(&c.new)),
+        CaseChange::Limits(c) => (c.old.in_words(), c.new.in_words()),
         CaseChange::Status(c) => (c.old.to_string(), c.new.to_string()),
         CaseChange::Merged(c) => {
             let commit = |merged: Option<&crate::domain::work::case::Merged>| or_none(merged.map(|m| &m.commit));

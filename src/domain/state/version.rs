@@ -8,9 +8,9 @@ use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::{IterationReport, Outcome, Stage};
 use crate::domain::work::case::{Case, CaseChange};
 use crate::domain::work::checks::named::NamedStep;
-use crate::domain::work::gate::{Cause, Gate, Held};
+use crate::domain::work::gate::{Cause, Gate, GateKind, Held};
 use crate::domain::work::last_run::LastRun;
-use crate::domain::work::session::{Mode, Request, SessionState};
+use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::Verification;
 
@@ -27,7 +27,8 @@ const THIRD: u32 = 3;
 /// learnt, and with sessions that programs go on with.
 const FOURTH: u32 = 4;
 /// The version with named verify steps, the results of single steps, and decisions after a crash, with agents that are sent to another
-/// task, tasks that are blocked while an agent works on them, the mode `review`, and sessions that are asked to end.
+/// task, tasks that are blocked while an agent works on them, the mode `review`, sessions that are asked to end, and limits on what
+/// tasks and sessions may use.
 const FIFTH: u32 = 5;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -59,6 +60,8 @@ impl Event {
             newest(cases.iter().map(of_case))
         } else if let Self::CasesChanged { edits } = self {
             newest(edits.iter().flat_map(|edit| &edit.changes).map(of_change))
+        } else if let Self::SessionStarted { session } = self {
+            since(FIFTH, has_limits(session))
         } else if let Self::IterationIntended { program, resumes, .. } = self {
             since(FOURTH, !program.is_empty() || resumes.is_some())
         } else if let Self::IterationEnded { report, .. } = self {
@@ -109,11 +112,12 @@ fn of_state(state: &State) -> u32 {
     let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
     let open = record.open.as_ref().map(|open| of_operation(&open.operation));
     let tells_runs = record.cases.values().filter_map(|case| case.last_run.as_deref()).any(tells_more);
-    let is_fifth = record.cases.values().any(|case| {
-        let is_cut_off = case.last_run.as_deref().is_some_and(|run| run.cut.is_some());
-        let is_told = case.recovery.is_some() || case.conflict.is_some();
-        !case.verified.is_empty() || case.failed_rounds > 0 || is_told || is_cut_off
-    });
+    let is_fifth = record.session.as_ref().is_some_and(has_limits)
+        || record.cases.values().any(|case| {
+            let is_cut_off = case.last_run.as_deref().is_some_and(|run| run.cut.is_some());
+            let is_told = case.recovery.is_some() || case.conflict.is_some();
+            !case.verified.is_empty() || case.failed_rounds > 0 || is_told || is_cut_off
+        });
     let is_fourth = !record.learnings.is_empty() || tells_runs;
     let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];
     let requests = record.requests.values().map(of_request);
@@ -147,17 +151,25 @@ fn of_restorable(restorable: &Restorable) -> u32 {
 
 fn of_changes(changes: &RestorableChanges) -> u32 {
     let mode = changes.mode.map_or(FIRST, of_mode);
-    newest(changes.gates.values().flatten().map(of_gate)).max(mode).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
+    let cases = changes.cases.values().flatten().filter(|case| !case.limits.is_empty()).map(of_case);
+    let gates = changes.gates.values().flatten().map(of_gate);
+    newest(gates.chain(cases)).max(mode).max(SECOND).max(since(FOURTH, !changes.reports.is_empty()))
 }
 
-/// A case may begin before those that it comes after are merged. An older program takes the name of a step for a variable.
+fn has_limits(session: &Session) -> bool {
+    !session.limits.is_empty() || !session.task_limits.is_empty()
+}
+
+/// A case may begin before those that it comes after are merged. An older program takes the name of a step for a variable, and ignores
+/// limits.
 fn of_case(case: &Case) -> u32 {
     let begins_before = !case.needs.is_empty() || case.start_early;
-    since(FOURTH, begins_before).max(of_steps(&case.verify))
+    since(FOURTH, begins_before).max(of_steps(&case.verify)).max(since(FIFTH, !case.limits.is_empty()))
 }
 
 fn of_change(change: &CaseChange) -> u32 {
     match change {
+        CaseChange::Limits(_) => FIFTH,
         CaseChange::Needs(_) | CaseChange::StartEarly(_) => FOURTH,
         CaseChange::Verify(steps) => of_steps(&steps.old).max(of_steps(&steps.new)),
         CaseChange::Title(_)
@@ -233,8 +245,10 @@ fn of_gate(gate: &Gate) -> u32 {
         Cause::SignIn | Cause::ToolDenied => FOURTH,
         Cause::Recovery => FIFTH,
     });
+    // Older versions would go on in spite of the gate of a budget.
+    let budget = since(FIFTH, gate.kind == GateKind::Budget);
     // Older versions would merge other guarded files than those that were approved.
-    held.max(cause).max(since(THIRD, gate.guarded.is_some())).max(since(FIFTH, gate.sent.is_some()))
+    held.max(cause).max(budget).max(since(THIRD, gate.guarded.is_some())).max(since(FIFTH, gate.sent.is_some()))
 }
 
 fn of_mode(mode: Mode) -> u32 {
@@ -383,6 +397,28 @@ mod tests {
         assert_eq!(versions(&case), [FIRST; 3]);
         case.needs.push(Need { task: case.id.clone(), name: "x".into() });
         assert_eq!(versions(&case), [FOURTH; 3]);
+    }
+
+    #[test]
+    fn a_limit_and_its_gate_need_the_newest_version() {
+        use crate::domain::base::text::Change;
+        use crate::domain::work::budget::Limits;
+        use crate::domain::work::case::CaseEdit;
+        let mut case = crate::domain::work::wip::tests::case();
+        let limits = Limits { max_tokens: Some(1), ..Limits::default() };
+        let change = CaseChange::Limits(Change::new(Limits::default(), limits));
+        let edits = vec![CaseEdit { id: case.id.clone(), changes: vec![change] }];
+        assert_eq!(Event::CasesChanged { edits }.version(), FIFTH);
+        let now = Restorable::default();
+        let mut then = now.clone();
+        then.cases.insert(case.id.clone(), case.clone());
+        assert_eq!(of_changes(&RestorableChanges::between(&now, &then)), SECOND);
+        case.limits = limits;
+        then.cases.insert(case.id.clone(), case.clone());
+        assert_eq!((of_changes(&RestorableChanges::between(&now, &then)), then.version()), (FIFTH, FIFTH));
+        assert_eq!(Event::CasesAdded { cases: vec![case.clone()] }.version(), FIFTH);
+        let gate = Gate::for_budget(Some(&case.id), Vec::new(), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert!(versions_with(&gate).iter().all(|version| *version == FIFTH));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::recovery::decide::Decided;
-use crate::domain::work::agent::{Agent, Workspace};
+use crate::domain::work::agent::{Agent, IterationReport, Workspace};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::checks::kept::KeptResult;
@@ -25,8 +25,10 @@ use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::learnings::{Learning, LearningId};
+use crate::domain::work::ledger::Ledger;
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Mode, Request, Session};
+use crate::domain::work::spending::{Doubt, Most, Results, Tally, Usd};
 use crate::domain::work::verification::Verification;
 use crate::error::{Code, Error, Result};
 
@@ -110,6 +112,15 @@ pub struct Record {
     /// How many cases agents have added since the newest session began.
     #[serde(skip_serializing_if = "is_zero")]
     pub added_by_agents: u32,
+    /// Running sums of what was used, by whom and when.
+    #[serde(skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
+    /// What the iterations of the newest session used.
+    #[serde(skip_serializing_if = "Tally::is_empty")]
+    pub session_spent: Tally,
+    /// The same when a human allowed the session as much again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_counted_from: Option<Tally>,
     /// How many tasks were ever completed. Every N-th triggers a checkpoint.
     pub tasks_completed: u32,
     /// The last event, in words.
@@ -169,12 +180,51 @@ pub struct CaseRecord {
     /// What a human changed of it since an agent program was started the last time: names of fields.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub edited: BTreeSet<String>,
+    /// Iterations whose tokens are not known.
+    #[serde(skip_serializing_if = "Doubt::is_empty")]
+    pub tokens_doubt: Doubt,
+    /// Iterations whose cost is not known.
+    #[serde(skip_serializing_if = "Doubt::is_empty")]
+    pub cost_doubt: Doubt,
+    /// What became of the work.
+    #[serde(skip_serializing_if = "Results::is_empty")]
+    pub results: Results,
+    /// What was used when a human allowed as much again: its limits count from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_from: Option<Tally>,
+    /// The agent program that worked on it last.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_program: String,
 }
 
 /// How many answers are kept.
 const MOST_ANSWERS: usize = 20;
 
 impl CaseRecord {
+    /// What was used for it, and what became of it.
+    pub fn tally(&self) -> Tally {
+        Tally {
+            iterations: u64::from(self.iterations),
+            tokens: self.tokens_used,
+            cost: self.cost_usd.and_then(Usd::of),
+            duration_ms: self.duration_ms,
+            tokens_doubt: self.tokens_doubt,
+            cost_doubt: self.cost_doubt,
+            results: self.results,
+        }
+    }
+
+    /// Counts an iteration. `most` is what one of the same program used at most.
+    pub fn ran(&mut self, report: &IterationReport, most: Most) {
+        let mut tally = self.tally();
+        tally.add(report, most);
+        self.iterations = u32::try_from(tally.iterations).unwrap_or(u32::MAX);
+        (self.tokens_used, self.cost_usd) = (tally.tokens, tally.cost.map(Usd::dollars));
+        (self.tokens_doubt, self.cost_doubt) = (tally.tokens_doubt, tally.cost_doubt);
+        self.duration_ms = tally.duration_ms;
+        self.last_program.clone_from(&report.ran);
+    }
+
     /// A program has been started that has the answer and the changes in its prompt.
     pub fn told(&mut self) {
         self.edited.clear();
@@ -288,6 +338,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status: Status::Pending,
             merged: None,
             reason: None,

@@ -212,7 +212,7 @@ pub struct IterationReport {
     /// Files that were left uncommitted, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Wall time in milliseconds.
+    /// How long its program ran, in milliseconds, without the time in which the machine was asleep.
     pub duration_ms: u64,
     /// Tokens used, if the program reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -242,6 +242,12 @@ pub struct IterationReport {
     /// How it went, where it was to go on with a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
+    /// The name of the agent program.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub ran: String,
+    /// Whether it was cut off, so that it may have used more than it told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
 }
 
 impl IterationReport {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::{Change, Text};
+use crate::domain::work::budget::Limits;
 use crate::domain::work::needs::Need;
 use crate::error::{Code, Error, Result};
 
@@ -114,6 +115,9 @@ pub struct Case {
     /// Commands that must pass before it is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<String>,
+    /// What it may use; what is not limited here may be by the configuration.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
     /// Its status.
     pub status: Status,
     /// The merge of its work, if it is merged.
@@ -150,6 +154,7 @@ pub enum CaseChange {
     StartEarly(Change<bool>),
     Persona(Change<Option<String>>),
     Verify(Change<Vec<String>>),
+    Limits(Change<Limits>),
     Status(Change<Status>),
     Merged(Change<Option<Merged>>),
     Reason(Change<Option<String>>),
@@ -167,6 +172,7 @@ impl CaseChange {
             Self::StartEarly(_) => "startEarly",
             Self::Persona(_) => "persona",
             Self::Verify(_) => "verify",
+            Self::Limits(_) => "limits",
             Self::Status(_) => "status",
             Self::Merged(_) => "merged",
             Self::Reason(_) => "reason",
@@ -190,6 +196,7 @@ impl CaseChange {
             Self::StartEarly(c) => Self::StartEarly(c.inverse()),
             Self::Persona(c) => Self::Persona(c.inverse()),
             Self::Verify(c) => Self::Verify(c.inverse()),
+            Self::Limits(c) => Self::Limits(c.inverse()),
             Self::Status(c) => Self::Status(c.inverse()),
             Self::Merged(c) => Self::Merged(c.inverse()),
             Self::Reason(c) => Self::Reason(c.inverse()),
@@ -214,6 +221,7 @@ impl CaseChange {
             Self::StartEarly(c) => put(&mut case.start_early, c),
             Self::Persona(c) => put(&mut case.persona, c),
             Self::Verify(c) => put(&mut case.verify, c),
+            Self::Limits(c) => put(&mut case.limits, c),
             Self::Status(c) => put(&mut case.status, c),
             Self::Merged(c) => put(&mut case.merged, c),
             Self::Reason(c) => put(&mut case.reason, c),
@@ -232,6 +240,7 @@ impl CaseChange {
             | Self::StartEarly(_)
             | Self::Persona(_)
             | Self::Verify(_)
+            | Self::Limits(_)
             | Self::Reason(_) => true,
         }
     }
@@ -250,6 +259,7 @@ impl CaseChange {
             differ(&old.start_early, &new.start_early, Self::StartEarly),
             differ(&old.persona, &new.persona, Self::Persona),
             differ(&old.verify, &new.verify, Self::Verify),
+            differ(&old.limits, &new.limits, Self::Limits),
             differ(&old.status, &new.status, Self::Status),
             differ(&old.merged, &new.merged, Self::Merged),
             differ(&old.reason, &new.reason, Self::Reason),
@@ -286,6 +296,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status,
             merged: None,
             reason: None,

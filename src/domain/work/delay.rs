@@ -89,6 +89,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: Vec::new(),
+            limits: crate::domain::work::budget::Limits::default(),
             status,
             merged: None,
             reason: None,

@@ -157,6 +157,7 @@ impl Class {
             | Code::HoldsMount
             | Code::ProgramNotFound
             | Code::AgentFailed
+            | Code::UsageUnknown
             | Code::WorkspaceInTheWay
             | Code::WorkspaceNotOurs
             | Code::CheckpointDamaged

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::budget::Used;
 use super::guarded::{Allowed, Seen};
 use super::task_branches;
 use crate::domain::base::ids::{AgentId, CaseId, GateId, MAX_ID_LENGTH};
@@ -214,6 +215,9 @@ pub struct Gate {
     /// The subject of a review, where there is a fixed word for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The limits that are reached, at the gate of a budget.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<Used>,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// The human's decision, until the supervisor has carried it out.
@@ -279,6 +283,7 @@ impl Gate {
             more: 0,
             guarded: None,
             cause: None,
+            used: Vec::new(),
             opened_at: now,
             decision: None,
             held: None,
@@ -310,6 +315,47 @@ impl Gate {
         let reason = format!("{} goes on with {to}, and leaves {}", sent.agent, sent.from);
         let gate = Self::of_task(GateKind::Claim, to, reason, now).ok()?;
         Some(Self { decision: Some(Decision::Approved), sent: Some(sent), ..gate })
+    }
+
+    /// The id of the gate at which the session's budget waits.
+    ///
+    /// # Errors
+    /// `INVALID_ID`, which cannot happen.
+    pub fn of_session() -> Result<GateId> {
+        GateId::new("budget--session")
+    }
+
+    /// The gate of a budget, of a task or of the session.
+    ///
+    /// # Errors
+    /// As [`Gate::id_for`].
+    pub fn for_budget(task: Option<&CaseId>, used: Vec<Used>, now: Timestamp) -> Result<Self> {
+        let words: Vec<String> = used.iter().map(Used::in_words).collect();
+        let whose = task.map_or("the session".to_owned(), ToString::to_string);
+        let reason = format!("{whose} has used up its budget: {}", words.join("; "));
+        let id = task.map_or_else(Self::of_session, |task| Self::id_for(GateKind::Budget, task))?;
+        let raise = format!("raise it: git axiom gate answer {id} {}", used.first().map_or("AMOUNT", Used::raised));
+        let stop = if task.is_some() { "block the task" } else { "end the session" };
+        let details = vec![
+            format!("go on once, with as much again: git axiom gate approve {id}"),
+            raise,
+            format!("{stop}: git axiom gate reject {id}"),
+        ];
+        Ok(Self {
+            id,
+            kind: GateKind::Budget,
+            task_id: task.cloned(),
+            reason,
+            details,
+            more: 0,
+            guarded: None,
+            cause: None,
+            used,
+            opened_at: now,
+            decision: None,
+            held: None,
+            sent: None,
+        })
     }
 
     /// Which guarded files its task's merge may change, as it was decided.

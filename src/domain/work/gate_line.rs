@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::budget::UsedLine;
 use super::gate::{Cause, Decision, Gate, GateKind, Held};
 use crate::domain::base::ids::CaseId;
 
@@ -28,7 +29,7 @@ pub struct GateLine {
 }
 
 /// Details that help to decide at a gate. Empty ones are left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateDetails {
     /// The files that are in conflict, or that a human should look at.
@@ -43,6 +44,9 @@ pub struct GateDetails {
     /// The subject of a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The limits that are reached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<UsedLine>,
 }
 
 /// A decision at a gate.
@@ -66,7 +70,7 @@ impl From<&Decision> for DecisionLine {
 
 impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, more, guarded: _, cause, opened_at, decision, held, sent: _ } = gate;
+        let Gate { id, kind, task_id, reason, details, more, guarded: _, cause, used, opened_at, decision, held, sent: _ } = gate;
         let details = match kind {
             GateKind::Merge if cause.is_none() => {
                 GateDetails { files: details.clone(), more_files: Some(*more).filter(|more| *more > 0), ..GateDetails::default() }
@@ -77,7 +81,10 @@ impl From<&Gate> for GateLine {
             | GateKind::HumanReview
             | GateKind::Recovery
             | GateKind::Planning
-            | GateKind::Budget => GateDetails { notes: details.clone(), cause: *cause, ..GateDetails::default() },
+            | GateKind::Budget => {
+                let limits = used.iter().map(UsedLine::from).collect();
+                GateDetails { notes: details.clone(), cause: *cause, limits, ..GateDetails::default() }
+            }
         };
         let decision = decision.as_ref().map(DecisionLine::from);
         let (task_id, reason) = (task_id.clone(), reason.clone());

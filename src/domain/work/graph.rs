@@ -125,6 +125,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status: Status::Pending,
             merged: None,
             reason: None,

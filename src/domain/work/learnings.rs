@@ -246,6 +246,7 @@ mod tests {
             start_early: false,
             persona: persona.map(str::to_owned),
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status: Status::Pending,
             merged: None,
             reason: None,

@@ -91,13 +91,15 @@ pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let groups = Groups::of(state);
     let open = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
+    let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none());
     open.map(|case| {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
         let why = match (gate, case.status) {
             (Some(gate), _) => format!("waits at gate {}: {}", gate.id, gate.reason),
-            (None, Status::Pending) => match groups.waits_for(case).next() {
-                Some(other) => format!("waits for {other}"),
-                None => "is still pending".to_owned(),
+            (None, Status::Pending) => match (groups.waits_for(case).next(), session_gate) {
+                (Some(other), _) => format!("waits for {other}"),
+                (None, Some(gate)) => format!("waits at gate {}: {}", gate.id, gate.reason),
+                (None, None) => "is still pending".to_owned(),
             },
             (None, Status::Done) => match needs::to_merge_first(state, case).next() {
                 Some(other) => format!("is done, and is merged after {other}"),
@@ -133,6 +135,7 @@ mod tests {
                 start_early: false,
                 persona: None,
                 verify: vec![],
+                limits: crate::domain::work::budget::Limits::default(),
                 status: *status,
                 merged: None,
                 reason: None,

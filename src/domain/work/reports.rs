@@ -356,6 +356,8 @@ mod tests {
             cut: None,
             session: None,
             resumed: None,
+            ran: String::new(),
+            cut_off: false,
         };
         let mut reports = Reports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);

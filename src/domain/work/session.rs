@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::budget::Limits;
 use super::gate::{Afterwards, Place};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
 use crate::domain::base::names::RefName;
@@ -77,6 +78,12 @@ pub struct Session {
     pub slots: u32,
     /// How many iterations a task may take.
     pub max_iterations: u32,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
+    /// What each task may use that has no limits of its own.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub task_limits: Limits,
     /// The state of the session.
     pub state: SessionState,
     /// The checkpoint to which a rollback of the session goes.

@@ -305,6 +305,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status,
             merged,
             reason: None,

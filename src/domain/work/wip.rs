@@ -94,6 +94,7 @@ pub(in crate::domain) mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status: Status::Active,
             merged: None,
             reason: None,

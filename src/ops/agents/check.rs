@@ -129,6 +129,7 @@ fn run(
         mode: Some(Mode::Autopilot),
         retry: false,
         after_crash: AfterCrash::default(),
+        limits: crate::domain::work::budget::Limits::default(),
         programs: Programs::only(adapter.clone()),
     };
     let agents = ctx.layout().agents_dir();
@@ -164,6 +165,7 @@ fn new_case(id: &CaseId, adapter: &Adapter) -> NewCase {
         start_early: false,
         persona: None,
         verify: Vec::new(),
+        limits: crate::domain::work::budget::Limits::default(),
         status: Status::Pending,
         reason: None,
         merged: None,

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use super::texts;
+use super::{limits, texts};
 use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Text;
 use crate::domain::state::event::{By, Event};
 use crate::domain::state::whole::State;
+use crate::domain::work::budget::{Limits, NewLimits};
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use crate::domain::work::checks::named;
 use crate::domain::work::gate::Decision;
@@ -49,6 +50,8 @@ pub struct NewCase {
     pub persona: Option<String>,
     /// Commands that must pass before it is done.
     pub verify: Vec<String>,
+    /// What it may use.
+    pub limits: Limits,
     /// Its status; never active.
     pub status: Status,
     /// Why it is blocked or failed.
@@ -74,6 +77,8 @@ pub struct NewFields {
     pub persona: Option<Option<String>>,
     /// The new verify steps.
     pub verify: Option<Vec<String>>,
+    /// The new limits.
+    pub limits: NewLimits,
 }
 
 /// Adds one case and returns it as stored.
@@ -83,6 +88,13 @@ pub struct NewFields {
 /// those of storing texts and of appending. Then nothing was added.
 pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
     check(&new)?;
+    if matches!(ctx.by(), By::Agent(_)) && !new.limits.is_empty() {
+        return Err(Error::new(Code::NotForAgents, "an agent does not decide what a task may use")
+            .hint("add the task without --max-cost, --max-tokens and --max-time"));
+    }
+    if new.kind == Kind::Task {
+        limits::can_be_kept(&ctx.config, new.persona.as_deref(), new.limits)?;
+    }
     let body = match &new.body {
         Some(text) => texts::store(&ctx.repo, &[text.as_str()])?.pop(),
         None => None,
@@ -135,6 +147,7 @@ pub(in crate::ops) fn build(new: NewCase, id: CaseId, body: Option<Text>) -> Cas
         start_early: new.start_early,
         persona: new.persona,
         verify: new.verify,
+        limits: new.limits,
         status: new.status,
         merged: new.merged,
         reason: new.reason,
@@ -165,7 +178,16 @@ pub(in crate::ops) fn check(new: &NewCase) -> Result<()> {
     new.persona.as_deref().map_or(Ok(()), check_persona)?;
     check_verify(&new.verify)?;
     check_length("dependencies", new.after.len())?;
+    check_limits(new.kind, new.limits)?;
     check_early(new.kind, &new.needs, new.start_early)
+}
+
+fn check_limits(kind: Kind, limits: Limits) -> Result<()> {
+    if kind != Kind::Task && !limits.is_empty() {
+        return Err(Error::new(Code::InvalidInput, format!("only a task has a budget, not a {kind}"))
+            .hint("give it to its tasks, or to all: git config axiom.budget.maxCost USD"));
+    }
+    Ok(())
 }
 
 fn check_early(kind: Kind, needs: &[Need], start_early: bool) -> Result<()> {
@@ -241,7 +263,13 @@ pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseC
     edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
     edit.verify.as_deref().map_or(Ok(()), check_verify)?;
     check_length("dependencies", edit.after.as_ref().map_or(0, Vec::len))?;
-    ctx.state().case(id)?;
+    let old = ctx.state().case(id)?;
+    let persona = edit.persona.clone().unwrap_or_else(|| old.persona.clone());
+    if !edit.limits.is_empty() || edit.persona.is_some() {
+        let new = edit.limits.on(old.limits);
+        check_limits(old.kind, new)?;
+        limits::can_be_kept(&ctx.config, persona.as_deref(), new)?;
+    }
     let body = match edit.body {
         Some(Some(text)) => Some(texts::store(&ctx.repo, &[text.as_str()])?.pop()),
         Some(None) => Some(None),
@@ -266,6 +294,7 @@ pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseC
             start_early,
             persona: edit.persona.unwrap_or_else(|| old.persona.clone()),
             verify: edit.verify.unwrap_or_else(|| old.verify.clone()),
+            limits: edit.limits.on(old.limits),
             ..old.clone()
         };
         made = CaseChange::between(old, &new);

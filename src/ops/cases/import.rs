@@ -10,6 +10,7 @@ use super::texts;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
+use crate::domain::work::budget::Limits;
 use crate::domain::work::case::{Case, Kind, Merged, Status};
 use crate::domain::work::graph;
 use crate::domain::work::needs::{self, After};
@@ -43,6 +44,8 @@ struct Line {
     #[serde(default)]
     verify: Option<OneOrMany>,
     #[serde(default)]
+    limits: Option<Limits>,
+    #[serde(default)]
     status: Option<String>,
     #[serde(default)]
     reason: Option<String>,
@@ -70,6 +73,8 @@ struct Line {
     _tokens_used: IgnoredAny,
     #[serde(default, rename = "costUsd")]
     _cost_usd: IgnoredAny,
+    #[serde(default, rename = "used")]
+    _used: IgnoredAny,
     #[serde(default, rename = "duration")]
     _duration: IgnoredAny,
     #[serde(default, rename = "createdAt")]
@@ -197,6 +202,7 @@ fn convert(line: Line) -> Result<(NewCase, bool)> {
         start_early: line.start_early,
         persona: line.persona,
         verify: line.verify.map(OneOrMany::into_vec).unwrap_or_default(),
+        limits: line.limits.unwrap_or_default(),
         status,
         reason: line.reason,
         merged: line.merged.filter(|_| status == Status::Done),

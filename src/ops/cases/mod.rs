@@ -6,4 +6,5 @@
 
 pub mod edit;
 pub mod import;
+pub mod limits;
 pub mod texts;

@@ -1,11 +1,13 @@
 //! Decisions at gates, and what helps to decide.
 
-use crate::domain::base::ids::GateId;
+use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::nearest;
+use crate::domain::base::text::Change;
 use crate::domain::state::event::Event;
-use crate::domain::work::case::Status;
-use crate::domain::work::gate::{Decision, Gate};
+use crate::domain::work::budget::{self, NewLimits};
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::{Decision, Gate, GateKind};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
@@ -15,7 +17,7 @@ use crate::ops::task_diff::{self, TaskDiff};
 /// id. Returns the gates as they were when that was recorded.
 ///
 /// # Errors
-/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
+/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; `INVALID_INPUT` where the answer at the gate of a budget is no limit.
 pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<Gate>> {
     let mut ids: Vec<GateId> = Vec::new();
     for name in names {
@@ -24,13 +26,34 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
             ids.push(id);
         }
     }
+    let raised = raised(ctx, &ids, decision)?;
     let decided = |id: &GateId| Event::GateDecided { id: id.clone(), decision: decision.clone() };
     let mut gates = Vec::new();
     ctx.append_with(|state| {
         gates = ids.iter().filter_map(|id| state.restorable.gates.get(id).cloned()).collect();
-        Ok(ids.iter().map(decided).collect())
+        let edits = raised.iter().filter_map(|(task, new)| {
+            let case = state.restorable.cases.get(task).filter(|case| new.on(case.limits) != case.limits)?;
+            let limits = CaseChange::Limits(Change::new(case.limits, new.on(case.limits)));
+            Some(CaseEdit { id: task.clone(), changes: vec![limits] })
+        });
+        let edits: Vec<CaseEdit> = edits.collect();
+        let edited = (!edits.is_empty()).then_some(Event::CasesChanged { edits });
+        Ok(edited.into_iter().chain(ids.iter().map(decided)).collect())
     })?;
     Ok(gates)
+}
+
+/// The new limits that an answer gives at gates of budgets, by task.
+fn raised(ctx: &Context, ids: &[GateId], decision: &Decision) -> Result<Vec<(CaseId, NewLimits)>> {
+    let Decision::Answered { text } = decision else { return Ok(Vec::new()) };
+    let gates = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id)).filter(|gate| gate.kind == GateKind::Budget);
+    let mut all = Vec::new();
+    for gate in gates {
+        // Of the session too: what cannot be understood is refused before it is recorded.
+        let new = budget::raised(text, &gate.used)?;
+        all.extend(gate.task_id.clone().map(|task| (task, new)));
+    }
+    Ok(all)
 }
 
 fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {

@@ -11,6 +11,7 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
+use crate::ops::programs::Programs;
 use crate::ops::recover::repair::HumansOperation;
 
 /// How long to wait for results that cannot be committed yet.
@@ -40,6 +41,9 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
     };
     ctx.store.refresh()?;
     let interrupts = Interrupts::default();
+    // What programs tell of their use is read as it is configured.
+    let programs = Programs::configured(&ctx.config).unwrap_or_else(|_| Programs::none());
+    let options = Options { programs, ..options };
     // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
     let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None)?;
     supervisor.take_over(match what {

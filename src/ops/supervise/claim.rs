@@ -28,7 +28,8 @@ impl Supervisor<'_> {
         if self.asking.is_some() {
             return self.take_answer();
         }
-        let slots = if self.stands_still(Shared::Claims) { 0 } else { self.options.slots as usize };
+        let slots =
+            if self.stands_still(Shared::Claims) || self.session_is_over_budget() { 0 } else { self.options.slots as usize };
         let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
         // Whoever rejected it, and whatever keeps others from being asked about.
@@ -53,6 +54,7 @@ impl Supervisor<'_> {
             self.claim(task, "its work is complete")?;
             return Ok(true);
         }
+        let may_go = |task: &&CaseId| may_go(task) && !self.is_over_budget(task);
         match self.ctx.state().restorable.mode {
             Mode::Autopilot | Mode::Review => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
                 Some(task) if free > 0 => {
@@ -148,6 +150,7 @@ impl Supervisor<'_> {
     }
 
     pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
+        self.budget_can_be_kept(task)?;
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         self.put_aside_first(task)?;

@@ -117,7 +117,7 @@ impl Supervisor<'_> {
             left_out: kept.left_out,
             duration_ms: exit.map_or(0, ExitRecord::millis),
             tokens: model::tokens_of(&usage),
-            cost_usd: self.cost_of(case, &usage),
+            cost_usd: self.options.programs.of(case).cost_of(&usage),
             not_started: false,
             // That the program did not know its session says nothing of the task.
             silent_end: silent_end.filter(|_| resumed != Some(Resumed::InVain)),
@@ -126,6 +126,8 @@ impl Supervisor<'_> {
             cut: None,
             session,
             resumed,
+            ran: self.options.programs.of(case).name.clone(),
+            cut_off,
         }
     }
 
@@ -245,6 +247,8 @@ impl Supervisor<'_> {
             cut: None,
             session: None,
             resumed: None,
+            ran: String::new(),
+            cut_off: false,
         };
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let halted = self.halted.remove(token).map(WorkEnd::Halted);

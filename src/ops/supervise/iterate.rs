@@ -43,6 +43,9 @@ impl Supervisor<'_> {
 
     /// Starts the next iteration, or does what follows where that fails.
     pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
+        if self.stop_for_budget(agent, work)? {
+            return Ok(());
+        }
         match self.try_iteration(agent, work) {
             Err(error) => self.agent_failed(agent, Step::Start, error),
             Ok(()) => Ok(()),
@@ -144,6 +147,7 @@ impl Supervisor<'_> {
                     self.passed(&work.task)?;
                     return Ok(true);
                 }
+                self.watch_budget(agent, work, &record)?;
                 self.capture_live(agent, &work.task);
                 Ok(heard)
             }

@@ -8,6 +8,7 @@
 //! `iterate` and `finish`.
 
 mod attend;
+pub mod budget;
 mod claim;
 mod closing;
 mod conflicts;
@@ -54,6 +55,7 @@ use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::marker::Marker;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{Outcome, Stage};
+use crate::domain::work::budget::Limits;
 use crate::domain::work::failures::{Shared, Step, Times};
 use crate::domain::work::gate::{Decision, GateKind, Held};
 use crate::domain::work::outcome::Halt;
@@ -103,6 +105,8 @@ pub struct Options {
     pub mode: Option<Mode>,
     /// Whether tasks that a human stopped or rolled back are claimed again.
     pub retry: bool,
+    /// What the session may use.
+    pub limits: Limits,
     /// The agent programs.
     pub programs: Programs,
     /// What a human wants of tasks that a crash cut off.
@@ -124,8 +128,16 @@ impl Options {
     /// Options for looking after agents without a session: no agent is started.
     pub fn attending() -> Self {
         let programs = Programs::none();
-        let after_crash = AfterCrash::default();
-        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, programs, after_crash }
+        Self {
+            slots: 1,
+            max_iterations: u32::MAX,
+            until_idle: false,
+            mode: None,
+            retry: false,
+            limits: Limits::default(),
+            programs,
+            after_crash: AfterCrash::default(),
+        }
     }
 }
 
@@ -162,6 +174,10 @@ struct Watch {
     heard_at: Option<Timestamp>,
     /// When its workspace was last captured, or watching began.
     captured_at: Option<Instant>,
+    /// When watching began, and how long it had run by then.
+    begun: Option<(Instant, Duration)>,
+    /// Since when its budget is known to be used up.
+    over_since: Option<Instant>,
     /// Whether it was told that its keeper or the machine died, where its work could not be committed since.
     end_told: bool,
 }
@@ -251,6 +267,8 @@ struct Supervisor<'a> {
     rested_at: Option<(u64, Instant)>,
     snapshot_at: Instant,
     backup_at: Instant,
+    /// How long programs have run in this session.
+    clock: budget::Clock,
 }
 
 /// Runs a session to its end.
@@ -331,6 +349,7 @@ impl<'a> Supervisor<'a> {
             rested_at: None,
             snapshot_at: now,
             backup_at: now,
+            clock: budget::Clock::default(),
         })
     }
 
@@ -378,6 +397,7 @@ impl<'a> Supervisor<'a> {
             return Ok(Some(Ending::Quit));
         }
         self.clear_ended_runs();
+        self.keep_time();
         let mut busy = self.look_after_agents()?;
         busy |= self.look_after_reports();
         let (rests, waits, seq) = (self.rests(), self.a_task_is_held_up(), self.ctx.state().seq);
@@ -403,6 +423,7 @@ impl<'a> Supervisor<'a> {
     /// Decides about gates, merges and claims; returns whether anything was done.
     fn settle_tasks(&mut self) -> Result<bool> {
         let mut did = self.close_idle_gates()?;
+        did |= self.settle_budgets()?;
         did |= self.merge_next()?;
         did |= self.put_merged_aside()?;
         if self.session_state() == SessionState::Running {

@@ -1,4 +1,4 @@
-//! What a model's service means for an iteration: waiting where it refuses, tokens, cost.
+//! What a model's service means for an iteration: waiting where it refuses, tokens.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use super::Supervisor;
 use crate::domain::agent::stream::seen::Usage;
 use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Outcome;
-use crate::domain::work::case::Case;
 use crate::domain::work::failures::Step;
 use crate::error::{Code, Error, Result};
 
@@ -32,12 +31,6 @@ impl Supervisor<'_> {
         let error = Error::new(Code::ModelBusy, what);
         self.decide(Step::Start, task, &error);
         self.delay(Step::Start, task, &error, after)
-    }
-
-    /// What an iteration cost, as the program says, or by its price.
-    pub(super) fn cost_of(&self, case: &Case, usage: &Usage) -> Option<f64> {
-        let by_price = || Some(self.options.programs.of(case).price?.of(usage.input?, usage.output?));
-        usage.cost_usd.or_else(by_price).filter(|cost| cost.is_finite())
     }
 }
 

@@ -184,7 +184,7 @@ impl Supervisor<'_> {
 
     /// Ends the program of an iteration, after which the agent begins no other one. A kill is not weakened to a stop by a
     /// later request.
-    fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, then: Then) -> Result<()> {
+    pub(super) fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, then: Then) -> Result<()> {
         // First: who gets an error as the answer has not asked for anything.
         let state = keeper_state(&self.ctx.layout().run_dir(agent, token))?;
         let before = self.halted.get(token);

@@ -19,6 +19,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::agents;
+use crate::ops::cases::limits;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::process::os::bell::{LONGEST, What};
@@ -32,6 +33,13 @@ pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result
     ctx.repo.require_git_version()?;
     ctx.repo.identity()?;
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
+    let all = options.limits.or(ctx.config.budget.of_a_task());
+    options.programs.all().try_for_each(|program| limits::program_keeps(program, all))?;
+    let open = ctx.state().restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
+    for case in open {
+        limits::program_keeps(options.programs.of(case), case.limits)
+            .map_err(|error| error.context(format!("task {}", case.id)))?;
+    }
     let head = ctx.repo.refs().head(main)?;
     let target = match (&ctx.config.merge.target, &head) {
         (Some(target), _) => RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)),
@@ -75,6 +83,8 @@ impl Supervisor<'_> {
             target: self.target()?.clone(),
             slots: self.options.slots,
             max_iterations: self.options.max_iterations,
+            limits: self.options.limits,
+            task_limits: self.ctx.config.budget.of_a_task(),
             state: SessionState::Running,
             start_checkpoint: None,
         };

@@ -126,7 +126,7 @@ impl Supervisor<'_> {
             None => None,
         };
         let (status, reason, gate) = match then {
-            Then::Free => (left.status, left.reason, None),
+            Then::Free => (left.status, left.reason, self.budget_gate(&work.task)?),
             Then::Held(held) => (left.status, left.reason, Gate::holding(&work.task, held, env::now())),
             Then::GoesOn => (left.status, left.reason, Gate::going_on(&work.task, env::now())),
             // What its agent had completed before stands.

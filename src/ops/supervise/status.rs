@@ -6,18 +6,21 @@ use serde::Serialize;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, Work};
+use crate::domain::work::budget::{Limits, Used, UsedLine};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::spending::Usd;
 use crate::domain::work::standing::PartCounts;
 use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::{Code, Result};
 use crate::ops::context::handle::{Context, Progress};
 use crate::ops::output::last::last_line;
 use crate::ops::revert_task::{Settling, settling};
+use crate::ops::supervise::budget::used_of;
 use crate::process::{KeeperState, keeper_state};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
@@ -62,6 +65,12 @@ pub struct SessionView {
     pub updated_at: Option<Timestamp>,
     /// More about the session.
     pub metadata: Metadata,
+    /// What the session may use.
+    pub limits: Option<Limits>,
+    /// What its iterations that have ended used; `None` before the first session.
+    pub tokens_used: Option<u64>,
+    /// The same in US dollars.
+    pub cost_usd: Option<f64>,
 }
 
 /// A summary of the project for scripts: one task, one agent, one word.
@@ -160,6 +169,11 @@ pub struct AgentView {
     pub tokens_used: Option<u64>,
     /// Cost of the task in US dollars, where the program reports it.
     pub cost_usd: Option<f64>,
+    /// How the limits of its task stand, as of its last iteration.
+    pub limits: Vec<UsedLine>,
+    /// The same in words, where there are some.
+    #[serde(skip)]
+    pub budget: Option<String>,
     /// The time of its last activity.
     pub last_activity: Option<Timestamp>,
     /// The last line that it printed.
@@ -202,6 +216,11 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
         if is_dead(ctx, agent)? {
             view.state = "dead";
+        }
+        if let Some(case) = agent.work.as_ref().and_then(|work| ctx.state().restorable.cases.get(&work.task)) {
+            let used = used_of(ctx.state(), case);
+            view.limits = used.iter().map(UsedLine::from).collect();
+            view.budget = (!used.is_empty()).then(|| used.iter().map(Used::in_words).collect::<Vec<_>>().join("; "));
         }
         let log = agent.work.as_ref().map(|work| ctx.layout().agent_log(&agent.id, &work.task));
         // The status does not fail because of a log that cannot be read.
@@ -254,6 +273,9 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
             last_action: state.record.last_action.clone(),
             updated_at: state.updated_at,
             metadata,
+            limits: session.map(|session| session.limits),
+            tokens_used: state.record.session_spent.tokens,
+            cost_usd: state.record.session_spent.cost.map(Usd::dollars),
         },
         supervisor: SupervisorView { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),
@@ -351,6 +373,8 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         duration: work.map(|work| now.duration_since(work.claimed_at).as_secs().max(0).unsigned_abs()),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
+        limits: Vec::new(),
+        budget: None,
         last_activity: work.map(|work| work.last_activity),
         last_line: None,
         insertions: lines.map(|lines| lines.insertions),

@@ -43,6 +43,7 @@ fn case(id: &str) -> Case {
         start_early: false,
         persona: None,
         verify: Vec::new(),
+        limits: crate::domain::work::budget::Limits::default(),
         status: Status::Pending,
         merged: None,
         reason: None,

@@ -189,6 +189,7 @@ fn of_a_session(walk: &Walk) {
     let learnt = walk.ok(&["learnings"])["learnings"][0]["id"].as_str().unwrap().to_owned();
     walk.ok(&["learnings", "edit", &learnt, "y"]);
     walk.ok(&["learnings", "forget", &learnt]);
+    walk.ok(&["stats"]);
     walk.ok(&["agents", "check", "shell"]);
     for args in [&["status"][..], &["task", "show", "all"], &["task", "audit", "all"], &["events"], &["log"]] {
         walk.ok(args);

@@ -7,6 +7,7 @@ mod as_it_is;
 mod at_boundaries;
 mod bad_agents;
 mod bad_input;
+mod budgets;
 mod conflicts;
 mod copies;
 mod crashes;

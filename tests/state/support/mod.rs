@@ -50,6 +50,7 @@ pub fn task(id: &str) -> Case {
         start_early: false,
         persona: None,
         verify: vec![],
+        limits: git_axiom::domain::work::budget::Limits::default(),
         status: Status::Pending,
         merged: None,
         reason: None,
@@ -128,6 +129,8 @@ fn report(salt: u32) -> IterationReport {
         cut: None,
         session: None,
         resumed: None,
+        ran: String::new(),
+        cut_off: false,
     }
 }
 
@@ -308,6 +311,8 @@ fn session(salt: u32) -> Session {
         target: RefName::branch("main"),
         slots: 2,
         max_iterations: 50,
+        limits: git_axiom::domain::work::budget::Limits::default(),
+        task_limits: git_axiom::domain::work::budget::Limits::default(),
         state: SessionState::Running,
         start_checkpoint: None,
     }
@@ -336,6 +341,7 @@ fn gate(salt: u32) -> Gate {
         more: 0,
         guarded: None,
         cause: None,
+        used: Vec::new(),
         opened_at: at(),
         decision: None,
         held: (is_later(salt) && salt.is_multiple_of(5)).then_some(Held::RolledBack),

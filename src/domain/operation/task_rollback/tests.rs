@@ -137,6 +137,7 @@ fn case(name: &str, after: &[&str], parent: Option<&str>, status: Status) -> Cas
         start_early: false,
         persona: None,
         verify: vec![],
+        limits: crate::domain::work::budget::Limits::default(),
         status,
         merged: None,
         reason: Some("why".into()),

@@ -1,5 +1,7 @@
 //! How events change cases.
 
+use jiff::Timestamp;
+
 use super::{Result, refuse};
 use crate::domain::base::plural::count;
 use crate::domain::state::event::By;
@@ -20,8 +22,8 @@ impl State {
     }
 
     /// As [`State::change_cases`]; notes what a human changed of cases on which an agent has worked: the next one is told.
-    pub(super) fn change_cases_by(&mut self, by: &By, edits: &[CaseEdit]) -> Result<()> {
-        self.change_cases(edits)?;
+    pub(super) fn change_cases_by(&mut self, by: &By, edits: &[CaseEdit], at: Timestamp) -> Result<()> {
+        self.change_cases(edits, at)?;
         if *by != By::User {
             return Ok(());
         }
@@ -33,6 +35,7 @@ impl State {
                 | CaseChange::Needs(_)
                 | CaseChange::StartEarly(_)
                 | CaseChange::Persona(_)
+                | CaseChange::Limits(_)
                 | CaseChange::Status(_)
                 | CaseChange::Merged(_)
                 | CaseChange::Reason(_) => false,
@@ -63,7 +66,7 @@ impl State {
     }
 
     /// Changes fields, all or none. Only a claim makes a case active, and only a release ends that.
-    pub(super) fn change_cases(&mut self, edits: &[CaseEdit]) -> Result<()> {
+    pub(super) fn change_cases(&mut self, edits: &[CaseEdit], at: Timestamp) -> Result<()> {
         let mut changed: Vec<Case> = Vec::with_capacity(edits.len());
         for edit in edits {
             // Of two edits of one case, the second sees the result of the first.
@@ -102,7 +105,9 @@ impl State {
             }
         }
         for case in changed {
-            self.restorable.cases.insert(case.id.clone(), case);
+            if let Some(old) = self.restorable.cases.insert(case.id.clone(), case) {
+                self.changed(&old, at);
+            }
         }
         Ok(())
     }

@@ -97,15 +97,17 @@ impl State {
             if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
             }
-            self.change_cases(&edits)?;
+            self.change_cases(&edits, at)?;
             if restored.is_some() || changes.is_some() {
                 self.folded.forget();
             }
+            let before = self.concerned(restored.as_deref(), changes.as_deref());
             match (restored, changes) {
                 (Some(restored), _) => self.restorable = *restored,
                 (None, Some(changes)) => changes.apply(&mut self.restorable),
                 (None, None) => self.move_workspaces(workspaces),
             }
+            before.iter().for_each(|old| self.changed(old, at));
             if let Some(mode) = mode {
                 self.restorable.mode = mode.new;
             }

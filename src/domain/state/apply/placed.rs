@@ -65,6 +65,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
+            limits: crate::domain::work::budget::Limits::default(),
             status: Status::Active,
             merged: None,
             reason: None,

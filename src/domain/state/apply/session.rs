@@ -6,14 +6,16 @@ use crate::domain::base::text::Change;
 use crate::domain::state::whole::State;
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Status;
-use crate::domain::work::gate::{Decision, Gate};
+use crate::domain::work::gate::{Decision, Gate, GateKind};
 use crate::domain::work::session::{Mode, Session, SessionState};
+use crate::domain::work::spending::Tally;
 use crate::error::Code;
 
 impl State {
     pub(super) fn start_session(&mut self, session: &Session) -> Result<()> {
         self.record.session = Some(session.clone());
         self.record.added_by_agents = 0;
+        (self.record.session_spent, self.record.session_counted_from) = (Tally::default(), None);
         self.record.delays.clear();
         self.record.last_action = Some("session started".into());
         Ok(())
@@ -52,7 +54,11 @@ impl State {
         match self.restorable.gates.get_mut(id) {
             Some(gate) => {
                 gate.decision = Some(decision.clone());
-                if let (Some(answer), Some(task)) = (Answer::given(gate, decision), &gate.task_id) {
+                let gate = gate.clone();
+                if gate.kind == GateKind::Budget {
+                    self.decide_budget(&gate, decision)?;
+                }
+                if let (Some(answer), Some(task)) = (Answer::given(&gate, decision), &gate.task_id) {
                     self.record.cases.entry(task.clone()).or_default().answer = Some(answer);
                 }
                 self.record.last_action = Some(format!("decided {id}"));

@@ -15,6 +15,7 @@ use crate::domain::work::delay::{self, Delay};
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{Captured, ChangedLines};
 use crate::domain::work::signal::Signal;
+use crate::domain::work::spending::Became;
 use crate::domain::work::verification::{StepResult, Verification};
 use crate::error::Code;
 
@@ -149,8 +150,7 @@ impl State {
         };
         work.silent_end.clone_from(&report.silent_end);
         let iteration = work.iteration;
-        let counts = report.counts();
-        if !counts {
+        if !report.counts() {
             work.iteration = work.iteration.saturating_sub(1);
         }
         let task = work.task.clone();
@@ -165,15 +165,8 @@ impl State {
         if !never_began || record.last_run.is_none() {
             record.last_run = Some(Box::new(LastRun::of(report, iteration, record.last_run.as_deref())));
         }
-        record.iterations += u32::from(counts);
-        record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
-        if let Some(tokens) = report.tokens {
-            record.tokens_used = Some(record.tokens_used.unwrap_or(0).saturating_add(tokens));
-        }
-        if let Some(cost) = report.cost_usd {
-            record.cost_usd = Some(record.cost_usd.unwrap_or(0.0) + cost);
-        }
         record.interrupted = report.outcome == Outcome::Crashed;
+        self.ran(agent, &task, report, at);
         self.record.last_action = Some(format!("iteration of {task} ended"));
         Ok(())
     }
@@ -284,11 +277,15 @@ impl State {
         reason: &str,
         retry: bool,
         complete: Option<&Oid>,
+        at: Timestamp,
     ) -> Result<()> {
         if status == Status::Active {
             return refuse(Code::InvalidTransition, "a released task is not active");
         }
         let task = self.work_of(agent)?.task.clone();
+        if status == Status::Failed {
+            self.became(&task, Became::Failed, at);
+        }
         if let Some(agent) = self.restorable.agents.get_mut(agent) {
             agent.work = None;
         }

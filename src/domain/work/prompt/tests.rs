@@ -16,6 +16,7 @@ fn case(id: &str, kind: Kind) -> Case {
         start_early: false,
         persona: None,
         verify: vec!["make test".into()],
+        limits: crate::domain::work::budget::Limits::default(),
         status: Status::Active,
         merged: None,
         reason: None,

@@ -1,0 +1,30 @@
+//! The options that limit what a task or a session may use.
+
+use clap::Args;
+
+use crate::domain::work::budget::NewLimits;
+use crate::error::Result;
+
+/// The limits, as they are given.
+#[derive(Debug, Args)]
+pub struct Budget {
+    /// What it may cost, in US dollars; then it waits at a gate
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<String>,
+    /// How many tokens it may use, such as 200k or 1.5M
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<String>,
+    /// How long agents may run for it, such as 30min or 2h
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+}
+
+impl Budget {
+    /// What is given.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT`.
+    pub fn read(&self) -> Result<NewLimits> {
+        NewLimits::read(self.max_cost.as_deref(), self.max_tokens.as_deref(), self.max_time.as_deref())
+    }
+}

@@ -1,0 +1,96 @@
+//! How events change the sums of what was used, and of what became of work.
+
+use jiff::Timestamp;
+
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::changes::RestorableChanges;
+use crate::domain::state::whole::{Restorable, State};
+use crate::domain::work::agent::IterationReport;
+use crate::domain::work::budget::raised;
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::gate::{Decision, Gate};
+use crate::domain::work::ledger::Whose;
+use crate::domain::work::spending::Became;
+use crate::error::Result;
+
+impl State {
+    /// Whether an older version wrote this state, which summed up by task only.
+    pub fn lacks_ledger(&self) -> bool {
+        self.record.ledger.is_empty() && self.record.cases.values().any(|record| record.iterations > 0)
+    }
+
+    /// Sums up what is known by task, where the log that had more of it is gone.
+    pub(super) fn seed_ledger(&mut self, at: Timestamp) {
+        if !self.lacks_ledger() {
+            return;
+        }
+        for (id, record) in &self.record.cases {
+            let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
+            let persona = self.restorable.cases.get(id).and_then(|case| case.persona.as_deref()).unwrap_or_default();
+            let whose = Whose { agent, persona, program: &record.last_program, at };
+            self.record.ledger.take_over(whose, &record.tally());
+        }
+    }
+
+    /// Counts an iteration that has ended.
+    pub(super) fn ran(&mut self, agent: &AgentId, task: &CaseId, report: &IterationReport, at: Timestamp) {
+        let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
+        let most = self.record.ledger.most_of(&report.ran);
+        self.record.ledger.ran(Whose { agent: agent.as_str(), persona, program: &report.ran, at }, report);
+        self.record.session_spent.add(report, most);
+        self.record.cases.entry(task.clone()).or_default().ran(report, most);
+    }
+
+    /// Counts what became of the work on a task, for whoever worked on it last.
+    pub(super) fn became(&mut self, task: &CaseId, what: Became, at: Timestamp) {
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.results.count(what);
+        self.record.session_spent.results.count(what);
+        let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
+        let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
+        self.record.ledger.became(Whose { agent, persona, program: &record.last_program, at }, what);
+    }
+
+    /// Counts what follows from a change of a case, as it was before.
+    pub(super) fn changed(&mut self, old: &Case, at: Timestamp) {
+        let Some(new) = self.restorable.cases.get(&old.id) else { return };
+        let became = match (&old.merged, &new.merged) {
+            (None, Some(_)) => Some(Became::Merged),
+            (Some(_), None) => Some(Became::TakenBack),
+            (None, None) | (Some(_), Some(_)) => None,
+        };
+        let failed = (old.status != Status::Failed && new.status == Status::Failed).then_some(Became::Failed);
+        for what in became.into_iter().chain(failed) {
+            self.became(&old.id, what, at);
+        }
+    }
+
+    /// The cases that a restored state concerns, as they are now.
+    pub(super) fn concerned(&self, restored: Option<&Restorable>, changes: Option<&RestorableChanges>) -> Vec<Case> {
+        let cases = &self.restorable.cases;
+        match (restored, changes) {
+            (Some(_), _) => cases.values().cloned().collect(),
+            (None, Some(changes)) => changes.cases.keys().filter_map(|id| cases.get(id).cloned()).collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// A human allows as much again, counted from now; or the session more. A task's limits are raised by an edit.
+    pub(super) fn decide_budget(&mut self, gate: &Gate, decision: &Decision) -> Result<()> {
+        match (decision, &gate.task_id) {
+            (Decision::Approved, Some(task)) => {
+                let record = self.record.cases.entry(task.clone()).or_default();
+                record.counted_from = Some(record.tally());
+            }
+            (Decision::Approved, None) => self.record.session_counted_from = Some(self.record.session_spent),
+            (Decision::Answered { text }, None) => {
+                let raised = raised(text, &gate.used)?;
+                if let Some(session) = &mut self.record.session {
+                    session.limits = raised.on(session.limits);
+                }
+            }
+            (Decision::Answered { .. }, Some(_)) | (Decision::Rejected { .. }, _) => {}
+        }
+        Ok(())
+    }
+}

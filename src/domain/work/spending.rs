@@ -1,0 +1,300 @@
+//! What iterations used: tokens, cost, time. Pure. What is not known is never 0: it is counted how often that was, and what has to be
+//! assumed.
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::{IterationReport, Outcome};
+
+/// US dollars, in millionths: they are compared and added exactly. In JSON a number of dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Usd(pub u64);
+
+impl Usd {
+    /// So many dollars; `None` where that is no amount of money.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn of(dollars: f64) -> Option<Self> {
+        let millionths = (dollars * 1e6).round();
+        (millionths.is_finite() && (0.0..=9e15).contains(&millionths)).then_some(Self(millionths as u64))
+    }
+
+    /// The number of dollars.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+impl std::fmt::Display for Usd {
+    /// With cents, and as much more as tells something.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = match self.0 {
+            small if small.is_multiple_of(10_000) => 2,
+            small if small < 10_000 => 6,
+            _ => 4,
+        };
+        f.pad(&format!("${:.digits$}", self.dollars()))
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.dollars().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::of(f64::deserialize(from)?).ok_or_else(|| serde::de::Error::custom("no amount of money"))
+    }
+}
+
+/// Iterations of which something is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Doubt {
+    /// How many there were.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub iterations: u64,
+    /// What those used that were cut off, as far as it has to be assumed: each as much as the most that was known then.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub assumed: u64,
+    /// The most that one iteration is known to have used.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub most: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Doubt {
+    /// Whether nothing is in doubt, and nothing was known either.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Counts an iteration. `most` is the most that is known from elsewhere, where nothing is from here.
+    fn hear(&mut self, used: Option<u64>, cut_off: bool, most: u64) {
+        match used {
+            Some(used) => self.most = self.most.max(used),
+            None => {
+                self.iterations = self.iterations.saturating_add(1);
+                let guess = if self.most > 0 { self.most } else { most };
+                self.assumed = self.assumed.saturating_add(if cut_off { guess } else { 0 });
+            }
+        }
+    }
+}
+
+/// The sum of iterations, and what became of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tally {
+    /// How many iterations.
+    pub iterations: u64,
+    /// Tokens, as far as they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost, as far as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Usd>,
+    /// Milliseconds in which programs ran.
+    pub duration_ms: u64,
+    /// Iterations whose tokens are not known.
+    #[serde(skip_serializing_if = "Doubt::is_empty")]
+    pub tokens_doubt: Doubt,
+    /// Iterations whose cost is not known.
+    #[serde(skip_serializing_if = "Doubt::is_empty")]
+    pub cost_doubt: Doubt,
+    /// What became of the work.
+    #[serde(skip_serializing_if = "Results::is_empty")]
+    pub results: Results,
+}
+
+/// What became of work: how many tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Results {
+    /// Merged.
+    pub merged: u64,
+    /// Taken back after it was merged.
+    pub taken_back: u64,
+    /// Failed: no iterations or retries were left.
+    pub failed: u64,
+}
+
+impl Results {
+    /// Whether there is nothing yet.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Counts one more.
+    pub fn count(&mut self, what: Became) {
+        let number = match what {
+            Became::Merged => &mut self.merged,
+            Became::TakenBack => &mut self.taken_back,
+            Became::Failed => &mut self.failed,
+        };
+        *number = number.saturating_add(1);
+    }
+}
+
+/// What became of the work on a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Became {
+    /// It was merged.
+    Merged,
+    /// Its merge was taken back.
+    TakenBack,
+    /// It failed.
+    Failed,
+}
+
+/// The most that one iteration is known to have used elsewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Most {
+    /// Tokens.
+    pub tokens: u64,
+    /// Millionths of a dollar.
+    pub cost: u64,
+}
+
+impl Tally {
+    /// Whether nothing was counted yet.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds an iteration. `most` is what one of the same program used at most, for the case that this one tells nothing.
+    pub fn add(&mut self, report: &IterationReport, most: Most) {
+        if report.not_started {
+            return;
+        }
+        let cost = report.cost_usd.and_then(Usd::of);
+        let cut_off = report.cut_off || matches!(report.outcome, Outcome::Stopped | Outcome::Crashed);
+        self.iterations = self.iterations.saturating_add(u64::from(report.counts()));
+        self.duration_ms = self.duration_ms.saturating_add(report.duration_ms);
+        self.tokens = sum(self.tokens, report.tokens);
+        self.cost = sum(self.cost.map(|cost| cost.0), cost.map(|cost| cost.0)).map(Usd);
+        self.tokens_doubt.hear(report.tokens, cut_off, most.tokens);
+        self.cost_doubt.hear(cost.map(|cost| cost.0), cut_off, most.cost);
+    }
+
+    /// The most that one of these iterations used.
+    pub fn most(&self) -> Most {
+        Most { tokens: self.tokens_doubt.most, cost: self.cost_doubt.most }
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: &Self) {
+        let join = |mine: Doubt, its: Doubt| Doubt {
+            iterations: mine.iterations.saturating_add(its.iterations),
+            assumed: mine.assumed.saturating_add(its.assumed),
+            most: mine.most.max(its.most),
+        };
+        let add = u64::saturating_add;
+        *self = Self {
+            iterations: add(self.iterations, other.iterations),
+            tokens: sum(self.tokens, other.tokens),
+            cost: sum(self.cost.map(|cost| cost.0), other.cost.map(|cost| cost.0)).map(Usd),
+            duration_ms: add(self.duration_ms, other.duration_ms),
+            tokens_doubt: join(self.tokens_doubt, other.tokens_doubt),
+            cost_doubt: join(self.cost_doubt, other.cost_doubt),
+            results: Results {
+                merged: add(self.results.merged, other.results.merged),
+                taken_back: add(self.results.taken_back, other.results.taken_back),
+                failed: add(self.results.failed, other.results.failed),
+            },
+        };
+    }
+}
+
+/// Unknown is not 0: the sum is known as far as one of the two is.
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The report of an iteration that used this much.
+    pub(crate) fn used(tokens: Option<u64>, cost_usd: Option<f64>, outcome: Outcome) -> IterationReport {
+        let zeros = "0".repeat(40);
+        let json = serde_json::json!({ "outcome": outcome, "from": zeros, "to": zeros, "durationMs": 1500, "tokens": tokens });
+        IterationReport { cost_usd, ..serde_json::from_value(json).unwrap() }
+    }
+
+    fn unfinished() -> Outcome {
+        Outcome::Unfinished { why: String::new() }
+    }
+
+    #[test]
+    fn dollars_are_exact_and_a_number_in_json() {
+        assert_eq!(Usd::of(0.1).unwrap().0 * 3, Usd::of(0.3).unwrap().0);
+        for (dollars, text) in [(5.0, "$5.00"), (0.25, "$0.25"), (1.2345, "$1.2345"), (0.000_12, "$0.000120"), (0.0, "$0.00")] {
+            let usd = Usd::of(dollars).unwrap();
+            assert_eq!(usd.to_string(), text);
+            let json = serde_json::to_string(&usd).unwrap();
+            assert_eq!(serde_json::from_str::<Usd>(&json).unwrap(), usd, "{json}");
+        }
+        for none in [-1.0, f64::NAN, f64::INFINITY, 1e12] {
+            assert_eq!(Usd::of(none), None);
+        }
+    }
+
+    #[test]
+    fn unknown_is_never_zero() {
+        let mut tally = Tally::default();
+        tally.add(&used(None, None, unfinished()), Most::default());
+        assert_eq!((tally.tokens, tally.cost, tally.iterations, tally.duration_ms), (None, None, 1, 1500));
+        tally.add(&used(Some(10), None, Outcome::Complete), Most::default());
+        assert_eq!((tally.tokens, tally.tokens_doubt.iterations, tally.cost_doubt.iterations), (Some(10), 1, 2));
+        let limited = Outcome::Limited { why: String::new(), seconds: None };
+        tally.add(&used(Some(5), Some(0.5), limited), Most::default());
+        assert_eq!((tally.tokens, tally.cost, tally.iterations), (Some(15), Usd::of(0.5), 2), "it does not count, and was paid");
+        let never = IterationReport { not_started: true, ..used(None, None, unfinished()) };
+        let before = tally;
+        tally.add(&never, Most::default());
+        assert_eq!(tally, before);
+    }
+
+    #[test]
+    fn what_a_cut_off_iteration_used_is_assumed_to_be_the_most_that_is_known() {
+        let of_the_program = Most { tokens: 7, cost: 70 };
+        let mut tally = Tally::default();
+        tally.add(&used(None, None, unfinished()), of_the_program);
+        assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (0, 0), "it ended by itself");
+        tally.add(&used(None, None, Outcome::Stopped), of_the_program);
+        assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (7, 70));
+        tally.add(&used(Some(100), Some(1.0), unfinished()), of_the_program);
+        tally.add(&used(Some(30), Some(0.3), unfinished()), of_the_program);
+        tally.add(&used(None, None, Outcome::Crashed), of_the_program);
+        assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (107, 1_000_070));
+        let over_limit = IterationReport { cut_off: true, ..used(None, Some(0.1), unfinished()) };
+        tally.add(&over_limit, of_the_program);
+        assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (207, 1_000_070));
+    }
+
+    #[test]
+    fn a_merged_sum_is_the_sum_of_both() {
+        let (mut a, mut b, mut both) = (Tally::default(), Tally::default(), Tally::default());
+        for (which, report) in [(0, used(Some(3), Some(0.1), unfinished())), (1, used(None, None, Outcome::Stopped))] {
+            if which == 0 { &mut a } else { &mut b }.add(&report, Most::default());
+            both.add(&report, Most::default());
+        }
+        b.results.count(Became::Merged);
+        both.results.count(Became::Merged);
+        both.tokens_doubt.assumed = 0;
+        both.cost_doubt.assumed = 0;
+        a.merge(&b);
+        assert_eq!(a, both);
+    }
+}

@@ -1,0 +1,239 @@
+//! Budgets of tasks and of the session: looked at before an iteration begins and, where its program tells what it uses, while it
+//! runs. The rules are in `domain::work::budget`; a human decides at the gate.
+
+use std::time::{Duration, Instant};
+
+use super::{Supervisor, Then};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::domain::work::agent::Work;
+use crate::domain::work::budget::{Limits, Of, Running, Spent, Used};
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::Request;
+use crate::domain::work::spending::Usd;
+use crate::env;
+use crate::error::Result;
+use crate::ops::cases::limits;
+use crate::ops::interventions;
+use crate::ops::supervise::model;
+use crate::process::keeper::spec::KeeperRecord;
+
+/// How long a tool call that runs may take to end before its program is stopped: a call itself uses no tokens.
+const CALL_ENDS: Duration = Duration::from_secs(20);
+
+/// How long programs have run in this session. It stands still while none runs and while the machine sleeps.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    ran: Duration,
+    since: Option<Instant>,
+}
+
+impl Clock {
+    /// From now on, programs run or not.
+    fn tick(&mut self, runs: bool) {
+        self.ran += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        self.since = runs.then(Instant::now);
+    }
+
+    fn millis(&self) -> u64 {
+        millis(self.ran + self.since.map_or(Duration::ZERO, |since| since.elapsed()))
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The limits of a task: its own, and else those of the configuration.
+pub(super) fn limits_of(case: &Case, configured: Limits) -> Limits {
+    case.limits.or(configured)
+}
+
+/// How the limits of a task stand, without what runs: its own, and else those that the newest session has for each task.
+pub fn used_of(state: &State, case: &Case) -> Vec<Used> {
+    let configured = state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default();
+    spent_on(state, &case.id).of(limits_of(case, configured))
+}
+
+fn spent_on(state: &State, task: &CaseId) -> Spent {
+    state.record.cases.get(task).map_or_else(Spent::default, |record| Spent::since(&record.tally(), record.counted_from.as_ref()))
+}
+
+impl Supervisor<'_> {
+    /// Keeps the time of the session.
+    pub(super) fn keep_time(&mut self) {
+        let runs = !self.running_agents().is_empty();
+        self.clock.tick(runs);
+    }
+
+    /// The limits of a task that are reached, with what runs for it.
+    fn reached(&self, task: &CaseId, running: Running) -> Vec<Used> {
+        let Some(case) = self.ctx.state().restorable.cases.get(task) else { return Vec::new() };
+        let limits = limits_of(case, self.ctx.config.budget.of_a_task());
+        if limits.is_empty() { Vec::new() } else { spent_on(self.ctx.state(), task).with(running).reached(limits) }
+    }
+
+    /// Whether a task may not be claimed because nothing of its budget is left.
+    pub(super) fn is_over_budget(&self, task: &CaseId) -> bool {
+        !self.reached(task, Running::default()).is_empty()
+    }
+
+    /// The limits of the session that are reached, with all that runs.
+    fn session_reached(&self) -> Vec<Used> {
+        let record = &self.ctx.state().record;
+        let Some(limits) = record.session.as_ref().map(|session| session.limits).filter(|limits| !limits.is_empty()) else {
+            return Vec::new();
+        };
+        let mut spent = Spent::since(&record.session_spent, record.session_counted_from.as_ref());
+        for agent in self.watches.keys() {
+            let runs = self.work_of(agent).filter(|work| work.stage.token().is_some());
+            spent = runs.map_or(spent, |work| spent.with(self.running(agent, work)));
+        }
+        spent.in_time(self.clock.millis()).reached(limits)
+    }
+
+    /// Whether no task may be claimed because nothing of the session's budget is left.
+    pub(super) fn session_is_over_budget(&self) -> bool {
+        !self.session_reached().is_empty()
+    }
+
+    /// What the iteration that runs has used, as far as its program tells.
+    fn running(&self, agent: &AgentId, work: &Work) -> Running {
+        let (Some(watch), Ok(case)) = (self.watches.get(agent), self.ctx.state().case(&work.task)) else {
+            return Running::default();
+        };
+        let usage = self.new_usage(case, &watch.told.usage, work.resumes.is_some());
+        Running {
+            tokens: model::tokens_of(&usage),
+            cost: self.options.programs.of(case).cost_of(&usage).and_then(Usd::of),
+            time_ms: watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed())),
+        }
+    }
+
+    /// Ends the program of an iteration whose budget, or the session's, is used up: what it left is kept, no retry is counted, and
+    /// it can go on in its session. A tool call may end first.
+    pub(super) fn watch_budget(&mut self, agent: &AgentId, work: &Work, record: &KeeperRecord) -> Result<()> {
+        // Without a session nobody decides about running agents.
+        if self.target.is_none() {
+            return Ok(());
+        }
+        if let Some(watch) = self.watches.get_mut(agent) {
+            let slept = || env::now().duration_since(record.started_at).unsigned_abs();
+            watch.begun.get_or_insert_with(|| (Instant::now(), slept()));
+        }
+        let mut reached = self.reached(&work.task, self.running(agent, work));
+        let of_session = self.session_reached();
+        if !of_session.is_empty() {
+            self.open_session_gate(of_session.clone())?;
+        }
+        reached.extend(of_session);
+        let Some(watch) = self.watches.get_mut(agent).filter(|_| !reached.is_empty()) else { return Ok(()) };
+        let since = *watch.over_since.get_or_insert_with(Instant::now);
+        let call_runs = !watch.told.begun.is_empty() && reached.iter().all(|used| used.of != Of::Time);
+        if call_runs && since.elapsed() < CALL_ENDS {
+            return Ok(());
+        }
+        let Some(token) = work.stage.token().cloned().filter(|token| !self.is_being_ended(token)) else { return Ok(()) };
+        self.end_program(agent, &token, Halt::Stop, Then::Free)
+    }
+
+    fn is_being_ended(&self, token: &Token) -> bool {
+        self.halted.contains_key(token)
+    }
+
+    /// The gate at which a task waits because its budget is used up, if it is.
+    pub(super) fn budget_gate(&self, task: &CaseId) -> Result<Option<Gate>> {
+        let reached = self.reached(task, Running::default());
+        if reached.is_empty() { Ok(None) } else { Gate::for_budget(Some(task), reached, env::now()).map(Some) }
+    }
+
+    /// Releases a task before its next iteration where nothing of its budget or of the session's is left; returns whether it did.
+    pub(super) fn stop_for_budget(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+        let of_session = self.session_reached();
+        if of_session.is_empty() && !self.is_over_budget(&work.task) {
+            return Ok(false);
+        }
+        if !of_session.is_empty() {
+            self.open_session_gate(of_session)?;
+        }
+        self.halt(agent, Halt::Stop, Then::Free)?;
+        Ok(true)
+    }
+
+    /// Checks that the limits of a task can be kept by the program that is to work on it.
+    ///
+    /// # Errors
+    /// `USAGE_UNKNOWN`.
+    pub(super) fn budget_can_be_kept(&self, task: &CaseId) -> Result<()> {
+        let case = self.ctx.state().case(task)?;
+        limits::program_keeps(self.options.programs.of(case), limits_of(case, self.ctx.config.budget.of_a_task()))
+    }
+
+    /// Opens gates where budgets are used up, and does what was decided at them; returns whether anything was done.
+    pub(super) fn settle_budgets(&mut self) -> Result<bool> {
+        if self.settle_session_budget()? {
+            return Ok(true);
+        }
+        let gates = self.ctx.state().restorable.gates.values();
+        let of_tasks: Vec<(CaseId, Gate)> = gates
+            .filter(|gate| gate.kind == GateKind::Budget)
+            .filter_map(|gate| Some((gate.task_id.clone()?, gate.clone())))
+            .collect();
+        for (task, gate) in of_tasks {
+            let status = self.ctx.state().restorable.cases.get(&task).map(|case| case.status);
+            let why = match &gate.decision {
+                Some(Decision::Rejected { reason }) => {
+                    self.block(&task, Status::Pending, reason)?;
+                    "rejected"
+                }
+                Some(Decision::Approved) => "as much again is allowed",
+                Some(Decision::Answered { .. }) => "the limit was changed",
+                None if status != Some(Status::Pending) || !self.is_over_budget(&task) => "settled otherwise",
+                None => continue,
+            };
+            self.close_gate(GateKind::Budget, &task, why)?;
+            return Ok(true);
+        }
+        let ready = self.ready.order(self.ctx.state());
+        let waits = ready.iter().find(|task| self.gate(GateKind::Budget, task).is_none() && self.is_over_budget(task)).cloned();
+        let Some(gate) = waits.map(|task| self.budget_gate(&task)).transpose()?.flatten() else { return Ok(false) };
+        self.open(gate).map(|()| true)
+    }
+
+    fn settle_session_budget(&mut self) -> Result<bool> {
+        let id = Gate::of_session()?;
+        let gate = self.ctx.state().restorable.gates.get(&id).cloned();
+        let reached = self.session_reached();
+        let why = match gate.as_ref().map(|gate| &gate.decision) {
+            None if reached.is_empty() => return Ok(false),
+            None => return self.open_session_gate(reached),
+            Some(None) if reached.is_empty() => "settled otherwise",
+            Some(None) => return Ok(false),
+            Some(Some(Decision::Approved)) => {
+                self.clock = Clock::default();
+                "as much again is allowed"
+            }
+            Some(Some(Decision::Answered { .. })) => "the limit was changed",
+            Some(Some(Decision::Rejected { .. })) => {
+                interventions::make(self.ctx, Request::Quit)?;
+                "rejected"
+            }
+        };
+        self.step_if(|state| {
+            let is_there = gate.as_ref() == state.restorable.gates.get(&id);
+            is_there.then(|| Event::GateClosed { id: id.clone(), reason: why.to_owned() })
+        })
+    }
+
+    /// Opens the session's gate, if it is not open; returns whether it did.
+    fn open_session_gate(&mut self, reached: Vec<Used>) -> Result<bool> {
+        let gate = Gate::for_budget(None, reached, env::now())?;
+        if self.ctx.state().restorable.gates.contains_key(&gate.id) {
+            return Ok(false);
+        }
+        self.open(gate).map(|()| true)
+    }
+}

@@ -1,0 +1,198 @@
+//! Budgets of tasks and of the session: an agent program that says what it uses is stopped where nothing is left, and a human decides.
+
+use git_axiom::error::Code;
+use serde_json::json;
+
+use crate::session_support::{World, wait_until};
+
+/// What a program of one's own says: the cost and the tokens of a run so far.
+const RULES: &str = r#"
+[agents.mine.stream]
+format = "jsonLines"
+cost = "run"
+rules = [
+    { is = "session", when = { "/type" = "session" }, id = "/id" },
+    { is = "toolStarted", when = { "/type" = "tool" }, name = "/name", id = "/id" },
+    { is = "toolCompleted", when = { "/type" = "toolEnd" }, id = "/id" },
+    { is = "usage", when = { "/type" = "usage" }, input = "/in", output = "/out", cost = "/cost" },
+]
+"#;
+
+/// A world whose program is a script that does what is given for the number of its run, and completes the task in later ones.
+fn world_of(cases: &str, more: &str) -> World {
+    let world = World::new();
+    let (place, beside) = (world.beside("program"), world.env.root().display().to_string());
+    let script = format!(
+        "#!/bin/sh\nn=$(($(ls '{beside}' | grep -c '^args') + 1))\necho \"$*\" > '{beside}/args.'$n; cat > /dev/null\n\
+         use() {{ echo \"{{\\\"type\\\":\\\"usage\\\",\\\"in\\\":$1,\\\"out\\\":$2,\\\"cost\\\":$3}}\"; }}\n\
+         case $n in\n{cases}\n*) use 1 1 0.01; git axiom signal complete;;\nesac\n"
+    );
+    std::fs::write(&place, script).unwrap();
+    std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let place = place.display();
+    let table = format!(
+        "[agents]\ndefault = 'mine'\n[agents.mine]\ncommand = ['{place}', 'anew']\nresume = ['{place}', 'on', '{{session}}']\n"
+    );
+    let folder = world.env.root().join("home/.config/git-axiom");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), table + RULES + more).unwrap();
+    world
+}
+
+fn args(world: &World) -> Vec<String> {
+    let of = |number: u32| std::fs::read_to_string(world.beside(&format!("args.{number}"))).ok();
+    (1..).map_while(of).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_task_waits_at_its_boundary_and_goes_on_once_or_with_more_or_not() {
+    let world = world_of("1|2|3|4) use 10 5 0.6;;", "");
+    world.env.ok(&["task", "add", "T", "--id", "t", "--max-cost", "1"]);
+    world.autopilot(&[]).code(1);
+    let gates = world.env.json(&["gate", "list", "--json"]);
+    assert_eq!(gates["gates"][0]["id"], "budget-t");
+    let limit = json!({"of": "cost", "limit": 1.0, "used": 1.2, "over": 0.2, "known": true});
+    assert_eq!(gates["gates"][0]["details"]["limits"], json!([limit]));
+    let shown = world.env.json(&["task", "show", "t", "--json"]);
+    assert_eq!((&shown["used"], &shown["limits"]), (&json!([limit]), &json!({"maxCost": 1.0})));
+    assert_eq!((&shown["status"], &shown["retryCount"], &shown["iterations"]), (&json!("pending"), &json!(0), &json!(2)));
+    assert!(world.env.ok(&["task", "show", "t"]).contains("$1.20 of $1.00, $0.20 over"));
+    assert!(world.env.ok(&["status"]).contains("t has used up its budget: $1.20 of $1.00, $0.20 over"));
+
+    world.env.ok(&["gate", "approve", "budget-t"]);
+    world.autopilot(&[]).code(1);
+    assert_eq!(args(&world).len(), 4, "as much again, counted from the approval");
+
+    world.env.axiom(&["gate", "answer", "budget-t", "much"]).fails_with(Code::InvalidInput);
+    world.env.ok(&["gate", "reject", "budget-t", "--reason", "too dear"]);
+    world.autopilot(&[]).code(1);
+    assert_eq!(world.env.json(&["task", "show", "t", "--json"])["reason"], "too dear");
+    world.env.ok(&["task", "unblock", "t"]);
+    world.autopilot(&[]).code(1);
+    assert_eq!(args(&world).len(), 4, "it still has nothing left");
+    world.env.ok(&["gate", "answer", "budget-t", "$9"]);
+    assert_eq!(world.env.json(&["task", "show", "t", "--json"])["limits"], json!({"maxCost": 9.0}));
+    world.autopilot(&[]).code(0);
+    assert_eq!(args(&world).len(), 5);
+    assert!(world.env.ok(&["task", "audit", "t"]).contains("limits $1.00 → $9.00"));
+    let total = json!({"iterations": 5, "tokens": 62, "tokensUnknown": 0, "costUsd": 2.41, "costUnknown": 0});
+    for by in ["task", "agent", "persona", "program", "day"] {
+        let stats = world.env.json(&["stats", "--by", by, "--json"]);
+        for (key, value) in total.as_object().unwrap() {
+            assert_eq!((&stats["total"][key], &stats["sums"][0][key]), (value, value), "{by} {key}");
+        }
+        assert_eq!((&stats["sums"][0]["merged"], stats["sums"].as_array().unwrap().len()), (&json!(1), 1), "{by}");
+        assert!(world.env.ok(&["stats", "--by", by]).lines().all(|line| line.chars().count() <= 80));
+    }
+    assert_eq!(world.env.json(&["stats", "--by", "program", "--json"])["sums"][0]["name"], "mine");
+    assert!(world.env.ok(&["stats", "--csv"]).contains("t,T,5,62,0,2.41,0,"));
+    world.all_is_well();
+}
+
+#[test]
+fn a_program_that_says_what_it_uses_is_stopped_while_it_runs_and_goes_on_in_its_session() {
+    let runs = r#"1) echo '{"type":"session","id":"s-1"}'; echo half > half.txt; use 10 5 0.5
+        echo '{"type":"tool","name":"Bash","id":"1"}'; use 20 5 1.5; sleep 0.3
+        touch tool-ended; echo '{"type":"toolEnd","id":"1"}'; while :; do sleep 0.05; done;;"#;
+    let world = world_of(runs, "[budget]\nmaxCost = 1\n");
+    world.env.ok(&["task", "add", "T", "--id", "t"]);
+    world.autopilot(&[]).code(1);
+    let gate = &world.env.json(&["gate", "list", "--json"])["gates"][0];
+    assert_eq!((&gate["id"], &gate["details"]["limits"][0]["over"]), (&json!("budget-t"), &json!(0.5)));
+    let shown = world.env.json(&["task", "show", "t", "--json"]);
+    assert_eq!((&shown["status"], &shown["retryCount"], &shown["costUsd"]), (&json!("pending"), &json!(0), &json!(1.5)));
+    assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]).trim(), "half");
+    world.env.git(&["show", "axiom/t:tool-ended"]);
+    world.env.ok(&["task", "edit", "t", "--max-cost", "10"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(args(&world), ["anew", "on s-1"]);
+    assert!(world.env.ok(&["gate", "list"]).contains("Nothing waits"));
+    world.all_is_well();
+}
+
+#[test]
+fn a_killed_run_counts_as_the_most_that_is_known() {
+    let world = world_of("1) use 10 5 0.6;;\n2) kill -9 $$;;", "");
+    world.env.ok(&["task", "add", "T", "--id", "t", "--max-cost", "1"]);
+    world.autopilot(&[]).code(1);
+    let used = &world.env.json(&["task", "show", "t", "--json"])["used"][0];
+    assert_eq!((&used["used"], &used["known"]), (&json!(1.2), &json!(false)));
+    assert!(world.env.ok(&["task", "show", "t"]).contains("at least $1.20 of $1.00"));
+    world.all_is_well();
+}
+
+#[test]
+fn a_session_claims_nothing_more_when_its_budget_is_used_up() {
+    let world = world_of("1) use 100 20 0.1; git axiom signal complete;;", "");
+    for id in ["a", "b"] {
+        world.env.ok(&["task", "add", id, "--id", id]);
+    }
+    let ended = world.autopilot(&["--agents", "1", "--max-tokens", "100"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("budget--session: the session has used up its budget: 120 of 100 tokens, 20 over"),
+        "{}",
+        ended.stdout
+    );
+    assert_eq!(args(&world).len(), 1);
+    let status = world.env.json(&["status", "--json"]);
+    let of = &status["session"];
+    assert_eq!((&of["limits"], &of["tokensUsed"]), (&json!({"maxTokens": 100}), &json!(120)));
+    assert!(status["gates"][0]["taskId"].is_null());
+    // The budget of the next session is a new one.
+    world.autopilot(&[]).code(0);
+    assert!(world.env.ok(&["gate", "list"]).contains("Nothing waits"));
+    world.all_is_well();
+}
+
+#[test]
+fn a_session_goes_on_when_a_human_allows_as_much_again_and_ends_when_not() {
+    // It has said that it is complete before it is stopped.
+    let world = world_of("1|2|3) git axiom signal complete; use 100 20 0.1;;", "");
+    for id in ["a", "b", "c"] {
+        world.env.ok(&["task", "add", id, "--id", id]);
+    }
+    let live = world.start(&["--mode", "autopilot", "--agents", "1", "--max-cost", "0.05"]);
+    let is_open = || world.env.ok(&["gate", "list"]).contains("budget--session");
+    wait_until("the gate is open", is_open);
+    world.wait_until_merged("a");
+    assert_eq!(args(&world).len(), 1);
+    world.env.ok(&["gate", "approve", "budget--session"]);
+    world.wait_until_merged("b");
+    wait_until("the gate is open again", is_open);
+    world.env.ok(&["gate", "reject", "budget--session"]);
+    live.wait().code(0);
+    assert_eq!((args(&world).len(), world.status_of("c")), (2, "pending".to_owned()));
+    world.all_is_well();
+}
+
+#[test]
+fn time_is_limited_while_a_program_runs() {
+    let world = world_of("1) echo half > half.txt; while :; do sleep 0.05; done;;", "");
+    world.env.ok(&["task", "add", "T", "--id", "t", "--max-time", "1s"]);
+    world.autopilot(&[]).code(1);
+    let used = &world.env.json(&["task", "show", "t", "--json"])["used"][0];
+    assert_eq!((&used["of"], &used["limit"]), (&json!("time"), &json!(1)));
+    assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]).trim(), "half");
+    assert!(world.env.ok(&["gate", "list"]).contains("budget-t"));
+}
+
+#[test]
+fn a_limit_that_nobody_could_keep_is_refused() {
+    let world = World::new();
+    world.env.axiom(&["task", "add", "T", "--max-cost", "5"]).fails_with(Code::UsageUnknown);
+    world.env.axiom(&["task", "add", "T", "--max-tokens", "5k"]).fails_with(Code::UsageUnknown);
+    world.env.axiom(&["run", "--max-cost", "5", "--", "true"]).fails_with(Code::UsageUnknown);
+    world.env.axiom(&["task", "add", "T", "--max-time", "soon"]).fails_with(Code::InvalidInput);
+    world.env.ok(&["task", "add", "T", "--max-time", "1h"]);
+    // Codex tells tokens and no cost: with a price, the cost is known.
+    let folder = world.env.root().join("home/.config/git-axiom");
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = "[agents]\ndefault = 'codex'\n";
+    std::fs::write(folder.join("config.toml"), config).unwrap();
+    let refused = world.env.axiom(&["task", "add", "T", "--max-cost", "5"]).fails_with(Code::UsageUnknown);
+    assert!(refused.stderr.contains("agents.codex.price"), "{}", refused.stderr);
+    let price = "[agents.codex]\nprice = { input = 1.25, cachedInput = 0.125, output = 10 }\n";
+    std::fs::write(folder.join("config.toml"), format!("{config}{price}")).unwrap();
+    world.env.ok(&["task", "add", "T", "--max-cost", "5"]);
+}
