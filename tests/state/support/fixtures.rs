@@ -88,8 +88,13 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
     place(&files, dir.path());
     let mut state = State::default();
     history[..16].iter().for_each(|envelope| state.apply(envelope).unwrap());
-    // As version 1 wrote it: it kept no reports.
+    // As version 1 wrote it: it kept no reports, and no sums but those by task.
     state.restorable.reports.clear();
+    (state.record.ledger, state.record.session_spent) = Default::default();
+    for record in state.record.cases.values_mut() {
+        (record.tokens_doubt, record.cost_doubt, record.results) = Default::default();
+        record.last_program.clear();
+    }
     let active = &history[sealed_at.unwrap_or(0)..16];
     let bytes = lines(active);
     let position = log::Position {
