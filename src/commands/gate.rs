@@ -32,8 +32,8 @@ The last column is the command that lets it continue, or your decision if you ha
     List,
     /// Show what helps to decide: commits, files, verification, secrets, guarded files
     #[command(after_help = "\
-'git axiom diff TASK' prints the patch. Files that no commit holds are named: they are untracked,
-or changed since, and are not merged.")]
+'git axiom diff TASK' prints the patch. Files that no commit holds are named: they are
+untracked, or changed since, and are not merged.")]
     Show {
         /// The gate's id, or its task's
         gate: String,

@@ -192,7 +192,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::SessionChanged { state, reason } => (5, session_text(*state, reason)),
         Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
         Event::GateDecided { id, decision } => (5, decision_text(id, decision)),
-        Event::Requested { request, .. } => (5, request_text(request)),
+        // Above the checkpoint that is made before it, in the same transaction.
+        Event::Requested { request, .. } => (6, request_text(request)),
         Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
         Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
         Event::TaskClaimed { agent, task, complete: false } => (4, format!("{agent} claimed {task}")),
