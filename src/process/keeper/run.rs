@@ -45,13 +45,7 @@ struct End {
 
 impl End {
     fn unstarted(cause: EndCause) -> Self {
-        Self {
-            cause,
-            status: None,
-            ended: EndedFamily::default(),
-            output: OutputRecord::default(),
-            tail: Vec::new(),
-        }
+        Self { cause, status: None, ended: EndedFamily::default(), output: OutputRecord::default(), tail: Vec::new() }
     }
 }
 
