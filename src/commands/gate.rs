@@ -43,9 +43,10 @@ untracked, or changed since, and are not merged.")]
 At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
 a merge that was in conflict is tried again, so resolve it on the task's branch first; guarded
 files are merged only as they were when the gate showed them, or it waits again. A
-question needs 'git axiom gate answer'. At a budget: it goes on once, with as much again, counted
-from now; 'git axiom gate answer GATE $10' raises the limit instead. If no supervisor runs, the next 'git axiom run' acts on
-it; a merge can be done at once by 'git axiom merge TASK'.")]
+question needs 'git axiom gate answer'. At a budget: it goes on once, with as much again,
+counted from now; 'git axiom gate answer GATE $10' raises the limit instead. If no supervisor
+runs, the next 'git axiom run' acts on it; a merge can be done at once by
+'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
     Approve {
         /// The gates' ids, or their tasks'

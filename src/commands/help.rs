@@ -15,8 +15,9 @@ pub const OVERVIEW: &str = "\
 git axiom: the safety net and control room for coding agents in a git repository
 
   begin     init, task add TITLE, run; demo shows it all in a scratch repository
-  look      status, task, output AGENT, log, events, learnings, stats
-  decide    gate, merge TASK, mode, pause, resume, stop AGENT, kill AGENT, quit
+  look      status, task, output AGENT, diff TASK, log, events, learnings, stats
+  decide    gate, merge TASK, mode, pause, resume, quit
+            stop AGENT, kill AGENT, redirect AGENT, debug TASK
   save      checkpoint create
   go back   undo, redo, restore, rollback
   repair    recover

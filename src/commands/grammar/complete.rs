@@ -265,7 +265,9 @@ mod tests {
         "TEXT",
         "TIME",
         "TITLE",
+        "USD",
         "VALUE",
+        "WHAT",
         "[NAME=]COMMAND",
         "true|false",
     ];
