@@ -49,18 +49,19 @@ pub fn script(number: u64, body: &str) -> Case {
     Case { body: Some(Text::Inline(body.into())), verify: vec![], ..case(number) }
 }
 
-/// A log of so many events of tasks of 4 KB, with a snapshot as old as it gets: whoever appends writes one after 500 events.
+/// A log of so many events of tasks of 4 KB, with a snapshot as old as it gets: whoever appends writes one after 500 events. Of the
+/// older ones, some stay as places to begin from: those of the last 4,000 events.
 pub fn long_log(layout: Layout, events: u64, cases: Vec<Case>) {
     let mut writer = Writer::new(layout);
     writer.push(Event::CasesAdded { cases });
-    let mut snapshots = 0;
+    let mut next_snapshot = events.saturating_sub(4_000);
     for number in 0.. {
         if writer.state.seq >= events {
             break;
         }
-        if snapshots == 0 && writer.state.seq + 500 >= events {
+        if writer.state.seq >= next_snapshot {
             writer.snapshot();
-            snapshots += 1;
+            next_snapshot += if next_snapshot + 1000 < events { 1000 } else { 500 };
         }
         iteration(&mut writer, number);
     }
@@ -94,7 +95,8 @@ impl Writer {
     pub fn push(&mut self, event: Event) {
         let seq = self.state.seq + 1;
         let at = jiff::Timestamp::from_millisecond(self.start + seq as i64 * 137).unwrap();
-        let txn = TxnId::new(format!("t{:016x}", (seq / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15))).unwrap();
+        let random = format!("{:016x}", (seq / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let txn = TxnId::begun_after((seq / 8 * 8).saturating_sub(1), &random).unwrap();
         let envelope = Envelope { seq, at, txn, by: By::Supervisor, event };
         self.state.apply(&envelope).unwrap();
         let line = line::encode(&envelope).unwrap();
