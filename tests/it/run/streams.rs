@@ -61,7 +61,7 @@ fn a_successful_end_with_a_change_completes_the_task_and_tells_its_cost() {
             assert_eq!(task["costUsd"], json!(cost), "{preset}");
         }
         let shown = world.env.ok(&["task", "show", "t"]);
-        assert!(shown.lines().any(|line| line.starts_with("tokens: ") && line.ends_with(" 3450")), "{preset}: {shown}");
+        assert!(shown.lines().any(|line| line.starts_with("tokens: ") && line.ends_with(" 3,450")), "{preset}: {shown}");
         let events = world.env.ok(&["events"]);
         assert!(events.contains("session ") && events.contains(" started"), "{preset}: {events}");
         world.all_is_well();
