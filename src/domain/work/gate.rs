@@ -241,6 +241,18 @@ pub fn changes_guarded(task: &CaseId, reasons: &str) -> String {
     format!("{task}{CHANGES_GUARDED}{reasons}")
 }
 
+/// The reason of a gate at which a merge waits that conflicts with its target.
+pub fn conflicts(task: &CaseId, target: &str) -> String {
+    format!("{task}{CONFLICTS}{target}")
+}
+
+/// Whether a gate has that reason.
+pub fn is_of_conflict(reason: &str) -> bool {
+    reason.contains(CONFLICTS)
+}
+
+const CONFLICTS: &str = " conflicts with ";
+
 const CHANGES_GUARDED: &str = " changes guarded files: ";
 
 /// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
@@ -250,7 +262,7 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
         let branch = task_branches::branch_of(&CaseId::new(task).ok()?);
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
     }
-    let (task, target) = reason.split_once(" conflicts with ")?;
+    let (task, target) = reason.split_once(CONFLICTS)?;
     CaseId::new(task).is_ok().then(|| {
         format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, resolve it, commit")
     })

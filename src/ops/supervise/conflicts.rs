@@ -8,7 +8,7 @@ use crate::domain::base::text::Change;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::domain::work::conflict::{Conflict, Level, MOST, Program, level};
-use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate::{self, GateKind};
 use crate::error::Result;
 use crate::ops::merge;
 
@@ -25,14 +25,12 @@ impl Supervisor<'_> {
         };
         let rounds = state.record.cases.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
         // Whoever approved it at a gate has settled it, or wants to be asked again.
-        let was_asked = self.gate(GateKind::Merge, task).is_some_and(|gate| gate.reason.contains(" conflicts with "));
+        let was_asked = self.gate(GateKind::Merge, task).is_some_and(|gate| gate::is_of_conflict(&gate.reason));
         let level = if was_asked { Level::Human } else { level(program, rounds, self.ctx.config.recovery.max_retries) };
         merge::tell_of_conflict(self.ctx, task, files, level);
         match level {
             Level::Agent => self.give_back(task, files, target, rounds + 1),
-            Level::Trivial | Level::Human => {
-                self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), files)
-            }
+            Level::Trivial | Level::Human => self.wait_at_gate(task, gate::conflicts(task, self.target()?.short()), files),
         }
     }
 
