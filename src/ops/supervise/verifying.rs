@@ -32,31 +32,33 @@ impl Supervisor<'_> {
     /// recorded as soon as it is there, so that a crash costs only the step that runs.
     pub(super) fn verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
         let Some(mut verifying) = self.verifying.remove(agent) else { return self.begin_to_verify(agent, work) };
-        verifying.to_record.extend(verifying.running.ended());
-        while let Some(ran) = verifying.to_record.pop_front() {
-            let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
-            if let Err(error) = self.step(Event::StepVerified { id, of, result }) {
-                verifying.to_record.push_front(ran);
-                self.verifying.insert(agent.clone(), verifying);
-                return Err(error);
-            }
+        if let Err(error) = self.record_ended(work, &mut verifying) {
+            self.verifying.insert(agent.clone(), verifying);
+            return Err(error);
         }
         let Some(verdict) = verifying.running.verdict() else {
             self.verifying.insert(agent.clone(), verifying);
             return Ok(false);
         };
         // The last step may have ended since.
-        verifying.to_record.extend(verifying.running.ended());
-        for ran in std::mem::take(&mut verifying.to_record) {
-            let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result));
-            self.step(Event::StepVerified { id, of, result })?;
-        }
+        self.record_ended(work, &mut verifying)?;
         match (verdict.not_run, verdict.failure) {
             (Some(error), _) => Err(error),
             (None, Some(failure)) => self.verification_failed(agent, work, failure).map(|()| true),
             // The next look finds that nothing is left to run, or what has changed meanwhile.
             (None, None) => Ok(true),
         }
+    }
+
+    /// Records the results of the steps that have ended. One that cannot be recorded stays, with those after it.
+    fn record_ended(&mut self, work: &Work, verifying: &mut Verifying) -> Result<()> {
+        verifying.to_record.extend(verifying.running.ended());
+        while let Some(ran) = verifying.to_record.front() {
+            let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
+            self.step(Event::StepVerified { id, of, result })?;
+            verifying.to_record.pop_front();
+        }
+        Ok(())
     }
 
     fn begin_to_verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
