@@ -198,7 +198,7 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         let ready = self.ready.order(self.ctx.state());
-        let waits = ready.iter().find(|task| self.gate(GateKind::Budget, task).is_none() && self.is_over_budget(task)).cloned();
+        let waits = ready.iter().find(|task| self.is_over_budget(task) && self.gate(GateKind::Budget, task).is_none()).cloned();
         let Some(gate) = waits.map(|task| self.budget_gate(&task)).transpose()?.flatten() else { return Ok(false) };
         self.open(gate).map(|()| true)
     }
