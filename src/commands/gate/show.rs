@@ -42,8 +42,6 @@ struct StepLine<'a> {
 pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> {
     let look = gates::look(ctx, name)?;
     let changed = look.diff.as_ref();
-    let step = |Step { command, failure }: &'_ Step| (command.clone(), failure.clone());
-    let steps: Vec<(String, Option<String>)> = look.steps.iter().map(step).collect();
     let answer = GateShowAnswer {
         gate: GateLine::from(&look.gate),
         commits: changed.map(|diff| diff::commits(&diff.commits)).unwrap_or_default(),
@@ -52,7 +50,7 @@ pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> 
         secrets: changed.map(|diff| diff.secrets().collect()).unwrap_or_default(),
         guarded: &look.guarded,
         verified: look.verified,
-        steps: steps.iter().map(|(command, failure)| StepLine { command, failure: failure.as_deref() }).collect(),
+        steps: look.steps.iter().map(|step| StepLine { command: &step.command, failure: step.failure.as_deref() }).collect(),
     };
     screen.answer(&answer, || in_words(&look))
 }
