@@ -6,7 +6,6 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::files::FileState;
 use super::marker::{Effect, Follow, Marker, follow};
 use crate::domain::base::plural::count;
 use crate::error::{Code, Error, Result};
@@ -146,8 +145,6 @@ pub struct Facts {
     pub recent: Option<u64>,
     /// How many commits the agent made itself.
     pub commits: u64,
-    /// What is in the workspace.
-    pub files: FileState,
 }
 
 /// The settings that count.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::decide::{Action, CrashDecision, Decider, Facts};
 use super::files::FileState;
 use super::marker::{Marker, follow};
-use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Result};
 
@@ -59,11 +58,6 @@ pub struct CurrentTask<'a> {
 pub struct PastTask<'a> {
     pub id: &'a CaseId,
     pub title: &'a str,
-}
-
-/// The schema of the question.
-pub const fn schema() -> u32 {
-    SCHEMA
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::decide::{Action, CrashDecision, Decider, Facts, Limits, MANY_FILES, Recorded, by_rules, certain, is_too_old};
 use super::evaluator::answer;
-use super::files::FileState;
 use super::marker::{Effect, Follow, Marker, MarkerKind, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::about::Replaced;
@@ -40,7 +39,6 @@ fn facts() -> Facts {
         empty: 0,
         recent: Some(2),
         commits: 0,
-        files: FileState::default(),
     }
 }
 

@@ -8,6 +8,9 @@ use super::reports::Reports;
 use super::signal::FileReport;
 use crate::domain::base::ids::AgentId;
 
+/// How the subject of a commit of unfinished work begins.
+const PREFIX: &str = "WIP: ";
+
 /// How many files a message names at most.
 const MOST_FILES: usize = 20;
 
@@ -41,7 +44,7 @@ pub fn message(of: &Leftovers<'_>) -> String {
         | Outcome::Crashed => {
             let progress = reports.and_then(|reports| reports.progress);
             let progress = progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
-            format!("WIP: {title}{progress} #{id} @{agent}\n\n")
+            format!("{PREFIX}{title}{progress} #{id} @{agent}\n\n")
         }
     };
     let _ = write!(text, "Left uncommitted by iteration {iteration}.\n\n");
@@ -53,6 +56,11 @@ pub fn message(of: &Leftovers<'_>) -> String {
     }
     let _ = write!(text, "Axiom-Task: {id}\nAxiom-Agent: {agent}\nAxiom-Iteration: {iteration}\n");
     text
+}
+
+/// Whether a commit with this subject holds unfinished work.
+pub fn is_wip(subject: &str) -> bool {
+    subject.starts_with(PREFIX)
 }
 
 fn push_files(text: &mut String, reports: &Reports) {

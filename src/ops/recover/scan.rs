@@ -17,6 +17,7 @@ use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, effect
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::session::SessionState;
 use crate::domain::work::standing::PartCounts;
+use crate::domain::work::wip;
 use crate::error::Result;
 use crate::files::{self, Small};
 use crate::git::StatusKind;
@@ -112,14 +113,19 @@ pub fn facts(ctx: &Context, task: &CaseId, recorded: Recorded, cut: Option<&CutO
         empty: 0,
         recent: None,
         commits: 0,
-        files: FileState::default(),
     };
-    let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok(facts) };
-    count_changes(ctx, workspace, &mut facts)?;
-    let crash = facts.saved_at.unwrap_or(Timestamp::MAX);
-    let since = recent_since(crash, reports.and_then(|reports| reports.started_at));
-    facts.files = scan(ctx, Path::new(&workspace.path), since);
+    if let Some(workspace) = state.restorable.workspaces.get(task) {
+        count_changes(ctx, workspace, &mut facts)?;
+    }
     Ok(facts)
+}
+
+/// What is in the workspace of a task, nothing where it has none. It reads the whole workspace, so only who needs it asks.
+pub fn file_state(ctx: &Context, task: &CaseId, saved_at: Option<Timestamp>) -> FileState {
+    let state = ctx.state();
+    let Some(workspace) = state.restorable.workspaces.get(task) else { return FileState::default() };
+    let begun = state.reports(task).and_then(|reports| reports.started_at);
+    scan(ctx, Path::new(&workspace.path), recent_since(saved_at.unwrap_or(Timestamp::MAX), begun))
 }
 
 /// The files in which the branch differs from where it began, and those that are uncommitted.
@@ -131,7 +137,7 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
         changed.insert(change.path.to_string());
     }
     let log = ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS)?;
-    facts.commits = log.iter().filter(|commit| !commit.subject.starts_with("WIP: ")).count() as u64;
+    facts.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
     if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
         // What cannot be listed is not known, and no reason to fail.
         let status = ctx.repo.index(&entry.worktree).status(None).unwrap_or_default();

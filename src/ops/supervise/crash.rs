@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Supervisor;
+use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, Recorded, by_rules, certain};
-use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer, schema};
+use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
 use crate::domain::recovery::marker::{CutOff, follow};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Work;
@@ -130,7 +131,7 @@ impl Supervisor<'_> {
         let is_past = |case: &&Case| case.kind == Kind::Task && case.status == Status::Done;
         let past = cases.values().filter(is_past).take(MOST_PAST);
         let question = Question {
-            schema: schema(),
+            schema: SCHEMA,
             goal,
             current_task: CurrentTask {
                 id: &case.id,
@@ -145,7 +146,7 @@ impl Supervisor<'_> {
                 last_activity: facts.saved_at,
             },
             last_action: facts.marker.as_ref().map(|marker| marker.in_words()).or_else(|| state.record.last_action.clone()),
-            file_state: &facts.files,
+            file_state: &scan::file_state(self.ctx, &work.task, facts.saved_at),
             task_history: past.map(|case| PastTask { id: &case.id, title: &case.title }).collect(),
             marker: facts.marker.as_ref(),
             progress: facts.progress,

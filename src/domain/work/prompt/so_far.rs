@@ -8,6 +8,7 @@ use crate::domain::work::agent::Outcome;
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{PartStage, Reports};
 use crate::domain::work::resuming::Anew;
+use crate::domain::work::wip;
 
 /// How many parts and files of each kind are named.
 const MOST_NAMED: usize = 30;
@@ -124,7 +125,7 @@ fn commits(all: &[Commit], last: Option<&Oid>) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (index, commit) in all.iter().take(MOST_COMMITS).enumerate() {
         let mut words = format!("{} {}", commit.oid.short(), line(&commit.subject, LONGEST_NAME));
-        if commit.subject.starts_with("WIP: ") {
+        if wip::is_wip(&commit.subject) {
             words.push_str(" (committed for you: what was left uncommitted then)");
         }
         if index < is_newer {
