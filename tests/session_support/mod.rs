@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use crate::common::random::Random;
-pub use live::Live;
+#[allow(unused_imports)] // as below
+pub use live::{Ended, Live};
 #[allow(unused_imports)] // not every file that uses this needs both
 pub use world::{UsersThings, World};
 

@@ -54,6 +54,26 @@ impl World {
         self.env.root().join(name)
     }
 
+    /// Makes a script the user's agent program `mine`, which can go on with its sessions; `config` is what their file says beside that.
+    pub fn program_of_ones_own(&self, script: &str, config: &str) {
+        let place = self.beside("program");
+        std::fs::write(&place, script).unwrap();
+        std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let place = place.display();
+        let table = format!(
+            "[agents]\ndefault = 'mine'\n[agents.mine]\ncommand = ['{place}', 'anew']\nresume = ['{place}', 'on', '{{session}}']\n"
+        );
+        let folder = self.env.root().join("home/.config/git-axiom");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), table + config).unwrap();
+    }
+
+    /// How that program was called each time, where its script has written that to `args.1` and so on.
+    pub fn program_args(&self) -> Vec<String> {
+        let of = |number: u32| std::fs::read_to_string(self.beside(&format!("args.{number}"))).ok();
+        (1..).map_while(of).map(|line| line.trim().to_owned()).collect()
+    }
+
     /// Adds a task with a script, and further arguments of `task add`.
     pub fn task(&self, id: &str, script: &str, more: &[&str]) {
         let head = ["task", "add", id, "--id", id];

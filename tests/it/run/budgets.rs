@@ -21,27 +21,14 @@ rules = [
 /// A world whose program is a script that does what is given for the number of its run, and completes the task in later ones.
 fn world_of(cases: &str, more: &str) -> World {
     let world = World::new();
-    let (place, beside) = (world.beside("program"), world.env.root().display().to_string());
+    let beside = world.env.root().display().to_string();
     let script = format!(
         "#!/bin/sh\nn=$(($(ls '{beside}' | grep -c '^args') + 1))\necho \"$*\" > '{beside}/args.'$n; cat > /dev/null\n\
          use() {{ echo \"{{\\\"type\\\":\\\"usage\\\",\\\"in\\\":$1,\\\"out\\\":$2,\\\"cost\\\":$3}}\"; }}\n\
          case $n in\n{cases}\n*) use 1 1 0.01; git axiom signal complete;;\nesac\n"
     );
-    std::fs::write(&place, script).unwrap();
-    std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let place = place.display();
-    let table = format!(
-        "[agents]\ndefault = 'mine'\n[agents.mine]\ncommand = ['{place}', 'anew']\nresume = ['{place}', 'on', '{{session}}']\n"
-    );
-    let folder = world.env.root().join("home/.config/git-axiom");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("config.toml"), table + RULES + more).unwrap();
+    world.program_of_ones_own(&script, &format!("{RULES}{more}"));
     world
-}
-
-fn args(world: &World) -> Vec<String> {
-    let of = |number: u32| std::fs::read_to_string(world.beside(&format!("args.{number}"))).ok();
-    (1..).map_while(of).map(|line| line.trim().to_owned()).collect()
 }
 
 #[test]
@@ -61,7 +48,7 @@ fn a_task_waits_at_its_boundary_and_goes_on_once_or_with_more_or_not() {
 
     world.env.ok(&["gate", "approve", "budget-t"]);
     world.autopilot(&[]).code(1);
-    assert_eq!(args(&world).len(), 4, "as much again, counted from the approval");
+    assert_eq!(world.program_args().len(), 4, "as much again, counted from the approval");
 
     world.env.axiom(&["gate", "answer", "budget-t", "much"]).fails_with(Code::InvalidInput);
     world.env.ok(&["gate", "reject", "budget-t", "--reason", "too dear"]);
@@ -69,11 +56,11 @@ fn a_task_waits_at_its_boundary_and_goes_on_once_or_with_more_or_not() {
     assert_eq!(world.env.json(&["task", "show", "t", "--json"])["reason"], "too dear");
     world.env.ok(&["task", "unblock", "t"]);
     world.autopilot(&[]).code(1);
-    assert_eq!(args(&world).len(), 4, "it still has nothing left");
+    assert_eq!(world.program_args().len(), 4, "it still has nothing left");
     world.env.ok(&["gate", "answer", "budget-t", "$9"]);
     assert_eq!(world.env.json(&["task", "show", "t", "--json"])["limits"], json!({"maxCost": 9.0}));
     world.autopilot(&[]).code(0);
-    assert_eq!(args(&world).len(), 5);
+    assert_eq!(world.program_args().len(), 5);
     assert!(world.env.ok(&["task", "audit", "t"]).contains("limits $1.00 → $9.00"));
     let total = json!({"iterations": 5, "tokens": 62, "tokensUnknown": 0, "costUsd": 2.41, "costUnknown": 0});
     for by in ["task", "agent", "persona", "program", "day"] {
@@ -105,7 +92,7 @@ fn a_program_that_says_what_it_uses_is_stopped_while_it_runs_and_goes_on_in_its_
     world.env.git(&["show", "axiom/t:tool-ended"]);
     world.env.ok(&["task", "edit", "t", "--max-cost", "10"]);
     world.autopilot(&[]).code(0);
-    assert_eq!(args(&world), ["anew", "on s-1"]);
+    assert_eq!(world.program_args(), ["anew", "on s-1"]);
     assert!(world.env.ok(&["gate", "list"]).contains("Nothing waits"));
     world.all_is_well();
 }
@@ -134,7 +121,7 @@ fn a_session_claims_nothing_more_when_its_budget_is_used_up() {
         "{}",
         ended.stdout
     );
-    assert_eq!(args(&world).len(), 1);
+    assert_eq!(world.program_args().len(), 1);
     let status = world.env.json(&["status", "--json"]);
     let of = &status["session"];
     assert_eq!((&of["limits"], &of["tokensUsed"]), (&json!({"maxTokens": 100}), &json!(120)));
@@ -156,13 +143,13 @@ fn a_session_goes_on_when_a_human_allows_as_much_again_and_ends_when_not() {
     let is_open = || world.env.ok(&["gate", "list"]).contains("budget--session");
     wait_until("the gate is open", is_open);
     world.wait_until_merged("a");
-    assert_eq!(args(&world).len(), 1);
+    assert_eq!(world.program_args().len(), 1);
     world.env.ok(&["gate", "approve", "budget--session"]);
     world.wait_until_merged("b");
     wait_until("the gate is open again", is_open);
     world.env.ok(&["gate", "reject", "budget--session"]);
     live.wait().code(0);
-    assert_eq!((args(&world).len(), world.status_of("c")), (2, "pending".to_owned()));
+    assert_eq!((world.program_args().len(), world.status_of("c")), (2, "pending".to_owned()));
     world.all_is_well();
 }
 

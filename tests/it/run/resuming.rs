@@ -39,21 +39,13 @@ const BREAKS_OFF: &str = r#"trap 'echo "{\"type\":\"toolEnd\",\"id\":\"1\",\"bad
 /// number; later ones complete the task.
 fn world_of(cases: &str) -> World {
     let world = World::new();
-    let (place, beside) = (world.beside("program"), world.env.root().display().to_string());
+    let beside = world.env.root().display().to_string();
     let script = format!(
         "#!/bin/sh\nn=$(($(ls '{beside}' | grep -c '^args') + 1))\necho \"$*\" > '{beside}/args.'$n; cat > '{beside}/prompt.'$n\n\
          case $n in\n{}\n*) git axiom signal complete;;\nesac\n",
         cases.replace("BESIDE", &beside)
     );
-    std::fs::write(&place, script).unwrap();
-    std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let place = place.display();
-    let table = format!(
-        "[agents]\ndefault = 'mine'\n[agents.mine]\ncommand = ['{place}', 'anew']\nresume = ['{place}', 'on', '{{session}}']\n"
-    );
-    let folder = world.env.root().join("home/.config/git-axiom");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("config.toml"), table + RULES).unwrap();
+    world.program_of_ones_own(&script, RULES);
     world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
     world
 }
@@ -73,11 +65,6 @@ fn stopped(world: &World) {
     world.env.ok(&["gate", "approve", "t"]);
 }
 
-fn args(world: &World) -> Vec<String> {
-    let of = |number: u32| std::fs::read_to_string(world.beside(&format!("args.{number}"))).ok();
-    (1..).map_while(of).map(|line| line.trim().to_owned()).collect()
-}
-
 #[track_caller]
 fn has(world: &World, number: u32, parts: &[&str]) {
     let text = std::fs::read_to_string(world.beside(&format!("prompt.{number}"))).unwrap();
@@ -92,7 +79,7 @@ fn what_was_stopped_goes_on_in_its_session() {
     stopped(&world);
     world.autopilot(&[]).code(0);
     assert!(world.env.ok(&["events"]).contains("tool Bash failed"));
-    assert_eq!(args(&world), ["anew", "on s-1"]);
+    assert_eq!(world.program_args(), ["anew", "on s-1"]);
     has(
         &world,
         2,
@@ -114,7 +101,7 @@ fn a_killed_keeper_and_a_killed_program_are_gone_on_with() {
         }
     }
     live.wait().code(0);
-    assert_eq!(args(&world), ["anew", "on s-1", "on s-1"]);
+    assert_eq!(world.program_args(), ["anew", "on s-1", "on s-1"]);
     has(&world, 2, &["it ended by a crash", "- Bash: ./deploy now"]);
     has(&world, 3, &["signal 9 ended it"]);
     world.all_is_well();
@@ -128,7 +115,7 @@ fn what_is_not_as_it_was_begins_anew() {
     let workspace = world.env.repo().join(".worktrees/agent-001-t");
     std::fs::write(workspace.join("half.txt"), "mine\n").unwrap();
     world.autopilot(&[]).code(0);
-    assert_eq!(args(&world), ["anew", "anew", "anew"]);
+    assert_eq!(world.program_args(), ["anew", "anew", "anew"]);
     has(
         &world,
         2,
@@ -150,7 +137,7 @@ fn a_session_that_the_program_does_not_know_is_no_iteration() {
     ));
     stopped(&world);
     world.autopilot(&["--max-iterations", "1"]).code(0);
-    assert_eq!(args(&world), ["anew", "on s-1", "anew"]);
+    assert_eq!(world.program_args(), ["anew", "on s-1", "anew"]);
     has(
         &world,
         3,
@@ -175,7 +162,7 @@ fn what_a_session_counted_before_is_not_counted_again() {
         4) echo '{"type":"usage","in":160,"out":16,"cost":0.25}'; git axiom signal complete;;"#,
     );
     world.autopilot(&[]).code(0);
-    assert_eq!(args(&world), ["anew", "on s-1", "on s-1", "on s-1"]);
+    assert_eq!(world.program_args(), ["anew", "on s-1", "on s-1", "on s-1"]);
     let task = world.show("t");
     // The cost of the last one began at 0 again.
     assert_eq!((&task["tokensUsed"], &task["costUsd"]), (&json!(176), &json!(1.0)), "{task}");
@@ -192,7 +179,7 @@ fn a_crash_of_the_supervisor_does_not_lose_the_session() {
         assert_eq!(world.autopilot(&[]).code, None, "{point}");
         world.variables.clear();
         world.autopilot(&[]).code(0);
-        assert_eq!(args(&world), ["anew", "on s-1"], "{point}");
+        assert_eq!(world.program_args(), ["anew", "on s-1"], "{point}");
         has(&world, 2, &["cut off: it was stopped.", "- Bash: ./deploy now\n"]);
         world.all_is_well();
     }

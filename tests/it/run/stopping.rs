@@ -2,7 +2,7 @@
 
 use git_axiom::error::Code;
 
-use crate::session_support::{Live, World, several_at_a_time, wait_until};
+use crate::session_support::{Ended, Live, World, several_at_a_time, wait_until};
 
 /// A task that leaves something and then never ends, ignoring SIGTERM where `stubborn`, with a child in another session.
 fn endless(world: &World, id: &str, stubborn: bool) {
@@ -157,16 +157,21 @@ fn one_interrupt_stops_the_agents_and_keeps_their_work() {
     world.all_is_well();
 }
 
-#[test]
-fn a_second_interrupt_leaves_at_once_and_says_what_still_runs() {
-    let world = World::new();
-    endless(&world, "t", true);
-    let live = started(&world, &[], &["t"]);
+/// A session with an endless task that is interrupted twice.
+fn left_at_once(world: &World) -> Ended {
+    endless(world, "t", true);
+    let live = started(world, &[], &["t"]);
     live.interrupt();
     wait_until("it shuts down", || live.stderr().contains("shutting down"));
     std::thread::sleep(std::time::Duration::from_millis(300));
     live.interrupt();
-    let ended = live.wait().code(130);
+    live.wait().code(130)
+}
+
+#[test]
+fn a_second_interrupt_leaves_at_once_and_says_what_still_runs() {
+    let world = World::new();
+    let ended = left_at_once(&world);
     assert!(ended.stderr.contains("still running: agent-001"), "{}", ended.stderr);
     assert!(ended.stderr.contains("git axiom stop --all"), "{}", ended.stderr);
     assert_eq!(world.env.json(&["status"])["session"]["state"], "idle", "a human wanted it: that is no crash");
@@ -181,13 +186,7 @@ fn a_second_interrupt_leaves_at_once_and_says_what_still_runs() {
 fn what_a_second_interrupt_left_is_ended_without_a_session() {
     several_at_a_time(vec!["stop", "kill"], |verb| {
         let world = World::new();
-        endless(&world, "t", true);
-        let live = started(&world, &[], &["t"]);
-        live.interrupt();
-        wait_until("it shuts down", || live.stderr().contains("shutting down"));
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        live.interrupt();
-        live.wait().code(130);
+        left_at_once(&world);
         world.env.ok(&[verb, "--all"]);
         world.no_process_is_left();
         is_pending_with_its_work(&world, "t");
