@@ -7,7 +7,7 @@ use super::look;
 use crate::cli::screen::{Screen, table};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::times;
-use crate::domain::work::budget::thousands;
+use crate::domain::work::amounts::thousands;
 use crate::domain::work::spending::Usd;
 use crate::domain::work::stats::{By, Line, Sum, csv, stats};
 use crate::error::{Code, Error, Exit, Result};

@@ -9,7 +9,7 @@ use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
-use crate::domain::work::budget::thousands;
+use crate::domain::work::amounts::thousands;
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
 use crate::env;

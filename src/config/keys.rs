@@ -4,7 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::domain::work::budget;
+use crate::domain::base::with_unit::{SECONDS, with_unit};
+use crate::domain::work::amounts;
 use crate::domain::work::prompt::template::Template;
 use crate::error::{Code, Error, Result};
 
@@ -179,7 +180,7 @@ impl Kind {
     fn units(self) -> &'static [(&'static str, u64)] {
         match self {
             Self::Megabytes => &[("mb", 1), ("gb", 1000), ("tb", 1_000_000)],
-            Self::Seconds => &[("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("d", 86400)],
+            Self::Seconds => SECONDS,
             Self::Days => &[("d", 1), ("w", 7)],
             Self::Switch
             | Self::Number(..)
@@ -230,12 +231,12 @@ impl Kind {
                 self.accept(name, Value::from(number.to_string())).or_else(|_| refuse())
             }
             (Self::Dollars, Value::String(text)) => {
-                budget::cost(text).map_or_else(|_| refuse(), |usd| Ok(Value::from(usd.dollars())))
+                amounts::cost(text).map_or_else(|_| refuse(), |usd| Ok(Value::from(usd.dollars())))
             }
             (Self::Tokens, Value::String(text)) => {
-                budget::tokens(text).map_or_else(|_| refuse(), |tokens| Ok(Value::from(tokens)))
+                amounts::tokens(text).map_or_else(|_| refuse(), |tokens| Ok(Value::from(tokens)))
             }
-            (Self::Time, Value::String(text)) => budget::seconds(text).map_or_else(|_| refuse(), |time| Ok(Value::from(time))),
+            (Self::Time, Value::String(text)) => amounts::seconds(text).map_or_else(|_| refuse(), |time| Ok(Value::from(time))),
             (Self::Megabytes | Self::Seconds | Self::Days, Value::String(text)) => match with_unit(text, self.units()) {
                 Some(number) if in_range(number) => Ok(Value::from(number)),
                 Some(_) | None => refuse(),
@@ -319,14 +320,6 @@ fn folder(text: &str) -> Option<String> {
         }
     }
     if parts.as_os_str().is_empty() || text.trim().is_empty() { None } else { parts.to_str().map(str::to_owned) }
-}
-
-fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (digits, unit) = text.split_at(split);
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
-    digits.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
 #[cfg(test)]

@@ -18,3 +18,4 @@ pub mod path_set;
 pub mod plural;
 pub mod text;
 pub mod times;
+pub mod with_unit;

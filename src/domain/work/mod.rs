@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod agent_check;
+pub mod amounts;
 pub mod answer;
 pub mod budget;
 pub mod case;
