@@ -1,5 +1,7 @@
 //! What a human reads of the difference of two trees: how many lines of each file, and the patch.
 
+use std::collections::BTreeMap;
+
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
@@ -32,7 +34,8 @@ impl History<'_> {
         }
         let git = self.read_diff(&["--numstat", "-z", "--no-renames"]);
         let counted = numstat(&git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout);
-        let lines = |path: &RepoPath| counted.iter().find(|(counted, _)| counted == path).and_then(|(_, lines)| *lines);
+        let counted: BTreeMap<RepoPath, Option<(u64, u64)>> = counted.into_iter().collect();
+        let lines = |path: &RepoPath| counted.get(path).copied().flatten();
         Ok(changes
             .into_iter()
             .map(|change| FileLines { lines: lines(&change.path), change: change.what(), path: change.path })
@@ -56,7 +59,7 @@ impl History<'_> {
 }
 
 /// The records of `git diff --numstat -z`: `added TAB deleted TAB path NUL`, with `-` for binary files.
-fn numstat(output: &[u8]) -> Vec<(RepoPath, Option<(u64, u64)>)> {
+pub(super) fn numstat(output: &[u8]) -> Vec<(RepoPath, Option<(u64, u64)>)> {
     let record = |record: &[u8]| {
         let mut fields = record.splitn(3, |byte| *byte == b'\t');
         let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();

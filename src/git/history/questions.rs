@@ -10,6 +10,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::work::reports::ChangedLines;
 use crate::error::{Code, Error, Result};
 
+use crate::git::history::patch::numstat;
 use crate::git::objects::database::{GITLINK, SYMLINK, gix_id};
 use crate::git::objects::tree_diff;
 use crate::git::repo::handles::History;
@@ -125,11 +126,9 @@ pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
 /// The sum of the output of `--numstat -z`. A binary file has no lines.
 fn sum_of_lines(bytes: &[u8]) -> ChangedLines {
     let mut sum = ChangedLines::default();
-    for entry in bytes.split(|byte| *byte == 0) {
-        let mut numbers = entry.split(|byte| *byte == b'\t').map(|field| std::str::from_utf8(field).ok()?.parse::<u64>().ok());
-        let mut next = || numbers.next().flatten().unwrap_or(0);
-        sum.insertions = sum.insertions.saturating_add(next());
-        sum.deletions = sum.deletions.saturating_add(next());
+    for (insertions, deletions) in numstat(bytes).into_iter().filter_map(|(_, lines)| lines) {
+        sum.insertions = sum.insertions.saturating_add(insertions);
+        sum.deletions = sum.deletions.saturating_add(deletions);
     }
     sum
 }
