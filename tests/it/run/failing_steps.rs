@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use crate::common::TestEnv;
 use crate::session_support::{Live, World, kill, several_at_a_time, signal, wait_until};
 
-/// A repository on a file system of 16 MB in a namespace of its own. `fill N` leaves N KiB of it; `await` waits until a command
-/// succeeds; `$OUT` is elsewhere.
+/// A repository on a file system of 16 MB in a namespace of its own. `fill N` leaves N KiB of it, and never more meanwhile; `await`
+/// waits until a command succeeds; `$OUT` is elsewhere.
 const SMALL_DISK: &str = r#"
 set -u
 mount -t tmpfs -o size=16m,nr_inodes=20000 none "$DISK" || exit 7
 fill() {
-    head -c 64M /dev/zero > "$DISK/filler" 2> /dev/null
+    head -c 64M /dev/zero >> "$DISK/filler" 2> /dev/null
     truncate -s $(($(stat -c %s "$DISK/filler") - $1 * 1024)) "$DISK/filler"
 }
 await() {
