@@ -13,6 +13,7 @@ use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
+use crate::domain::work::checks::shown::CheckOf;
 use crate::domain::work::conflict::Level;
 use crate::domain::work::guarded::Allowed;
 use crate::domain::work::verification::{Demands, MergeOf, StepResult, Verification};
@@ -29,9 +30,6 @@ use crate::process::os::bell::Rope;
 
 /// How many times a merge is verified while a branch moves meanwhile.
 pub const TRIES: u32 = 3;
-
-/// The word for the folders of the steps of a merge.
-pub const OF_MERGE: &str = "merge";
 
 /// A recorded result, and the thread that deletes the files of its worktree.
 type Finished = (Option<Box<Verification>>, Option<JoinHandle<()>>);
@@ -113,7 +111,7 @@ fn steps_of(
         let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
         let commands: Vec<(usize, &String)> = demands.commands.iter().enumerate().collect();
         let of = format!("{} {} {}", of.branch, of.target, of.tree);
-        let about = About { task, agent, what: OF_MERGE, of: &of };
+        let about = About { task, agent, what: CheckOf::Merge.as_str(), of: &of };
         steps.extend(steps::commands(ctx, &commands, &scratch.path, about)?);
     }
     Ok(steps)

@@ -10,12 +10,10 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::Work;
 use crate::domain::work::case::Status;
 use crate::domain::work::checks::kept;
+use crate::domain::work::checks::shown::CheckOf;
 use crate::domain::work::gate::Held;
 use crate::error::Result;
 use crate::ops::steps::{self, About, AfterFailure, Failure, Job, Ran, Runner, Running};
-
-/// The word for the folders of these steps.
-pub const OF_TASK: &str = "task";
 
 /// A running verification of a task.
 #[derive(Debug)]
@@ -80,7 +78,7 @@ impl Supervisor<'_> {
             self.release(agent, Status::Done, "complete and verified", false)?;
             return Ok(true);
         }
-        let about = About { task: &work.task, agent: Some(agent), what: OF_TASK, of: of.as_str() };
+        let about = About { task: &work.task, agent: Some(agent), what: CheckOf::Task.as_str(), of: of.as_str() };
         let steps = steps::commands(self.ctx, &to_run, Path::new(&workspace.path), about)?;
         let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
