@@ -16,7 +16,8 @@ fn what_the_target_has_of_a_task_already_does_not_conflict_and_is_verified_by_th
     world.autopilot(&[]).code(1);
     world.env.git(&["config", "--unset", "axiom.merge.verify"]);
     // Somebody takes a part of it, and works on.
-    world.env.git(&["cherry-pick", "axiom/t~1"]);
+    // With a line of its own: in the same second it would be the very same commit.
+    world.env.git(&["cherry-pick", "-x", "axiom/t~1"]);
     world.env.write("f.txt", "3\n");
     world.env.git(&["commit", "-qam", "further"]);
     let conflicts = |branch: &str| world.env.try_git(&["merge-tree", "--write-tree", "main", branch]).code;
