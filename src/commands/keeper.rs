@@ -13,6 +13,9 @@ pub struct Keeper {
     /// The specification of the run
     #[arg(long, value_name = "PATH", required_unless_present = "step")]
     spec: Option<PathBuf>,
+    /// Stay a child of the process that waits for the end of the run
+    #[arg(long, requires = "spec")]
+    here: bool,
     /// Own one step, which comes on stdin, for the repository with this git directory
     #[arg(long, value_name = "PATH", conflicts_with = "spec")]
     step: Option<PathBuf>,
@@ -21,9 +24,9 @@ pub struct Keeper {
 /// Runs a keeper to the end of its program or step.
 ///
 /// # Errors
-/// As [`keeper::own_agent`] and [`keeper::own_step`].
+/// As [`keeper::own_agent`], [`keeper::own_agent_here`] and [`keeper::own_step`].
 pub fn run(args: &Keeper) -> Result<Exit> {
     let Some(spec) = &args.spec else { return keeper::own_step().map(|()| Exit::Done) };
-    let code = keeper::own_agent(spec)?;
+    let code = if args.here { keeper::own_agent_here(spec)? } else { keeper::own_agent(spec)? };
     Ok(if code == 0 { Exit::Done } else { Exit::Failed })
 }

@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
 use crate::ops::output::logs;
+use crate::ops::output::steps::{self, StepLog};
 
 mod paint;
 mod pattern;
@@ -49,6 +50,9 @@ pub struct Output {
     /// Only this iteration, from 1
     #[arg(long, value_name = "NUMBER")]
     iteration: Option<u64>,
+    /// What this verify step printed last, by its name or number; merge/NAME is a step of the merge
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["follow", "iteration"])]
+    step: Option<String>,
     /// Only lines that match
     #[arg(long, value_name = "PATTERN", conflicts_with = "raw")]
     grep: Option<String>,
@@ -78,11 +82,26 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
         (false, false) => Form::Readable,
     };
     let mut printer = Printer::new(form, args.iteration, grep);
-    follow(args, &mut ctx, &task, &mut printer, screen)?;
-    if !printer.has_printed() && (args.iteration.is_some() || args.grep.is_some()) && !screen.reader_is_gone() {
+    match &args.step {
+        Some(step) => print_step(args, &ctx, &steps::find(&ctx, &task, step)?, &mut printer, screen)?,
+        None => follow(args, &mut ctx, &task, &mut printer, screen)?,
+    }
+    let asks_for_some = args.iteration.is_some() || args.grep.is_some() || args.step.is_some();
+    if !printer.has_printed() && asks_for_some && !screen.reader_is_gone() {
         screen.note(&format!("note: nothing of that was printed for '{task}'"));
     }
     Ok(Exit::Done)
+}
+
+/// Prints the log of a verify step.
+fn print_step(args: &Output, ctx: &Context, log: &StepLog, printer: &mut Printer, screen: &mut Screen) -> Result<()> {
+    let last = args.lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+    match (log, last) {
+        (StepLog::Command(path), last) => printer.print_lines(steps::lines(path)?, last, &ctx.config, screen)?,
+        (StepLog::Persona(path), Some(last)) => printer.skip_to_last(last, std::slice::from_ref(path), &ctx.config, screen)?,
+        (StepLog::Persona(path), None) => printer.print_new(path, &ctx.config, screen)?,
+    }
+    printer.end(screen)
 }
 
 /// Prints what there is, and what comes as long as the agent works, where that is asked for.

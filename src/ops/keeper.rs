@@ -21,6 +21,14 @@ pub fn own_agent(spec: &Path) -> Result<i32> {
     owner::run(spec, &is_to_run)
 }
 
+/// The same for a program whose end the process waits for that started this one.
+///
+/// # Errors
+/// As [`owner::run_here`].
+pub fn own_agent_here(spec: &Path) -> Result<i32> {
+    owner::run_here(spec)
+}
+
 /// Owns one step, whose order comes on standard input, to its end.
 ///
 /// # Errors

@@ -25,6 +25,7 @@ pub mod programs;
 pub mod recover;
 pub mod revert_task;
 pub mod rollback;
+pub mod run_end;
 pub mod settings;
 pub mod signing;
 pub mod steps;

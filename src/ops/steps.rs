@@ -2,6 +2,8 @@
 //! `verify` steps of a task, those of a merge, and the hooks of an event.
 
 pub mod files_of_step;
+pub mod personas;
+pub mod untouched;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +15,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use self::files_of_step::FilesOfStep;
+use self::personas::Persona;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::names::Oid;
 use crate::domain::work::checks::named::NamedStep;
-use crate::domain::work::verification::{Checker, StepResult, StepRun, last_lines, last_lines_of_passed};
+use crate::domain::work::verification::{Checker, ProgramUse, StepResult, StepRun, last_lines, last_lines_of_passed};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
@@ -99,6 +103,8 @@ pub enum What {
     Command(String),
     /// An approved file.
     Approved(Arc<ApprovedTree>, Place),
+    /// The agent program of a persona.
+    Persona(Box<Persona>),
     /// Nothing, for this reason: it fails.
     Nothing(String),
 }
@@ -125,14 +131,25 @@ pub struct About<'a> {
     pub what: &'static str,
     /// The same, by its commits.
     pub of: &'a str,
+    /// The work: what it comes to, and the branch or commit that it is compared with.
+    pub work: Option<Difference<'a>>,
 }
 
-/// Commands of `verify` or `merge.verify`, each with its place in that list, to be run in `folder`.
+/// Two commits.
+#[derive(Debug, Clone, Copy)]
+pub struct Difference<'a> {
+    /// The commit without the work.
+    pub from: &'a Oid,
+    /// The commit with it.
+    pub to: &'a Oid,
+}
+
+/// Steps of `verify` or `merge.verify`, each with its place in that list, to be run in `folder`: commands, and personas.
 ///
 /// # Errors
-/// None in practice: the token consists of hexadecimal digits.
+/// Those of reading what a persona is told.
 pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, about: About<'_>) -> Result<Vec<Work>> {
-    let About { task, agent, what, of } = about;
+    let About { task, agent, what, of, work: _ } = about;
     // This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
     let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
     let config = &ctx.config.verify;
@@ -148,21 +165,25 @@ pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, abo
         env
     };
     let kept = ctx.layout().checks_dir().join(task.as_str()).join(what);
-    let work = |&(place, written): &(usize, &String)| Work {
-        name: written.clone(),
-        by: Checker::Command,
-        program: Program { wrapper: config.wrapper.clone(), is: What::Command(NamedStep::of(written).command.to_owned()) },
-        files: Some(FilesOfStep {
-            folder: kept.join(NamedStep::of(written).file_name(place)),
-            about: format!("{of}\n{written}"),
-        }),
-        folder: folder.to_owned(),
-        env: env(),
-        without: Vec::new(),
-        stdin: String::new(),
-        limit: Duration::from_secs(config.time_limit),
+    let work = |&(place, written): &(usize, &String)| {
+        let step = NamedStep::of(written);
+        let files = FilesOfStep { folder: kept.join(step.file_name(place)), about: format!("{of}\n{written}") };
+        if let Some(persona) = step.persona() {
+            return personas::step(ctx, (written, persona), folder, about, files);
+        }
+        Ok(Work {
+            name: written.clone(),
+            by: Checker::Command,
+            program: Program { wrapper: config.wrapper.clone(), is: What::Command(step.command.to_owned()) },
+            files: Some(files),
+            folder: folder.to_owned(),
+            env: env(),
+            without: Vec::new(),
+            stdin: String::new(),
+            limit: Duration::from_secs(config.time_limit),
+        })
     };
-    Ok(commands.iter().map(work).collect())
+    commands.iter().map(work).collect()
 }
 
 impl Job {
@@ -187,7 +208,7 @@ impl Job {
             without: work.without.iter().map(OsString::from).collect(),
             stdin: work.stdin.clone(),
             limit: work.limit,
-            log: work.files.as_ref().map(FilesOfStep::log),
+            log: work.files.as_ref().filter(|_| !matches!(work.program.is, What::Persona(_))).map(FilesOfStep::log),
         }
     }
 }
@@ -301,10 +322,10 @@ fn run(job: &Job, cancelled: &AtomicBool, each: &dyn Fn(&Ran)) -> Verdict {
     let mut ran = Vec::new();
     for work in &job.work {
         let begun = Instant::now();
-        let Ended { failure, output, exit } = match run_step(job, work, cancelled) {
+        let Ended { failure, output, exit, used } = match run_step(job, work, cancelled) {
             Ok(done) => done,
             Err(error) if job.after == AfterFailure::GoOn => {
-                Ended { failure: Some(error.to_string()), output: String::new(), exit: None }
+                Ended { failure: Some(error.to_string()), output: String::new(), exit: None, used: None }
             }
             Err(error) => {
                 let not_run = Some(error.context(format!("'{}' could not be run", work.name)));
@@ -312,7 +333,8 @@ fn run(job: &Job, cancelled: &AtomicBool, each: &dyn Fn(&Ran)) -> Verdict {
             }
         };
         let took = begun.elapsed();
-        let run = work.files.as_ref().map(|files| run_of(files, exit, took, &output)).map(Box::new);
+        let run = work.files.as_ref().map(|files| run_of(files, exit, took, &output));
+        let run = run.map(|run| Box::new(StepRun { used, ..run }));
         let lines = match (&failure, work.by) {
             (Some(_), _) => last_lines(&output),
             (None, Checker::Command) => last_lines_of_passed(&output),
@@ -338,7 +360,7 @@ fn run(job: &Job, cancelled: &AtomicBool, each: &dyn Fn(&Ran)) -> Verdict {
 
 fn run_of(files: &FilesOfStep, exit: Option<i32>, took: Duration, output: &str) -> StepRun {
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    StepRun { exit, duration_ms, tests: files.tests(output), reported: files.reported() }
+    StepRun { exit, duration_ms, tests: files.tests(output), reported: files.reported(), used: None }
 }
 
 fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
@@ -363,13 +385,16 @@ struct Ended {
     output: String,
     /// Its exit status, where it exited by itself.
     exit: Option<i32>,
+    /// What the program of a persona used.
+    used: Option<ProgramUse>,
 }
 
 fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<Ended> {
     let (program, interpreter) = match &work.program.is {
         What::Command(command) => (["sh", "-c", command].map(OsString::from).to_vec(), None),
         What::Approved(tree, place) => (vec![tree.ready(place)?.into()], tree.files().get(place).and_then(selection::first_line)),
-        What::Nothing(why) => return Ok(Ended { failure: Some(why.clone()), output: String::new(), exit: None }),
+        What::Persona(persona) => return personas::run(job, work, persona, cancelled),
+        What::Nothing(why) => return Ok(Ended { failure: Some(why.clone()), output: String::new(), exit: None, used: None }),
     };
     work.files.as_ref().map_or(Ok(()), FilesOfStep::make_ready)?;
     let done = step::run(&job.step(work, program), cancelled)?;
@@ -387,5 +412,5 @@ fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<Ended> {
         Some(line) if !could_start => format!("{why} (its first line: #!{line})"),
         Some(_) | None => why,
     });
-    Ok(Ended { failure: why, output: done.output, exit })
+    Ok(Ended { failure: why, output: done.output, exit, used: None })
 }

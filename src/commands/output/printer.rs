@@ -93,6 +93,17 @@ impl Printer {
         }
     }
 
+    /// Prints lines that are known already: all, or the last ones.
+    pub fn print_lines(&mut self, lines: Vec<LogLine>, last: Option<usize>, config: &Config, screen: &mut Screen) -> Result<()> {
+        let mut log = OfLog::default();
+        let mut units = self.units(&mut log, lines, config);
+        if let Some(most) = last {
+            keep_last(&mut units, most);
+        }
+        self.logs.insert(PathBuf::new(), log);
+        self.print(units, screen)
+    }
+
     /// Prints the last lines of logs, of which the newest is the last; what comes later is new.
     pub fn skip_to_last(&mut self, most: usize, paths: &[PathBuf], config: &Config, screen: &mut Screen) -> Result<()> {
         let mut all: Vec<Unit> = Vec::new();

@@ -17,6 +17,7 @@ use crate::domain::work::groups::Groups;
 use crate::domain::work::needs;
 use crate::error::{Exit, Result};
 use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::limits;
 
 /// Arguments of `task add`.
 #[derive(Debug, Args)]
@@ -35,6 +36,10 @@ begins when it is.
 The NAME of a verify step is of lower-case letters, digits and hyphens, and COMMAND follows
 the = directly. FOO=1 make and n=$(ls | wc -l) have no name: there the shell sets a variable.
 For a variable in lower case write: env mode=fast make.
+
+@PERSONA in place of COMMAND: the agent program of that persona (personas.NAME.agent and
+.prompt) looks at the work in the workspace, and passes it with 'git axiom signal complete' or
+not with 'git axiom signal blocked REASON'. If it changes anything there, it has not passed.
 
 A verify step may write its results to the file $AXIOM_VERIFY_JUNIT (as JUnit does), and append
 lines of JSON {\"score\", \"percent\", \"last\", \"next\"} to the file $AXIOM_VERIFY_REPORT. Where it is
@@ -65,7 +70,7 @@ pub struct Add {
     /// Which kind of agent works on it: agents are called PERSONA-NNN
     #[arg(long)]
     persona: Option<String>,
-    /// A shell command that must pass before it is done, with a name; may be repeated
+    /// A shell command, or @PERSONA, that must pass before it is done; may be repeated
     #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Vec<String>,
     #[command(flatten)]
@@ -104,7 +109,8 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
         reason: None,
         merged: None,
     };
-    let mut ctx = if new.limits.is_empty() { open(global, screen)? } else { open_configured(global, Vec::new(), screen)? };
+    let asks_configuration = !new.limits.is_empty() || limits::name_persona(&new.verify);
+    let mut ctx = if asks_configuration { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
     let case = edit::add(&mut ctx, new)?;
     screen.answer(&CaseView::of(&Groups::of(ctx.state()), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)

@@ -111,7 +111,7 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let mut edit = asked(args, global)?;
-    let decides = !edit.limits.is_empty() || edit.persona.is_some();
+    let decides = !edit.limits.is_empty() || edit.persona.is_some() || edit.verify.is_some();
     let mut ctx = if decides { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
     if args.editor {
         edit.body = Some(edited(&ctx, &id, global)?);

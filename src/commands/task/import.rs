@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{input, open};
+use crate::commands::{input, open_configured};
 use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
 use crate::ops::cases::import;
@@ -43,7 +43,7 @@ struct TaskImportAnswer<'a> {
 /// As [`import::import`].
 pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let text = input::text_of(&super::resolve(&args.file, global)?, MAX_FILE)?;
-    let mut ctx = open(global, screen)?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
     let imported = import::import(&mut ctx, &text)?;
     let answer = TaskImportAnswer { task_ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;

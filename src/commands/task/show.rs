@@ -24,6 +24,7 @@ use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 use crate::ops::context::handle::Context;
+use crate::ops::output::steps::StepLog;
 use crate::ops::supervise::budget::used_of;
 
 /// Arguments of `task show`.
@@ -89,21 +90,23 @@ fn verification<'a>(ctx: &'a Context, case: &'a Case) -> Vec<Verified<'a>> {
     let checks = shown::checks(case, ctx.state().record.cases.get(&case.id)).into_iter();
     checks
         .map(|check| {
-            let log = ctx.layout().checks_dir().join(case.id.as_str()).join(&check.files).join("log");
-            Verified { check, log: log.is_file().then(|| log.display().to_string()) }
+            let log = StepLog::of(ctx, &case.id, &check).map(|log| log.path().display().to_string());
+            Verified { check, log }
         })
         .collect()
 }
 
 /// Rows about a step: how it ended, what it reported last, and where it failed, its log.
-fn verified_rows(verified: &Verified<'_>) -> Vec<Vec<String>> {
+fn verified_rows(id: &CaseId, verified: &Verified<'_>) -> Vec<Vec<String>> {
     let Verified { check, log } = verified;
     let what = match check.of {
         CheckOf::Task => "verify:",
         CheckOf::Merge => "verify merge:",
     };
     let reported = check.reported.last().map(StepReport::in_words);
-    let log = log.as_ref().filter(|_| check.state == CheckState::Failed).map(|log| format!("log: {log}"));
+    let name = check.files.strip_prefix("task/").unwrap_or(&check.files);
+    let how = || format!("see: git axiom output {id} --step {name}");
+    let log = log.as_ref().filter(|_| check.state == CheckState::Failed).map(|_| how());
     let lines = std::iter::once(check.in_words()).chain(reported).chain(log).enumerate();
     lines
         .map(|(place, text)| vec![if place == 0 { what.to_owned() } else { String::new() }, visible::line(&text).into_owned()])
@@ -147,7 +150,7 @@ fn in_words<'a>(
     if let Some(persona) = &case.persona {
         row("persona", persona.clone());
     }
-    rows.extend(verification.iter().flat_map(verified_rows));
+    rows.extend(verification.iter().flat_map(|verified| verified_rows(&case.id, verified)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &case.merged {
         row("merged", format!("{} into {}", merged.commit.short(), merged.target.short()));

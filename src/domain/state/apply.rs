@@ -71,8 +71,8 @@ impl State {
             Event::RecoveryDecided { agent, decision, puts_aside } => self.decide_recovery(agent, decision, *puts_aside, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
-            Event::StepVerified { id, of, result } => self.step_verified(id, of, result)?,
-            Event::MergeVerified { id, verification } => self.verified(id, verification)?,
+            Event::StepVerified { id, of, result } => self.step_verified(id, of, result, at)?,
+            Event::MergeVerified { id, verification } => self.verified(id, verification, at)?,
             Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate } => {

@@ -12,10 +12,10 @@ use crate::domain::work::gate::{Cause, Gate, GateKind, Held};
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::session::{Mode, Request, Session, SessionState};
 use crate::domain::work::signal::Signal;
-use crate::domain::work::verification::Verification;
+use crate::domain::work::verification::{StepResult, Verification};
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 5;
+pub const LOG_VERSION: u32 = 6;
 
 /// The version that every program can read.
 const FIRST: u32 = 1;
@@ -30,6 +30,8 @@ const FOURTH: u32 = 4;
 /// task, tasks that are blocked while an agent works on them, the mode `review`, sessions that are asked to end, and limits on what
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
+/// The version with personas that look at the work as a verify step, and what their programs used.
+const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
     if is_needed { version } else { FIRST }
@@ -50,7 +52,9 @@ impl Event {
             FIFTH
         } else if let Self::HookRan { .. } = self {
             THIRD
-        } else if let Self::StepVerified { .. } | Self::ConflictGivenBack { .. } = self {
+        } else if let Self::StepVerified { result, .. } = self {
+            of_result(result).max(FIFTH)
+        } else if let Self::ConflictGivenBack { .. } = self {
             FIFTH
         } else if let Self::VerificationFailed { round, .. } = self {
             since(FIFTH, *round > 0)
@@ -110,6 +114,7 @@ fn of_state(state: &State) -> u32 {
     let record = &state.record;
     let is_second = !record.delays.is_empty() || record.cases.values().any(|case| case.answer.is_some());
     let verified = record.cases.values().filter_map(|case| case.merge_verified.as_deref()).map(of_verification);
+    let checked = record.cases.values().flat_map(|case| &case.verified).map(|kept| of_result(&kept.result));
     let open = record.open.as_ref().map(|open| of_operation(&open.operation));
     let tells_runs = record.cases.values().filter_map(|case| case.last_run.as_deref()).any(tells_more);
     let is_fifth = record.session.as_ref().is_some_and(has_limits)
@@ -122,7 +127,7 @@ fn of_state(state: &State) -> u32 {
     let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];
     let requests = record.requests.values().map(of_request);
     let is_ending = record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
-    newest(own.into_iter().chain(verified).chain(open).chain(requests).chain([since(FIFTH, is_ending)]))
+    newest(own.into_iter().chain(verified).chain(checked).chain(open).chain(requests).chain([since(FIFTH, is_ending)]))
 }
 
 fn of_operation(operation: &Operation) -> u32 {
@@ -183,8 +188,20 @@ fn of_change(change: &CaseChange) -> u32 {
     }
 }
 
+/// An older program would run the name of a persona as a command.
 fn of_steps(steps: &[String]) -> u32 {
-    since(FIFTH, steps.iter().any(|step| NamedStep::of(step).name.is_some()))
+    let is_named = steps.iter().any(|step| NamedStep::of(step).name.is_some());
+    since(FIFTH, is_named).max(since(SIXTH, names_persona(steps)))
+}
+
+fn names_persona(steps: &[String]) -> bool {
+    steps.iter().any(|step| NamedStep::of(step).persona().is_some())
+}
+
+/// An older program would not count what the program of a persona used.
+fn of_result(result: &StepResult) -> u32 {
+    let run = result.run.as_deref();
+    since(FIFTH, run.is_some()).max(since(SIXTH, run.is_some_and(|run| run.used.is_some())))
 }
 
 fn tells_more(run: &LastRun) -> bool {
@@ -230,8 +247,10 @@ fn of_signal(signal: &Signal) -> u32 {
 }
 
 fn of_verification(verification: &Verification) -> u32 {
-    let tells_more = verification.results.iter().any(|result| result.run.is_some());
-    since(THIRD, !verification.demands.hooks.is_empty()).max(since(FIFTH, tells_more))
+    let results = newest(verification.results.iter().map(of_result));
+    since(THIRD, !verification.demands.hooks.is_empty())
+        .max(results)
+        .max(since(SIXTH, names_persona(&verification.demands.commands)))
 }
 
 fn of_gate(gate: &Gate) -> u32 {
@@ -383,6 +402,29 @@ mod tests {
         let commit = Change::new(Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
         operation.advances.push(BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit });
         assert_eq!(began(&operation), SECOND);
+    }
+
+    #[test]
+    fn a_persona_that_looks_at_work_needs_the_newest_version() {
+        use crate::domain::base::names::Oid;
+        use crate::domain::work::checks::kept::KeptResult;
+        use crate::domain::work::verification::{ProgramUse, StepRun};
+        let mut case = crate::domain::work::wip::tests::case();
+        case.verify = vec!["unit=make".into()];
+        let added = |case: &Case| Event::CasesAdded { cases: vec![case.clone()] }.version();
+        assert_eq!(added(&case), FIFTH);
+        case.verify = vec!["@reviewer".into()];
+        assert_eq!(added(&case), SIXTH);
+        let result = |used| StepResult { run: Some(Box::new(StepRun { used, ..StepRun::default() })), ..StepResult::default() };
+        let of = Oid::new("1".repeat(40)).unwrap();
+        for (used, version) in [(None, FIFTH), (Some(ProgramUse::default()), SIXTH)] {
+            let result = result(used);
+            let mut state = State::default();
+            let kept = KeptResult { of: of.clone(), result: result.clone() };
+            state.record.cases.entry(case.id.clone()).or_default().verified.push(kept);
+            let event = Event::StepVerified { id: case.id.clone(), of: of.clone(), result: Box::new(result) };
+            assert_eq!((event.version(), state.version()), (version, version));
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::domain::work::ledger::Ledger;
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Mode, Request, Session};
 use crate::domain::work::spending::{Doubt, Most, Results, Tally, Usd};
-use crate::domain::work::verification::Verification;
+use crate::domain::work::verification::{ProgramUse, Verification};
 use crate::error::{Code, Error, Result};
 
 /// The whole state after event number `seq`.
@@ -218,11 +218,22 @@ impl CaseRecord {
     pub fn ran(&mut self, report: &IterationReport, most: Most) {
         let mut tally = self.tally();
         tally.add(report, most);
+        self.count(&tally);
+        self.last_program.clone_from(&report.ran);
+    }
+
+    /// Counts a look at the work by the program of a persona.
+    pub fn looked(&mut self, used: &ProgramUse, duration_ms: u64, most: Most) {
+        let mut tally = self.tally();
+        tally.looked(used, duration_ms, most);
+        self.count(&tally);
+    }
+
+    fn count(&mut self, tally: &Tally) {
         self.iterations = u32::try_from(tally.iterations).unwrap_or(u32::MAX);
         (self.tokens_used, self.cost_usd) = (tally.tokens, tally.cost.map(Usd::dollars));
         (self.tokens_doubt, self.cost_doubt) = (tally.tokens_doubt, tally.cost_doubt);
         self.duration_ms = tally.duration_ms;
-        self.last_program.clone_from(&report.ran);
     }
 
     /// A program has been started that has the answer and the changes in its prompt.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spending::{Became, Most, Tally};
 use crate::domain::work::agent::IterationReport;
+use crate::domain::work::verification::ProgramUse;
 
 /// How many days have a sum of their own; older ones are one sum.
 const MOST_DAYS: usize = 400;
@@ -67,6 +68,12 @@ impl Ledger {
     pub fn ran(&mut self, whose: Whose<'_>, report: &IterationReport) {
         let most = self.most_of(whose.program);
         self.each(whose, |tally| tally.add(report, most));
+    }
+
+    /// Counts a look at the work by the program of a persona.
+    pub fn looked(&mut self, whose: Whose<'_>, used: &ProgramUse, duration_ms: u64) {
+        let most = self.most_of(whose.program);
+        self.each(whose, |tally| tally.looked(used, duration_ms, most));
     }
 
     /// Counts what became of work.

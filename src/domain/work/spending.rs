@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::agent::{IterationReport, Outcome};
+use super::verification::ProgramUse;
 
 /// US dollars, in millionths: they are compared and added exactly. In JSON a number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -48,7 +49,7 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// Iterations of which something is not known.
+/// Iterations, and looks of personas at the work, of which something is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Doubt {
@@ -174,13 +175,21 @@ impl Tally {
         if report.not_started {
             return;
         }
-        let cost = report.cost_usd.and_then(Usd::of);
         let cut_off = report.cut_off || matches!(report.outcome, Outcome::Stopped | Outcome::Crashed);
         self.iterations = self.iterations.saturating_add(u64::from(report.counts()));
-        self.duration_ms = self.duration_ms.saturating_add(report.duration_ms);
-        self.tokens = sum(self.tokens, report.tokens);
+        self.used((report.tokens, report.cost_usd.and_then(Usd::of)), report.duration_ms, cut_off, most);
+    }
+
+    /// Adds a look at the work by the program of a persona: no iteration, and paid like one.
+    pub fn looked(&mut self, used: &ProgramUse, duration_ms: u64, most: Most) {
+        self.used((used.tokens, used.cost_usd), duration_ms, used.cut_off, most);
+    }
+
+    fn used(&mut self, (tokens, cost): (Option<u64>, Option<Usd>), duration_ms: u64, cut_off: bool, most: Most) {
+        self.duration_ms = self.duration_ms.saturating_add(duration_ms);
+        self.tokens = sum(self.tokens, tokens);
         self.cost = sum(self.cost.map(|cost| cost.0), cost.map(|cost| cost.0)).map(Usd);
-        self.tokens_doubt.hear(report.tokens, cut_off, most.tokens);
+        self.tokens_doubt.hear(tokens, cut_off, most.tokens);
         self.cost_doubt.hear(cost.map(|cost| cost.0), cut_off, most.cost);
     }
 
@@ -281,6 +290,16 @@ pub(crate) mod tests {
         let over_limit = IterationReport { cut_off: true, ..used(None, Some(0.1), unfinished()) };
         tally.add(&over_limit, of_the_program);
         assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (207, 1_000_070));
+    }
+
+    #[test]
+    fn a_look_at_the_work_is_paid_and_no_iteration() {
+        let mut tally = Tally::default();
+        let used = ProgramUse { program: "p".into(), tokens: Some(7), cost_usd: Usd::of(0.5), cut_off: false };
+        tally.looked(&used, 1500, Most::default());
+        assert_eq!((tally.iterations, tally.tokens, tally.cost, tally.duration_ms), (0, Some(7), Usd::of(0.5), 1500));
+        tally.looked(&ProgramUse { cut_off: true, ..ProgramUse::default() }, 0, Most::default());
+        assert_eq!((tally.tokens_doubt.assumed, tally.tokens_doubt.iterations), (7, 1));
     }
 
     #[test]

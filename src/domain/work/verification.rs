@@ -6,6 +6,7 @@ use super::checks::counted::TestCounts;
 use super::checks::named::NamedStep;
 use super::checks::reported::StepReport;
 use crate::domain::base::names::Oid;
+use crate::domain::work::spending::Usd;
 
 /// How many lines at the end of a failing command's output are recorded.
 const LINES: usize = 20;
@@ -44,6 +45,23 @@ impl Checker {
     }
 }
 
+/// What the agent program of a persona used that looked at the work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProgramUse {
+    /// The program.
+    pub program: String,
+    /// Tokens, where it tells them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What it cost, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<Usd>,
+    /// Whether it was ended before it had said everything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
+}
+
 /// What is known of the run of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,6 +77,9 @@ pub struct StepRun {
     /// The last lines that it reported of itself, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<StepReport>,
+    /// What the program of a persona used; `None` of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<ProgramUse>,
 }
 
 /// The result of one command or hook.
@@ -85,6 +106,12 @@ impl StepResult {
     /// How the tests ended, in words, where they were counted: `15/20 passed`.
     pub fn tests_in_words(&self) -> Option<String> {
         Some(self.run.as_ref()?.tests.as_ref()?.in_words())
+    }
+
+    /// The persona that looked at the work, what its program used, and how long it took.
+    pub fn used(&self) -> Option<(&str, &ProgramUse, u64)> {
+        let (run, persona) = (self.run.as_deref()?, NamedStep::of(&self.command).persona()?);
+        Some((persona, run.used.as_ref()?, run.duration_ms))
     }
 
     /// What failed, and what the tests say of it, in one line without the command; `None` if it passed.
@@ -158,6 +185,12 @@ impl Verification {
         let pairs = self.results.iter().zip(self.demands.names());
         let passed = pairs.take_while(|(result, name)| result.failure.is_none() && (result.by, &result.command) == *name);
         passed.map(|(result, _)| result.clone()).collect()
+    }
+
+    /// The results that `older` does not have: what was run since then.
+    pub fn news<'v>(&'v self, older: Option<&'v Self>) -> impl Iterator<Item = &'v StepResult> {
+        let known = older.filter(|older| older.is_about(&self.of, &self.demands)).map_or(&[][..], |older| &older.results);
+        self.results.iter().filter(move |result| !known.contains(result))
     }
 
     /// Whether it is valid for exactly this merge and these demands.
@@ -240,6 +273,21 @@ mod tests {
         assert_eq!(failed.passed_so_far(), [passes("a")]);
         assert_eq!(with(vec![passes("b")]).passed_so_far(), []);
         assert_eq!(failed.summary().unwrap(), "merge.verify 'b' exited with status 1");
+    }
+
+    #[test]
+    fn what_was_known_already_is_no_news() {
+        let of = |branch| of(branch, '2', '3');
+        let with = |branch, results| Verification { of: of(branch), demands: commands(&["a", "b"]), results };
+        let (one, both) = (with('1', vec![passes("a")]), with('1', vec![passes("a"), passes("b")]));
+        let names = |verification: &Verification, older: Option<&Verification>| {
+            verification.news(older).map(|result| result.command.clone()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            (names(&one, None), names(&both, Some(&one)), names(&both, Some(&both))),
+            ("a".into(), "b".into(), String::new())
+        );
+        assert_eq!(names(&both, Some(&with('9', vec![passes("a")]))), "a b", "another merge");
     }
 
     #[test]

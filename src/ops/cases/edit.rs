@@ -88,12 +88,13 @@ pub struct NewFields {
 /// those of storing texts and of appending. Then nothing was added.
 pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
     check(&new)?;
+    limits::personas_exist(&ctx.config, &new.verify)?;
     if matches!(ctx.by(), By::Agent(_)) && !new.limits.is_empty() {
         return Err(Error::new(Code::NotForAgents, "an agent does not decide what a task may use")
             .hint("add the task without --max-cost, --max-tokens and --max-time"));
     }
     if new.kind == Kind::Task {
-        limits::can_be_kept(&ctx.config, new.persona.as_deref(), new.limits)?;
+        limits::can_be_kept(&ctx.config, new.persona.as_deref(), &new.verify, new.limits)?;
     }
     let body = match &new.body {
         Some(text) => texts::store(&ctx.repo, &[text.as_str()])?.pop(),
@@ -261,14 +262,17 @@ fn check_length(what: &str, length: usize) -> Result<()> {
 pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseChange>> {
     edit.title.as_deref().map_or(Ok(()), check_title)?;
     edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
-    edit.verify.as_deref().map_or(Ok(()), check_verify)?;
+    if let Some(verify) = &edit.verify {
+        check_verify(verify)?;
+        limits::personas_exist(&ctx.config, verify)?;
+    }
     check_length("dependencies", edit.after.as_ref().map_or(0, Vec::len))?;
     let old = ctx.state().case(id)?;
     let persona = edit.persona.clone().unwrap_or_else(|| old.persona.clone());
-    if !edit.limits.is_empty() || edit.persona.is_some() {
+    if !edit.limits.is_empty() || edit.persona.is_some() || edit.verify.is_some() {
         let new = edit.limits.on(old.limits);
         check_limits(old.kind, new)?;
-        limits::can_be_kept(&ctx.config, persona.as_deref(), new)?;
+        limits::can_be_kept(&ctx.config, persona.as_deref(), edit.verify.as_ref().unwrap_or(&old.verify), new)?;
     }
     let body = match edit.body {
         Some(Some(text)) => Some(texts::store(&ctx.repo, &[text.as_str()])?.pop()),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::edit::{self, NewCase};
+use super::limits;
 use super::texts;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::Event;
@@ -140,6 +141,9 @@ pub struct Imported {
 /// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
 pub fn import(ctx: &mut Context, text: &str) -> Result<Imported> {
     let (mut numbered, were_active) = parse(text)?;
+    let personas_exist =
+        |n: &Numbered| limits::personas_exist(&ctx.config, &n.case.verify).map_err(|error| at_line(n.line, error));
+    numbered.iter().try_for_each(personas_exist)?;
     settle_done(ctx, &mut numbered)?;
     let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.case.body.as_deref()).collect();
     let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();

@@ -1,20 +1,57 @@
-//! Whether the limits of tasks can be kept: an agent program that does not say what it uses would never reach them.
+//! Whether the limits of tasks can be kept: an agent program that does not say what it uses would never reach them. And whether the
+//! personas exist that are to check their work.
 
 use crate::config::Config;
 use crate::domain::agent::adapter::Adapter;
+use crate::domain::base::nearest;
 use crate::domain::work::budget::Limits;
+use crate::domain::work::checks::named::NamedStep;
 use crate::error::{Code, Error, Result};
 use crate::ops::programs::Programs;
 
-/// Checks it for a task of this persona, by the configured programs.
+/// Checks it for a task of this persona and for the personas among its verify steps, by the configured programs.
 ///
 /// # Errors
 /// `USAGE_UNKNOWN`; `CONFIG_INVALID` where the programs are not known.
-pub fn can_be_kept(config: &Config, persona: Option<&str>, limits: Limits) -> Result<()> {
+pub fn can_be_kept(config: &Config, persona: Option<&str>, verify: &[String], limits: Limits) -> Result<()> {
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
         return Ok(());
     }
-    program_keeps(Programs::configured(config)?.of_persona(persona), limits)
+    program_keeps(Programs::configured(config)?.of_persona(persona), limits)?;
+    personas_keep(config, verify, limits)
+}
+
+/// Checks it for the personas among verify steps.
+///
+/// # Errors
+/// As [`can_be_kept`].
+pub fn personas_keep(config: &Config, verify: &[String], limits: Limits) -> Result<()> {
+    let mut named = personas(verify).filter(|persona| config.personas.contains_key(*persona)).peekable();
+    if named.peek().is_none() {
+        return Ok(());
+    }
+    let programs = Programs::configured(config)?;
+    named.try_for_each(|persona| program_keeps(programs.of_persona(Some(persona)), limits))
+}
+
+/// Checks that the configuration has the personas that verify steps name: a mistyped one would let no work pass.
+///
+/// # Errors
+/// `INVALID_INPUT` with the nearest name.
+pub fn personas_exist(config: &Config, verify: &[String]) -> Result<()> {
+    let Some(unknown) = personas(verify).find(|persona| !config.personas.contains_key(*persona)) else { return Ok(()) };
+    let error = Error::new(Code::InvalidInput, format!("a verify step names the persona '{unknown}', which is not configured"));
+    let how = "git axiom config set personas.NAME.prompt 'What to look for'    makes one";
+    Err(nearest::hinted(error, unknown, config.personas.keys().map(String::as_str), how))
+}
+
+/// Whether verify steps name a persona, which only the configuration knows.
+pub fn name_persona(verify: &[String]) -> bool {
+    personas(verify).next().is_some()
+}
+
+fn personas(verify: &[String]) -> impl Iterator<Item = &str> {
+    verify.iter().filter_map(|step| NamedStep::of(step).persona())
 }
 
 /// Checks it for an agent program.

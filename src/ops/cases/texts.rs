@@ -1,9 +1,15 @@
 //! Texts of cases: short ones are in the event itself, long ones are stored in git first.
 
 use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, Text};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Case;
+use crate::domain::work::prompt::Part;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
+
+/// How many cases a task may be a part of, one in the other, so that all are told.
+const MOST_PARENTS: usize = 8;
 
 /// Prepares texts for an event, in order: short ones stay inline; long ones are written as blobs, referenced and synced. No
 /// event refers to them yet: a crash leaves blobs without an event, which is harmless.
@@ -37,4 +43,25 @@ pub fn load(repo: &Repository, text: &Text) -> Result<String> {
         Text::Inline(text) => Ok(text.clone()),
         Text::Stored { blob, .. } => Ok(String::from_utf8_lossy(&repo.notes().load_text(blob)?).into_owned()),
     }
+}
+
+/// The text of a case; empty where it has none.
+///
+/// # Errors
+/// As [`load`].
+pub fn body_of(repo: &Repository, case: &Case) -> Result<String> {
+    case.body.as_ref().map_or_else(|| Ok(String::new()), |text| load(repo, text))
+}
+
+/// What a task is a part of, outermost first.
+///
+/// # Errors
+/// As [`load`].
+pub fn parents_of<'s>(repo: &Repository, state: &'s State, case: &Case) -> Result<Vec<Part<'s>>> {
+    let cases = &state.restorable.cases;
+    let up = |case: &Case| cases.get(case.parent.as_ref()?);
+    let chain = std::iter::successors(up(case), |parent| up(parent)).take(MOST_PARENTS);
+    let mut parents = chain.map(|case| Ok(Part { case, body: body_of(repo, case)? })).collect::<Result<Vec<_>>>()?;
+    parents.reverse();
+    Ok(parents)
 }

@@ -24,7 +24,7 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, About, AfterFailure, Job, Runner, Running, Verdict, Work};
+use crate::ops::steps::{self, About, AfterFailure, Difference, Job, Runner, Running, Verdict, Work};
 use crate::ops::watch::{Waiting, Watch};
 use crate::process::os::bell::Rope;
 
@@ -110,8 +110,9 @@ fn steps_of(
     if let Place::Scratch(scratch) = place {
         let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
         let commands: Vec<(usize, &String)> = demands.commands.iter().enumerate().collect();
-        let of = format!("{} {} {}", of.branch, of.target, of.tree);
-        let about = About { task, agent, what: CheckOf::Merge.as_str(), of: &of };
+        let all = format!("{} {} {}", of.branch, of.target, of.tree);
+        let work = Some(Difference { from: &of.target, to: &of.branch });
+        let about = About { task, agent, what: CheckOf::Merge.as_str(), of: &all, work };
         steps.extend(steps::commands(ctx, &commands, &scratch.path, about)?);
     }
     Ok(steps)

@@ -1,5 +1,5 @@
 //! What agents printed: the keepers' logs of a task (`logs`), their lines as a person reads them (`readable`), and the last of them
-//! without reading all (`last`).
+//! without reading all (`last`); what verify steps printed (`steps`).
 //!
 //! Not here: writing the logs (`process::keeper::output`), and what lines of a program mean (`domain::agent::stream`).
 //!
@@ -8,3 +8,4 @@
 pub mod last;
 pub mod logs;
 pub mod readable;
+pub mod steps;

@@ -24,6 +24,11 @@ const MOST_JUNIT: u64 = 16 * 1024 * 1024;
 /// The longest note of what a step runs on, in bytes.
 const MOST_NOTE: u64 = 1024 * 1024;
 
+/// The name of the log of a command.
+pub const LOG: &str = "log";
+/// The name of the log of a persona's program.
+pub const LOG_OF_LINES: &str = "log.jsonl";
+
 /// Where the files of a step are, and what it runs on.
 #[derive(Debug, Clone)]
 pub struct FilesOfStep {
@@ -36,7 +41,17 @@ pub struct FilesOfStep {
 impl FilesOfStep {
     /// The log.
     pub fn log(&self) -> PathBuf {
-        self.folder.join("log")
+        self.folder.join(LOG)
+    }
+
+    /// The log of a persona's program, whose lines say which stream they are of.
+    pub fn log_of_lines(&self) -> PathBuf {
+        self.folder.join(LOG_OF_LINES)
+    }
+
+    /// The folder of the keeper of a persona's program.
+    pub fn run(&self) -> PathBuf {
+        self.folder.join("run")
     }
 
     fn report(&self) -> PathBuf {
@@ -64,6 +79,7 @@ impl FilesOfStep {
     pub fn make_ready(&self) -> Result<()> {
         files::create_dirs_unsynced(&self.folder)?;
         files::remove_file(&self.log())?;
+        files::remove_file(&self.log_of_lines())?;
         files::remove_file(&self.junit())?;
         let noted = files::read_small(&self.note(), MOST_NOTE)?.content();
         if noted.as_deref() != Some(self.about.as_bytes()) {

@@ -18,7 +18,6 @@ use crate::env;
 use crate::error::Result;
 use crate::ops::cases::limits;
 use crate::ops::interventions;
-use crate::ops::supervise::model;
 use crate::process::keeper::spec::KeeperRecord;
 
 /// How long a tool call that runs may take to end before its program is stopped: a call itself uses no tokens.
@@ -107,7 +106,7 @@ impl Supervisor<'_> {
         };
         let usage = self.new_usage(case, &watch.told.usage, work.resumes.is_some());
         Running {
-            tokens: model::tokens_of(&usage),
+            tokens: usage.tokens(),
             cost: self.options.programs.of(case).cost_of(&usage).and_then(Usd::of),
             time_ms: watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed())),
         }
@@ -169,7 +168,10 @@ impl Supervisor<'_> {
     /// `USAGE_UNKNOWN`.
     pub(super) fn budget_can_be_kept(&self, task: &CaseId) -> Result<()> {
         let case = self.ctx.state().case(task)?;
-        limits::program_keeps(self.options.programs.of(case), limits_of(case, self.ctx.config.budget.of_a_task()))
+        let limits = limits_of(case, self.ctx.config.budget.of_a_task());
+        limits::program_keeps(self.options.programs.of(case), limits)?;
+        limits::personas_keep(&self.ctx.config, &case.verify, limits)?;
+        limits::personas_keep(&self.ctx.config, &self.ctx.config.merge.verify, limits)
     }
 
     /// Opens gates where budgets are used up, and does what was decided at them; returns whether anything was done.

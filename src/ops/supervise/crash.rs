@@ -158,7 +158,7 @@ impl Supervisor<'_> {
             None => self.ctx.repo.common_dir().to_owned(),
         };
         let command = command.to_owned();
-        let about = About { task: &work.task, agent: None, what: "recovery", of: "" };
+        let about = About { task: &work.task, agent: None, what: "recovery", of: "", work: None };
         let mut steps = steps::commands(self.ctx, &[(0, &command)], &folder, about)?;
         for step in &mut steps {
             step.files = None;

@@ -5,7 +5,6 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::failing::reason_of;
-use super::model;
 use super::notice::Notice;
 use super::{Halted, Supervisor};
 use crate::domain::agent::stream::summary::Summary;
@@ -116,7 +115,7 @@ impl Supervisor<'_> {
             files: kept.files,
             left_out: kept.left_out,
             duration_ms: exit.map_or(0, ExitRecord::millis),
-            tokens: model::tokens_of(&usage),
+            tokens: usage.tokens(),
             cost_usd: self.options.programs.of(case).cost_of(&usage),
             not_started: false,
             // That the program did not know its session says nothing of the task.

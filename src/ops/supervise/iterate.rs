@@ -19,10 +19,11 @@ use crate::domain::work::told;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
+use crate::ops::run_end;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
 use crate::process::client::leftovers;
-use crate::process::keeper::spec::{ExitRecord, KEEPER, KEEPER_LOCK, KeeperState};
+use crate::process::keeper::spec::{KEEPER, KEEPER_LOCK, KeeperState};
 use crate::process::{keeper_state, read_signals};
 
 /// The part of the next prompt after the machine stopped.
@@ -153,7 +154,7 @@ impl Supervisor<'_> {
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
             KeeperState::Ended(exit) => {
-                self.finish(agent, &end_of(&exit), Some(&exit))?;
+                self.finish(agent, &run_end::of(&exit), Some(&exit))?;
                 Ok(true)
             }
             KeeperState::Dead(record) => {
@@ -300,21 +301,5 @@ impl Supervisor<'_> {
     /// Whether an iteration may be started now.
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
         self.session_state() == crate::domain::work::session::SessionState::Running && !self.must_wait(agent)
-    }
-}
-
-fn end_of(exit: &ExitRecord) -> End {
-    use crate::process::keeper::spec::EndCause;
-    match &exit.cause {
-        EndCause::Exited | EndCause::Other => match (exit.code, exit.signal) {
-            (Some(code), _) => End::Exited(code),
-            (None, signal) => End::Signalled(signal.unwrap_or(0)),
-        },
-        EndCause::Stopped => End::Stopped,
-        EndCause::Killed => End::Killed,
-        EndCause::TimeLimit => End::OverLimit("time limit"),
-        EndCause::SilenceLimit => End::OverLimit("silence limit"),
-        EndCause::SpawnFailed { why } => End::CannotStart(why.clone()),
-        EndCause::LostWorkspace => End::NotStarted("the workspace is not a worktree any more".into()),
     }
 }

@@ -1,9 +1,8 @@
-//! What a model's service means for an iteration: waiting where it refuses, tokens.
+//! What a model's service means for an iteration: waiting where it refuses.
 
 use std::time::Duration;
 
 use super::Supervisor;
-use crate::domain::agent::stream::seen::Usage;
 use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Outcome;
 use crate::domain::work::failures::Step;
@@ -31,13 +30,5 @@ impl Supervisor<'_> {
         let error = Error::new(Code::ModelBusy, what);
         self.decide(Step::Start, task, &error);
         self.delay(Step::Start, task, &error, after)
-    }
-}
-
-/// All tokens, where the program tells some.
-pub(super) fn tokens_of(usage: &Usage) -> Option<u64> {
-    match (usage.input, usage.output) {
-        (None, None) => None,
-        (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
     }
 }

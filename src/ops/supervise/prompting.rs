@@ -10,7 +10,7 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
 use crate::domain::work::learnings::for_prompt;
 use crate::domain::work::needs::{self, Need};
-use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS, Part};
+use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS};
 use crate::domain::work::resuming::Anew;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::texts;
@@ -18,8 +18,6 @@ use crate::ops::history;
 
 /// How many entries of the audit log a prompt holds at most.
 const AUDIT_ENTRIES: usize = 20;
-/// How many cases a task may be a part of, one in the other, so that all are told.
-const MOST_PARENTS: usize = 8;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
 #[derive(Debug, Default)]
@@ -51,7 +49,7 @@ impl Supervisor<'_> {
         resumes: Option<&std::result::Result<String, Anew>>,
     ) -> Result<String> {
         let Next { case, workspace, iteration, token, .. } = *next;
-        let body = self.body_of(case)?;
+        let body = texts::body_of(&self.ctx.repo, case)?;
         match self.options.programs.of(case).prompt {
             PromptKind::Script if body.trim().is_empty() => Err(Error::new(
                 Code::InvalidInput,
@@ -68,7 +66,7 @@ impl Supervisor<'_> {
                 let parts = prompt::Parts {
                     case,
                     body: &body,
-                    parents: &self.parents(case)?,
+                    parents: &texts::parents_of(&self.ctx.repo, self.ctx.state(), case)?,
                     token,
                     iteration,
                     max_iterations: self.options.max_iterations,
@@ -81,20 +79,6 @@ impl Supervisor<'_> {
                 prompt::prompt(self.ctx.config.agents.prompt_template.as_deref(), &parts)
             }
         }
-    }
-
-    fn body_of(&self, case: &Case) -> Result<String> {
-        case.body.as_ref().map_or_else(|| Ok(String::new()), |text| texts::load(&self.ctx.repo, text))
-    }
-
-    /// What the task is a part of, outermost first.
-    fn parents(&self, case: &Case) -> Result<Vec<Part<'_>>> {
-        let cases = &self.ctx.state().restorable.cases;
-        let up = |case: &Case| cases.get(case.parent.as_ref()?);
-        let chain = std::iter::successors(up(case), |parent| up(parent)).take(MOST_PARENTS);
-        let mut parents = chain.map(|case| Ok(Part { case, body: self.body_of(case)? })).collect::<Result<Vec<_>>>()?;
-        parents.reverse();
-        Ok(parents)
     }
 
     /// What the configuration says to agents of the task's persona.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::Supervisor;
 use super::prompting::Workplace;
-use crate::domain::agent::adapter;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
@@ -14,7 +13,7 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 use crate::process::client::launch;
-use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, StopSignal, VERSION};
+use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, VERSION};
 use crate::process::keeper::stream::Reading;
 
 /// The iteration to start.
@@ -94,7 +93,7 @@ impl Supervisor<'_> {
             grace_seconds: config.grace_seconds,
             time_limit_seconds: config.time_limit,
             silence_limit_seconds: config.silence_limit.or(program.silence_limit),
-            stop_signal: stop_signal(program.stop_signal),
+            stop_signal: program.stop_signal.into(),
             output_cap: DEFAULT_OUTPUT_CAP,
             reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
             env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
@@ -114,13 +113,4 @@ struct Files {
     dir: PathBuf,
     prompt_file: PathBuf,
     log: PathBuf,
-}
-
-fn stop_signal(signal: adapter::StopSignal) -> StopSignal {
-    match signal {
-        adapter::StopSignal::Term => StopSignal::Term,
-        adapter::StopSignal::Int => StopSignal::Int,
-        adapter::StopSignal::Hup => StopSignal::Hup,
-        adapter::StopSignal::Quit => StopSignal::Quit,
-    }
 }

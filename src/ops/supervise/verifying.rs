@@ -10,12 +10,15 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::Work;
 use crate::domain::work::case::Status;
 use crate::domain::work::checks::kept;
+use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::checks::shown::CheckOf;
 use crate::domain::work::gate::Held;
 use crate::error::Result;
-use crate::ops::steps::{self, About, AfterFailure, Failure, Job, Ran, Runner, Running};
+use crate::ops::checkpoint::target_branch;
+use crate::ops::steps::untouched::{self, Found};
+use crate::ops::steps::{self, About, AfterFailure, Difference, Failure, Job, Ran, Runner, Running};
 
-/// A running verification of a task.
+/// A running verification of a task: of some of its steps.
 #[derive(Debug)]
 pub(super) struct Verifying {
     /// The commit of the branch that it looks at.
@@ -23,6 +26,10 @@ pub(super) struct Verifying {
     running: Running,
     /// Results that are not in the log yet.
     to_record: VecDeque<Ran>,
+    /// What the persona that runs has found in the workspace.
+    found: Option<Found>,
+    /// Why it has not passed although its program said so.
+    touched: Option<Failure>,
 }
 
 impl Supervisor<'_> {
@@ -40,7 +47,7 @@ impl Supervisor<'_> {
         };
         // The last step may have ended since.
         self.record_ended(work, &mut verifying)?;
-        match (verdict.not_run, verdict.failure) {
+        match (verdict.not_run, verifying.touched.or(verdict.failure)) {
             (Some(error), _) => Err(error),
             (None, Some(failure)) => self.verification_failed(agent, work, failure).map(|()| true),
             // The next look finds that nothing is left to run, or what has changed meanwhile.
@@ -50,7 +57,12 @@ impl Supervisor<'_> {
 
     /// Records the results of the steps that have ended. One that cannot be recorded stays, with those after it.
     fn record_ended(&mut self, work: &Work, verifying: &mut Verifying) -> Result<()> {
-        verifying.to_record.extend(verifying.running.ended());
+        for mut ran in verifying.running.ended() {
+            if let Some(found) = verifying.found.take() {
+                verifying.touched = untouched::judge(self.ctx, &work.task, &found, &mut ran);
+            }
+            verifying.to_record.push_back(ran);
+        }
         while let Some(ran) = verifying.to_record.front() {
             let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
             self.step(Event::StepVerified { id, of, result })?;
@@ -78,11 +90,17 @@ impl Supervisor<'_> {
             self.release(agent, Status::Done, "complete and verified", false)?;
             return Ok(true);
         }
-        let about = About { task: &work.task, agent: Some(agent), what: CheckOf::Task.as_str(), of: of.as_str() };
-        let steps = steps::commands(self.ctx, &to_run, Path::new(&workspace.path), about)?;
+        let now = kept::first_together(&to_run);
+        let is_persona = now.iter().any(|(_, step)| NamedStep::of(step).persona().is_some());
+        let target = self.ctx.repo.refs().read_ref(&target_branch(self.ctx)?)?;
+        let difference = target.as_ref().map(|target| Difference { from: target, to: &of });
+        let about =
+            About { task: &work.task, agent: Some(agent), what: CheckOf::Task.as_str(), of: of.as_str(), work: difference };
+        let steps = steps::commands(self.ctx, now, Path::new(&workspace.path), about)?;
+        let found = if is_persona { Some(untouched::look(self.ctx, &workspace)?) } else { None };
         let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
-        self.verifying.insert(agent.clone(), Verifying { of, running, to_record: VecDeque::new() });
+        self.verifying.insert(agent.clone(), Verifying { of, running, to_record: VecDeque::new(), found, touched: None });
         Ok(true)
     }
 

@@ -71,6 +71,16 @@ pub struct LogLine {
 }
 
 impl LogLine {
+    /// A line of which only its bytes are known, with its line feed where it has one.
+    pub fn of_bytes(line: &[u8], at: Timestamp, stream: Stream) -> Self {
+        let (line, no_eol) = line.strip_suffix(b"\n").map_or((line, true), |line| (line, false));
+        let (text, hex) = match std::str::from_utf8(line) {
+            Ok(text) => (Some(text.to_owned()), None),
+            Err(_) => (None, Some(to_hex(line))),
+        };
+        Self { at, iteration: 1, stream, program: None, text, hex, cont: false, no_eol, first: false }
+    }
+
     /// The bytes of the output, with the line feed.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = match (&self.text, &self.hex) {

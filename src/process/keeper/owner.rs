@@ -89,6 +89,18 @@ pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     }
 }
 
+/// The hidden verb `git axiom keeper --here --spec PATH`: the same as a child of the process that starts it, for a run whose end nobody
+/// else waits for. Whoever starts it ends what it leaves.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_here(spec_path: &Path) -> Result<i32> {
+    match prepare(spec_path, &|_| Ok(true))? {
+        Some(keeper) => run::run(keeper).map(|()| 0),
+        None => Ok(0),
+    }
+}
+
 fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<Option<Keeper>> {
     let (started_at, begun) = (env::now(), Instant::now());
     let terminate = watch_signals()?;

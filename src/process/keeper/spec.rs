@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::stream::Reading;
+use crate::domain::agent::adapter;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
@@ -58,6 +59,17 @@ pub enum StopSignal {
     /// SIGQUIT.
     #[serde(rename = "QUIT")]
     Quit,
+}
+
+impl From<adapter::StopSignal> for StopSignal {
+    fn from(signal: adapter::StopSignal) -> Self {
+        match signal {
+            adapter::StopSignal::Term => Self::Term,
+            adapter::StopSignal::Int => Self::Int,
+            adapter::StopSignal::Hup => Self::Hup,
+            adapter::StopSignal::Quit => Self::Quit,
+        }
+    }
 }
 
 /// Where a keeper checks that its spawn intent is still valid. Its token names the intent.

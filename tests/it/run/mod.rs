@@ -38,5 +38,6 @@ mod stop_means_stopped;
 mod stopping;
 mod streams;
 mod users;
+mod validators;
 mod verify_steps;
 mod workspaces;

@@ -11,6 +11,7 @@ use crate::domain::work::case::{Case, Status};
 use crate::domain::work::gate::{Decision, Gate};
 use crate::domain::work::ledger::Whose;
 use crate::domain::work::spending::Became;
+use crate::domain::work::verification::StepResult;
 use crate::error::Result;
 
 impl State {
@@ -39,6 +40,17 @@ impl State {
         self.record.ledger.ran(Whose { agent: agent.as_str(), persona, program: &report.ran, at }, report);
         self.record.session_spent.add(report, most);
         self.record.cases.entry(task.clone()).or_default().ran(report, most);
+    }
+
+    /// Counts what personas used that looked at the work on a task.
+    pub(super) fn looked(&mut self, task: &CaseId, result: &StepResult, at: Timestamp) {
+        let Some((persona, used, duration_ms)) = result.used() else { return };
+        let record = self.record.cases.entry(task.clone()).or_default();
+        let most = self.record.ledger.most_of(&used.program);
+        record.looked(used, duration_ms, most);
+        let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
+        self.record.session_spent.looked(used, duration_ms, most);
+        self.record.ledger.looked(Whose { agent, persona, program: &used.program, at }, used, duration_ms);
     }
 
     /// Counts what became of the work on a task, for whoever worked on it last.

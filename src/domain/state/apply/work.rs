@@ -213,8 +213,9 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn step_verified(&mut self, task: &CaseId, of: &Oid, result: &StepResult) -> Result<()> {
+    pub(super) fn step_verified(&mut self, task: &CaseId, of: &Oid, result: &StepResult, at: Timestamp) -> Result<()> {
         let steps = self.case(task)?.verify.clone();
+        self.looked(task, result, at);
         let record = self.record.cases.entry(task.clone()).or_default();
         kept::keep(&mut record.verified, KeptResult { of: of.clone(), result: result.clone() }, &steps);
         Ok(())
@@ -258,8 +259,10 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification) -> Result<()> {
+    pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification, at: Timestamp) -> Result<()> {
         self.case(task)?;
+        let older = self.record.cases.get(task).and_then(|record| record.merge_verified.clone());
+        verification.news(older.as_deref()).for_each(|result| self.looked(task, result, at));
         let record = self.record.cases.entry(task.clone()).or_default();
         record.merge_verified = Some(Box::new(verification.clone()));
         // As long as steps are left to run, nothing is known.

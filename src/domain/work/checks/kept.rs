@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::named::NamedStep;
 use crate::domain::base::names::Oid;
 use crate::domain::work::verification::StepResult;
 
@@ -32,6 +33,17 @@ pub fn still_to_run<'s>(kept: &[KeptResult], steps: &'s [String], commit: &Oid) 
     steps.iter().enumerate().filter(|(_, step)| !has_passed(step)).collect()
 }
 
+/// Of the steps that still have to be run, those that are run together now: commands up to the first persona, or one persona, so that
+/// what it does to the workspace is told from what commands did.
+pub fn first_together<'r, 's>(to_run: &'r [(usize, &'s String)]) -> &'r [(usize, &'s String)] {
+    let is_persona = |(_, step): &(usize, &String)| NamedStep::of(step).persona().is_some();
+    match to_run.iter().position(is_persona) {
+        Some(0) => &to_run[..1],
+        Some(first) => &to_run[..first],
+        None => to_run,
+    }
+}
+
 /// The step that failed on this commit.
 pub fn failed_on<'k>(kept: &'k [KeptResult], commit: &Oid) -> Option<&'k StepResult> {
     kept.iter().find(|kept| kept.of == *commit && kept.result.failure.is_some()).map(|kept| &kept.result)
@@ -48,6 +60,15 @@ mod tests {
     fn result(of: &str, command: &str, failure: Option<&str>) -> KeptResult {
         let result = StepResult { command: command.into(), failure: failure.map(str::to_owned), ..StepResult::default() };
         KeptResult { of: oid(of), result }
+    }
+
+    #[test]
+    fn a_persona_is_run_alone() {
+        let steps = ["a", "b", "r=@ed", "@other", "c"].map(str::to_owned);
+        let all: Vec<(usize, &String)> = steps.iter().enumerate().collect();
+        let places = |from: usize| first_together(&all[from..]).iter().map(|(place, _)| *place).collect::<Vec<_>>();
+        assert_eq!([places(0), places(1), places(2), places(3), places(4)], [vec![0, 1], vec![1], vec![2], vec![3], vec![4]]);
+        assert!(first_together(&[]).is_empty());
     }
 
     #[test]

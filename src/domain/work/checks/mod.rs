@@ -8,3 +8,4 @@ pub mod named;
 pub mod reported;
 pub mod shown;
 pub mod tests_in_output;
+pub mod validator;

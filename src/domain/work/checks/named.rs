@@ -1,4 +1,4 @@
-//! A verify step as it is written: `[NAME=]COMMAND`.
+//! A verify step as it is written: `[NAME=]COMMAND`, or `[NAME=]@PERSONA`.
 //!
 //! `FOO=1 make` is a command, and so is `n=$(ls | wc -l); test $n = 2`: a shell takes what stands before `=` for a variable. So a name
 //! is only what looks like none: lower-case letters, digits and hyphens, beginning with a letter, and after the `=` a word that begins
@@ -24,6 +24,11 @@ impl<'a> NamedStep<'a> {
             Some((name, command)) if begins_a_command(command) => Self { name: Some(name), command },
             Some(_) | None => Self { name: None, command: text },
         }
+    }
+
+    /// The persona whose agent program looks at the work, where the step is no command of the shell.
+    pub fn persona(&self) -> Option<&'a str> {
+        self.command.trim().strip_prefix('@')
     }
 
     /// How it is called: by its name, or by the command.
@@ -87,6 +92,21 @@ mod tests {
         }
         let long = format!("{}=make", "a".repeat(LONGEST + 1));
         assert_eq!(NamedStep::of(&long).name, None);
+    }
+
+    #[test]
+    fn what_begins_with_an_at_sign_is_a_persona() {
+        for (text, name, persona) in [
+            ("@reviewer", None, Some("reviewer")),
+            ("review=@reviewer", Some("review"), Some("reviewer")),
+            ("review= @ed-2 ", Some("review"), Some("ed-2")),
+            ("@two words", None, Some("two words")),
+            ("echo @reviewer", None, None),
+            ("echo=mail @reviewer", Some("echo"), None),
+        ] {
+            let step = NamedStep::of(text);
+            assert_eq!((step.name, step.persona()), (name, persona), "{text}");
+        }
     }
 
     #[test]

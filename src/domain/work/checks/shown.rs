@@ -10,7 +10,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::base::times;
 use crate::domain::state::whole::CaseRecord;
 use crate::domain::work::case::Case;
-use crate::domain::work::verification::{Checker, StepResult};
+use crate::domain::work::verification::{Checker, ProgramUse, StepResult};
 
 /// What a step is a check of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,6 +68,8 @@ pub struct Check<'a> {
     pub tests: Option<Tests<'a>>,
     /// What it reported of itself, oldest first.
     pub reported: &'a [StepReport],
+    /// What the program of a persona used.
+    pub used: Option<&'a ProgramUse>,
     /// The last lines of its output.
     pub lines: &'a [String],
     /// The place of its files below those of the task.
@@ -136,6 +138,7 @@ fn check<'a>(of: CheckOf, (place, step): (usize, &'a String), last: Option<(&'a 
         duration_ms: run.map(|run| run.duration_ms),
         tests: run.and_then(|run| run.tests.as_ref()).map(Tests::from),
         reported: run.map_or(&[][..], |run| &run.reported),
+        used: run.and_then(|run| run.used.as_ref()),
         lines: result.map_or(&[][..], |result| &result.lines),
         files: format!("{}/{}", of.as_str(), named.file_name(place)),
     }

@@ -166,7 +166,10 @@ fn values(parts: &Parts<'_>) -> Values {
 
 fn in_words(step: NamedStep<'_>) -> String {
     let named = step.name.map_or_else(String::new, |name| format!("{name}: "));
-    format!("{named}`{}`", step.command)
+    match step.persona() {
+        Some(persona) => format!("{named}the persona {persona} looks at the work"),
+        None => format!("{named}`{}`", step.command),
+    }
 }
 
 fn part(part: &Part<'_>) -> String {

@@ -1,0 +1,177 @@
+//! A persona as a verify step: what its agent program is told, and what follows from its end. Pure.
+//!
+//! It looks and says whether the work is what was asked for. What it changes does not become part of the work: in a task's workspace a
+//! change makes the step fail, on the result of a merge it goes with the worktree that was made for it.
+
+use super::named::NamedStep;
+use crate::domain::base::ids::Token;
+use crate::domain::work::agent::Outcome;
+use crate::domain::work::case::Case;
+use crate::domain::work::prompt::pieces::{line, list, text};
+use crate::domain::work::prompt::{BODY_BYTES, Commit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, Part, SECTION_BYTES};
+use crate::error::{Code, Error, Result};
+
+/// What its program is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief<'a> {
+    /// What the configuration says to the persona.
+    pub persona: Option<&'a str>,
+    /// The task.
+    pub case: &'a Case,
+    /// Its text.
+    pub body: &'a str,
+    /// What it is a part of, outermost first.
+    pub parents: &'a [Part<'a>],
+    /// Its commits, newest first.
+    pub commits: &'a [Commit],
+    /// The files that differ, as far as they are known.
+    pub files: &'a [String],
+    /// The arguments of `git diff` that show the work.
+    pub range: &'a str,
+    /// Whose token its verdict needs.
+    pub token: &'a Token,
+}
+
+/// The prompt.
+pub fn prompt(brief: &Brief<'_>) -> String {
+    let Brief { persona, case, body, parents, commits, files, range, token } = *brief;
+    let parents = parents.iter().map(|part| format!("{}\n\n{}", part.case.title, text(&part.body, PARENT_BYTES, "")));
+    let parents: Vec<String> = parents.map(|part| part.trim_end().to_owned()).collect();
+    let commits: Vec<String> = commits.iter().map(|commit| format!("{} {}", commit.oid.short(), commit.subject)).collect();
+    let section = |title: &str, text: String| if text.is_empty() { text } else { format!("## {title}\n\n{text}") };
+    let parts = [
+        persona.map_or_else(String::new, |said| text(said, BODY_BYTES, "")),
+        format!("# Check the work on task {}: {}", case.id, case.title),
+        "Another agent has done this work. Decide whether it is what was asked for. You change nothing: the files here are the work \
+         itself, and if any of them differs when you end, or a commit was made, the work has not passed."
+            .to_owned(),
+        section("What was asked for", text(body, BODY_BYTES, "")),
+        section("What it is a part of", parents.join("\n\n")),
+        section("What was done", list(&commits, MOST_COMMITS, SECTION_BYTES)),
+        section("The files that differ", list(files, MOST_ITEMS, SECTION_BYTES)),
+        format!("`git diff {range}` shows it."),
+        section("How to report", report(token)),
+    ];
+    let parts: Vec<String> = parts.into_iter().map(|part| part.trim_end().to_owned()).filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n") + "\n"
+}
+
+fn report(token: &Token) -> String {
+    format!(
+        "Run `git axiom signal complete` if the work may be merged as it is, `git axiom signal blocked REASON` if not. REASON goes to\n\
+         the agent that works on the task: say what is wrong, where, and what you expect instead.\n\
+         Or end your last message with one of these, alone on its line: `<axiom {token}>COMPLETE</axiom>`,\n\
+         `<axiom {token}>BLOCKED: reason</axiom>`. Without one of them the work has not passed."
+    )
+}
+
+/// The longest reason in one line, in bytes; all of it is in what the next iteration is told.
+const LONGEST_REASON: usize = 400;
+
+/// Why the work did not pass, in one line; `None` if it did.
+///
+/// # Errors
+/// Where the end of the program says nothing about the work: `MODEL_BUSY`, `AGENT_FAILED`, `PROGRAM_NOT_FOUND`, `KEEPER_FAILED`.
+pub fn verdict(step: &str, outcome: &Outcome, cannot_start: bool) -> Result<Option<String>> {
+    let of = |code: Code, why: &str| Err(Error::new(code, format!("the persona of '{}'", NamedStep::of(step).label())).why(why));
+    match outcome {
+        Outcome::Complete => Ok(None),
+        Outcome::Blocked { reason } if cannot_start => of(Code::ProgramNotFound, reason),
+        Outcome::Blocked { reason } => Ok(Some(format!("did not pass: {}", line(reason, LONGEST_REASON)))),
+        Outcome::Waiting { question } => Ok(Some(format!("asks, and so did not pass: {}", line(question, LONGEST_REASON)))),
+        Outcome::Unfinished { why } => Ok(Some(format!("came to no verdict: {}", line(why, LONGEST_REASON)))),
+        Outcome::Limited { why, .. } => of(Code::ModelBusy, why),
+        Outcome::NeedsHuman { why, .. } => of(Code::AgentFailed, why),
+        Outcome::Stopped => of(Code::KeeperFailed, "it was stopped"),
+        Outcome::Crashed => of(Code::KeeperFailed, "its keeper died"),
+    }
+}
+
+/// What was said of the work, where the outcome has words for it.
+pub fn words(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Blocked { reason } => Some(reason),
+        Outcome::Waiting { question } => Some(question),
+        Outcome::Complete
+        | Outcome::Unfinished { .. }
+        | Outcome::Limited { .. }
+        | Outcome::NeedsHuman { .. }
+        | Outcome::Stopped
+        | Outcome::Crashed => None,
+    }
+}
+
+/// Why the work did not pass where the persona changed it: it has to be left as it was.
+pub fn changed(files: &[String], commits: bool) -> Option<String> {
+    let what = match (files, commits) {
+        ([], false) => return None,
+        ([], true) => "a commit".to_owned(),
+        (files, _) => crate::error::some_of(files, 5),
+    };
+    Some(format!("changed the workspace, which only the agent of the task may do: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::names::Oid;
+    use crate::domain::work::gate::Cause;
+    use crate::domain::work::wip::tests::case;
+
+    #[test]
+    fn it_is_told_the_task_the_goal_the_work_and_how_to_report() {
+        let (case, token) = (case(), Token::new("tok").unwrap());
+        let goal = Part { case: &case, body: "All of it.".into() };
+        let commit = Commit { oid: Oid::new("1".repeat(40)).unwrap(), subject: "one".into() };
+        let brief = Brief {
+            persona: Some("You review.\n"),
+            case: &case,
+            body: "Do it.",
+            parents: &[goal],
+            commits: &[commit],
+            files: &["a.txt".to_owned()],
+            range: "main...HEAD",
+            token: &token,
+        };
+        let said = prompt(&brief);
+        let words =
+            ["You review.\n\n# Check the work on task", "asked for\n\nDo it.\n\n", "part of\n\n", "All of it.", "1111111 one"];
+        for word in
+            words.iter().chain(&["- a.txt", "git diff main...HEAD", "<axiom tok>COMPLETE</axiom>", "signal blocked REASON"])
+        {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        let bare = prompt(&Brief { persona: None, body: "", parents: &[], commits: &[], files: &[], ..brief });
+        assert!(bare.starts_with("# Check") && !bare.contains("\n\n\n") && !bare.contains("What was asked for"), "{bare}");
+    }
+
+    #[test]
+    fn only_a_verdict_passes_and_what_says_nothing_of_the_work_is_an_error() {
+        let said = |outcome: Outcome| verdict("review=@ed", &outcome, false);
+        assert_eq!(said(Outcome::Complete).unwrap(), None);
+        for failed in [
+            Outcome::Blocked { reason: "no".into() },
+            Outcome::Waiting { question: "no".into() },
+            Outcome::Unfinished { why: "no".into() },
+        ] {
+            assert!(said(failed.clone()).unwrap().is_some_and(|why| why.ends_with("no")), "{failed:?}");
+        }
+        for (outcome, code) in [
+            (Outcome::Limited { why: "slow".into(), seconds: None }, Code::ModelBusy),
+            (Outcome::NeedsHuman { cause: Cause::SignIn, why: "sign in".into() }, Code::AgentFailed),
+            (Outcome::Stopped, Code::KeeperFailed),
+            (Outcome::Crashed, Code::KeeperFailed),
+        ] {
+            assert_eq!(said(outcome.clone()).unwrap_err().code(), code, "{outcome:?}");
+        }
+        let missing = Outcome::Blocked { reason: "no such file".into() };
+        assert_eq!(verdict("@ed", &missing, true).unwrap_err().code(), Code::ProgramNotFound);
+    }
+
+    #[test]
+    fn a_change_is_named() {
+        assert_eq!(changed(&[], false), None);
+        assert!(changed(&[], true).is_some_and(|why| why.ends_with(": a commit")));
+        assert!(changed(&["a".into(), "b".into()], true).is_some_and(|why| why.ends_with(": a, b")));
+    }
+}

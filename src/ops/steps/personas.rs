@@ -1,0 +1,247 @@
+//! A persona as a verify step: its agent program runs below a keeper like that of an iteration, as a child of the step's keeper. So it
+//! is started, heard and read like any agent, and ends with the session.
+//!
+//! Not here: what it is told and what its end means (`domain::work::checks::validator`), and whether it changed the workspace
+//! (`ops::supervise::verifying`).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::files_of_step::FilesOfStep;
+use super::{About, Difference, Ended, Job, Program, What, Work};
+use crate::domain::agent::adapter::{Adapter, PromptKind};
+use crate::domain::agent::stream::summary::Summary;
+use crate::domain::base::ids::{AgentId, Token};
+use crate::domain::base::names::Oid;
+use crate::domain::work::checks::validator::{self, Brief};
+use crate::domain::work::outcome::{End, by_output, classify};
+use crate::domain::work::prompt::{Commit, MOST_COMMITS, MOST_ITEMS};
+use crate::domain::work::signal::Signal;
+use crate::domain::work::spending::Usd;
+use crate::domain::work::told;
+use crate::domain::work::verification::{Checker, ProgramUse};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::ops::cases::texts;
+use crate::ops::context::handle::Context;
+use crate::ops::output::logs;
+use crate::ops::programs::Programs;
+use crate::ops::run_end;
+use crate::process::client::leftovers;
+use crate::process::client::state::{keeper_state, read_signals};
+use crate::process::client::step;
+use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, StateCheck};
+use crate::process::keeper::stream::Reading;
+
+/// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
+const LONGER: Duration = Duration::from_secs(60);
+/// How many of the last lines of its output are shown where it said nothing else.
+const LINES: usize = 20;
+
+/// The program of a persona, ready to be run.
+#[derive(Debug)]
+pub struct Persona {
+    spec: KeeperSpec,
+    prompt: String,
+    program: Arc<Adapter>,
+}
+
+/// The step of a persona. A persona that the configuration does not have passes nothing.
+///
+/// # Errors
+/// `CONFIG_INVALID` where its program is none; those of reading the task's texts and commits.
+pub(super) fn step(
+    ctx: &Context,
+    (written, persona): (&str, &str),
+    folder: &Path,
+    about: About<'_>,
+    files: FilesOfStep,
+) -> Result<Work> {
+    let config = &ctx.config;
+    let is = match config.personas.get(persona) {
+        None => What::Nothing(format!("cannot be run: the configuration has no persona '{persona}'")),
+        Some(table) => {
+            let program = Arc::clone(Programs::configured(config)?.of_persona(Some(persona)));
+            let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+            match program.prompt {
+                PromptKind::Script if table.prompt.is_none() => What::Nothing(format!(
+                    "cannot be run: personas.{persona}.prompt is not set, and its program runs that as a script"
+                )),
+                PromptKind::Script | PromptKind::Prompt => {
+                    let prompt = match (program.prompt, &table.prompt) {
+                        (PromptKind::Script, Some(script)) => script.clone(),
+                        (PromptKind::Prompt, said) => prompt(ctx, about, said.as_deref(), &token)?,
+                        (PromptKind::Script, None) => String::new(),
+                    };
+                    let spec = spec(ctx, (persona, &program), (about, folder), (&files, token))?;
+                    What::Persona(Box::new(Persona { spec, prompt, program }))
+                }
+            }
+        }
+    };
+    Ok(Work {
+        name: written.to_owned(),
+        by: Checker::Command,
+        program: Program { wrapper: Vec::new(), is },
+        folder: folder.to_owned(),
+        env: Vec::new(),
+        without: Vec::new(),
+        stdin: String::new(),
+        limit: Duration::from_secs(config.verify.time_limit.saturating_add(config.agents.grace_seconds)).saturating_add(LONGER),
+        files: Some(files),
+    })
+}
+
+fn prompt(ctx: &Context, about: About<'_>, persona: Option<&str>, token: &Token) -> Result<String> {
+    let state = ctx.state();
+    let case = state.case(about.task)?;
+    let (mut commits, mut names, mut range) = (Vec::new(), Vec::new(), "HEAD".to_owned());
+    if let Some(Difference { from, to }) = about.work {
+        let log = ctx.repo.history().log(to, std::slice::from_ref(from), MOST_COMMITS + 1)?;
+        commits = log.into_iter().map(|commit| Commit { oid: commit.oid, subject: commit.subject }).collect();
+        let base = ctx.repo.history().merge_base(from, to)?.unwrap_or_else(|| from.clone());
+        names = names_of(ctx, &base, to, MOST_ITEMS + 1)?;
+        range = format!("{base} {to}");
+    }
+    Ok(validator::prompt(&Brief {
+        persona,
+        case,
+        body: &texts::body_of(&ctx.repo, case)?,
+        parents: &texts::parents_of(&ctx.repo, state, case)?,
+        commits: &commits,
+        files: &names,
+        range: &range,
+        token,
+    }))
+}
+
+/// The names of the files that differ between two commits.
+fn names_of(ctx: &Context, old: &Oid, new: &Oid, most: usize) -> Result<Vec<String>> {
+    let objects = ctx.repo.objects();
+    let changes = ctx.repo.history().diff_trees(&objects.tree_of(old)?, &objects.tree_of(new)?)?;
+    Ok(changes.into_iter().take(most).map(|change| change.path.to_string()).collect())
+}
+
+fn spec(
+    ctx: &Context,
+    (persona, program): (&str, &Adapter),
+    (about, folder): (About<'_>, &Path),
+    (files, token): (&FilesOfStep, Token),
+) -> Result<KeeperSpec> {
+    let config = &ctx.config;
+    let dir = files.run();
+    let agent = about.agent.map_or_else(|| AgentId::new(format!("{persona}-001")), |agent| Ok(agent.clone()))?;
+    let variables: [(&str, OsString); 3] = [
+        ("AXIOM_TASK_ID", about.task.as_str().into()),
+        ("AXIOM_AGENT", agent.as_str().into()),
+        ("AXIOM_WORKTREE", folder.into()),
+    ];
+    let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
+    let told = files.variables().into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let env: BTreeMap<String, OsString> =
+        own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(told).collect();
+    let mut words = program.command.iter().map(OsString::from);
+    Ok(KeeperSpec {
+        v: spec::VERSION,
+        agent,
+        task: about.task.clone(),
+        iteration: 1,
+        token,
+        program: words.next().unwrap_or_default(),
+        args: words.collect(),
+        prompt_file: dir.join("prompt"),
+        workspace: folder.to_owned(),
+        log: files.log_of_lines(),
+        // Nobody else starts a program there as long as the step runs, and a reader of the real lock must not take it for an agent.
+        workspace_lock: dir.join("workspace.lock"),
+        dir,
+        state_check: StateCheck { common_dir: ctx.repo.common_dir().to_owned(), intent_seq: None },
+        grace_seconds: config.agents.grace_seconds,
+        time_limit_seconds: Some(config.verify.time_limit),
+        silence_limit_seconds: config.agents.silence_limit.or(program.silence_limit),
+        stop_signal: program.stop_signal.into(),
+        output_cap: DEFAULT_OUTPUT_CAP,
+        reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
+        env,
+    })
+}
+
+/// Runs the program of a persona to its end. What a killed session left of an earlier run is ended first.
+pub(super) fn run(job: &Job, work: &Work, persona: &Persona, cancelled: &AtomicBool) -> Result<Ended> {
+    let Persona { spec, prompt, program } = persona;
+    work.files.as_ref().map_or(Ok(()), FilesOfStep::make_ready)?;
+    clear(&spec.dir)?;
+    files::create_dir_all(&spec.dir)?;
+    files::write_atomic(&spec.prompt_file, prompt.as_bytes())?;
+    let mut spec = spec.clone();
+    // The keeper of the program takes all our variables out of its environment: those by which a killed run is found go back in.
+    spec.env.extend(job.env.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+    let path = spec.write()?;
+    let words = ["keeper", "--here", "--spec"].map(OsString::from);
+    let command = std::iter::once(env::own_image()?.into_os_string()).chain(words).chain([path.into()]).collect();
+    let done = step::run(&job.step(work, command), cancelled)?;
+    leftovers::end_marked(&job.marker)?;
+    let exit = match keeper_state(&spec.dir)? {
+        KeeperState::Ended(exit) => exit,
+        KeeperState::Alive(record) | KeeperState::Dead(record) | KeeperState::Unproved(record) => {
+            leftovers::end_leftovers(&record)?;
+            let why = if cancelled.load(Ordering::Relaxed) { "it was stopped" } else { "its keeper died" };
+            return Err(Error::new(Code::KeeperFailed, format!("the persona of '{}'", work.name)).why(why));
+        }
+        KeeperState::NotStarted | KeeperState::Starting => {
+            return Err(Error::new(Code::KeeperFailed, "the keeper of a persona's program did not start").why(done.output.trim()));
+        }
+    };
+    work.files.iter().for_each(FilesOfStep::ended_by_itself);
+    judge(&spec, program, &work.name, &exit)
+}
+
+/// What a run came to, from what its keeper recorded.
+fn judge(spec: &KeeperSpec, program: &Adapter, step: &str, exit: &ExitRecord) -> Result<Ended> {
+    let (mut told, mut said) = (Summary::default(), exit.markers.last().cloned());
+    let mut from = 0;
+    loop {
+        let read = read_signals(&spec.dir, from)?;
+        if read.next == from {
+            break;
+        }
+        from = read.next;
+        for received in read.signals {
+            told::add(&mut told, &received.signal);
+            if let Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. } = received.signal {
+                said = Some(received.signal);
+            }
+        }
+    }
+    let end = run_end::of(exit);
+    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, false);
+    let failure = validator::verdict(step, &outcome, matches!(end, End::CannotStart(_)))?;
+    let lines = || logs::last_lines(&spec.log, Timestamp::UNIX_EPOCH, LINES).unwrap_or_default().join("\n");
+    let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);
+    let used = ProgramUse {
+        program: program.name.clone(),
+        tokens: told.usage.tokens(),
+        cost_usd: program.cost_of(&told.usage).and_then(Usd::of),
+        cut_off: matches!(end, End::OverLimit(_)),
+    };
+    Ok(Ended { failure, output, exit: exit.code, used: Some(used) })
+}
+
+/// Ends what is left of an earlier run in this folder, and removes its files.
+fn clear(dir: &Path) -> Result<()> {
+    if !dir.is_dir() {
+        return Ok(());
+    }
+    if let KeeperState::Dead(record) | KeeperState::Unproved(record) = keeper_state(dir)? {
+        leftovers::end_leftovers(&record)?;
+    }
+    let names = [spec::SPEC, spec::KEEPER, spec::EXIT, spec::SIGNALS, spec::TAIL, "prompt"];
+    names.iter().map(|name| dir.join(name)).try_for_each(|path: PathBuf| files::remove_file(&path))
+}

@@ -1,0 +1,67 @@
+//! Whether a persona has left the workspace of a task as it found it. Where it has not, the step fails, whatever it said: its changes
+//! stay where they are, saved by a capture, and no step has passed on them. The next iteration is told, and whatever it keeps is
+//! verified like any work.
+
+use std::path::Path;
+
+use super::{Failure, Ran};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::Oid;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::checks::named::NamedStep;
+use crate::domain::work::checks::validator;
+use crate::error::{Code, Error, Result};
+use crate::git::WorktreeCapture;
+use crate::ops::checkpoint;
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::live;
+
+/// A workspace as a persona has found it.
+#[derive(Debug)]
+pub struct Found {
+    workspace: Workspace,
+    tip: Option<Oid>,
+    capture: WorktreeCapture,
+}
+
+/// Looks at a workspace before a persona does.
+///
+/// # Errors
+/// `WORKSPACE_BROKEN`, `BUSY`; those of a capture.
+pub fn look(ctx: &mut Context, workspace: &Workspace) -> Result<Found> {
+    ctx.with_operation_lock(|ctx| {
+        let broken = || Error::new(Code::WorkspaceBroken, format!("'{}' is no worktree any more", workspace.path));
+        let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?.ok_or_else(broken)?;
+        let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
+        let tip = ctx.repo.refs().read_ref(&workspace.branch)?;
+        Ok(Found { workspace: workspace.clone(), tip, capture })
+    })
+}
+
+/// Looks again at its end, and makes its result a failure where something has changed.
+pub fn judge(ctx: &mut Context, task: &CaseId, found: &Found, ran: &mut Ran) -> Option<Failure> {
+    let why = match changed(ctx, found) {
+        Ok(None) => return None,
+        Ok(Some(why)) => why,
+        Err(error) => format!("may have changed the workspace, which cannot be looked at: {error}"),
+    };
+    // Only a copy: the files stay in the workspace.
+    if let Err(error) = live::capture(ctx, task) {
+        tracing::warn!(%task, %error, "what a persona changed is not captured");
+    }
+    let said = ran.result.failure.replace(why.clone());
+    let details = [format!("`{}` {why}", ran.result.command)].into_iter().chain(said).collect::<Vec<_>>().join("\n\n");
+    Some(Failure { summary: format!("verify step '{}' {why}", NamedStep::of(&ran.result.command).label()), details })
+}
+
+fn changed(ctx: &mut Context, found: &Found) -> Result<Option<String>> {
+    let now = look(ctx, &found.workspace)?;
+    let history = ctx.repo.history();
+    let files = history.diff_trees(&found.capture.tree, &now.capture.tree)?;
+    let staged = history.diff_trees(&found.capture.index_tree, &now.capture.index_tree)?;
+    let mut names: Vec<String> = files.into_iter().chain(staged).map(|change| change.path.to_string()).collect();
+    names.sort();
+    names.dedup();
+    let commits = now.capture.head != found.capture.head || now.tip != found.tip;
+    Ok(validator::changed(&names, commits))
+}

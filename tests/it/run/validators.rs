@@ -1,0 +1,147 @@
+//! A persona as a verify step: its program looks at the work and passes it or not; what it changes does not become part of it.
+
+use git_axiom::error::Code;
+use serde_json::{Value, json};
+
+use crate::session_support::World;
+
+/// A world with a persona `reviewer`, whose program is the script.
+fn reviewed_by(script: &str) -> World {
+    let world = World::new();
+    world.env.git(&["config", "axiom.personas.reviewer.agent", "shell"]);
+    world.env.git(&["config", "axiom.personas.reviewer.prompt", script]);
+    world
+}
+
+fn checks(world: &World, task: &str) -> Value {
+    world.show(task)["verification"].clone()
+}
+
+#[test]
+fn a_persona_gives_work_back_with_its_reason_and_passes_it_and_its_merge() {
+    let world = reviewed_by(
+        "echo looking; if grep -q 2 a.txt; then git axiom signal complete; else git axiom signal blocked 'a.txt has to say 2'; fi",
+    );
+    world.env.git(&["config", "axiom.merge.verify", "@reviewer"]);
+    let script = "if [ -e ../../../once ]; then echo 2 > a.txt; else touch ../../../once; echo 1 > a.txt; fi";
+    world.task("t", script, &["--verify", "there=test -e a.txt", "--verify", "review=@reviewer", "--verify", "true"]);
+    let ended = world.autopilot(&[]).code(0);
+    assert!(ended.stderr.contains("verify step 'review' did not pass: a.txt has to say 2"), "{}", ended.stderr);
+    let all = checks(&world, "t");
+    let states: Vec<&Value> = all.as_array().unwrap().iter().map(|check| &check["state"]).collect();
+    assert_eq!(states, ["passed"; 4], "{all}");
+    assert_eq!((&all[1]["name"], &all[1]["command"], &all[3]["of"]), (&json!("review"), &json!("@reviewer"), &json!("merge")));
+    assert_eq!((&all[1]["used"]["program"], &all[1]["exit"]), (&json!("shell"), &json!(0)), "{all}");
+    assert_eq!(world.env.ok(&["output", "t", "--step", "review"]), "looking");
+    assert_eq!(world.env.ok(&["output", "t", "--step", "merge/1", "-n", "1"]), "looking");
+    let refused = world.env.axiom(&["output", "t", "--step", "revew"]).fails_with(Code::InvalidInput);
+    assert!(refused.stderr.contains("review"), "{}", refused.stderr);
+    assert_eq!(world.env.read("a.txt"), "2\n");
+    // A mistyped persona would let nothing pass.
+    let refused = world.env.axiom(&["task", "add", "x", "--verify", "@revewer"]).fails_with(Code::InvalidInput);
+    assert!(
+        refused.stderr.contains("'revewer', which is not configured") && refused.stderr.contains("reviewer"),
+        "{}",
+        refused.stderr
+    );
+    world.all_is_well();
+}
+
+#[test]
+fn what_a_persona_changes_is_not_passed_not_merged_and_not_lost() {
+    let world = reviewed_by(
+        "case $(cat a.txt) in writes) echo mine > extra.txt;; stages) echo more >> a.txt; git add a.txt;; commits) git commit -q --allow-empty -m x;; esac; \
+         echo done > ignored.log; git axiom signal complete",
+    );
+    world.env.git(&["config", "axiom.recovery.maxRetries", "1"]);
+    for task in ["writes", "stages", "commits"] {
+        let script = format!("echo {task} > a.txt; echo '*.log' > .gitignore");
+        world.task(task, &script, &["--verify", "review=@reviewer"]);
+    }
+    world.task("looks", "echo 1 > b.txt; echo looks > a.txt; echo '*.log' > .gitignore", &["--verify", "review=@reviewer"]);
+    world.autopilot(&[]).code(1);
+    for (task, what) in [("writes", "extra.txt"), ("stages", "a.txt"), ("commits", "a commit")] {
+        let gate = world.wait_for_gate(&format!("human-review-{task}"));
+        let why = format!("verify step 'review' changed the workspace, which only the agent of the task may do: {what}");
+        assert!(gate["reason"].as_str().unwrap().contains(&why), "{gate}");
+        assert_eq!(checks(&world, task)[0]["state"], "failed");
+    }
+    let workspace = world.show("writes")["workspace"].as_str().unwrap().to_owned();
+    let workspace = world.env.repo().join(workspace);
+    assert_eq!(std::fs::read_to_string(workspace.join("extra.txt")).unwrap(), "mine\n", "it is left where it is");
+    assert_eq!(world.env.git(&["show", "refs/axiom/live/writes:extra.txt"]), "mine");
+    assert_eq!(world.env.git(&["ls-tree", "--name-only", "axiom/writes", "extra.txt"]), "", "and is in no commit");
+    // Ignored files are its own affair.
+    assert_eq!((world.status_of("looks").as_str(), world.env.read("b.txt").as_str()), ("done", "1\n"));
+    world.all_is_well();
+}
+
+#[test]
+fn a_persona_ends_with_its_session_and_within_its_limit_and_looks_again() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let waits = format!("if [ ! -e '{beside}/go' ]; then touch '{beside}/looks'; sleep 1000 & sleep 1000; fi; echo ok");
+    world.env.git(&["config", "axiom.personas.reviewer.agent", "shell"]);
+    world.env.git(&["config", "axiom.personas.reviewer.prompt", &waits]);
+    world.task("t", "echo 1 > a.txt", &["--verify", "@reviewer"]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("looks");
+    live.kill();
+    world.no_process_is_left();
+    // Its time limit ends it too, and says nothing for the work.
+    world.env.git(&["config", "axiom.recovery.maxRetries", "1"]);
+    world.env.git(&["config", "axiom.verify.timeLimit", "1"]);
+    world.autopilot(&[]).code(1);
+    let gate = world.wait_for_gate("human-review-t");
+    assert!(gate["reason"].as_str().unwrap().contains("came to no verdict: it ran over its time limit"), "{gate}");
+    world.no_process_is_left();
+    world.signal_file("go");
+    world.env.ok(&["gate", "approve", "human-review-t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.show("t")["verification"][0]["state"], "passed");
+    world.all_is_well();
+}
+
+#[test]
+fn what_a_persona_uses_counts_and_a_service_that_refuses_says_nothing_of_the_work() {
+    let rules = r#"
+[agents.mine.stream]
+format = "jsonLines"
+cost = "run"
+rules = [
+    { is = "text", when = { "/type" = "text" }, text = "/text" },
+    { is = "usage", when = { "/type" = "usage" }, input = "/in", output = "/out", cost = "/cost" },
+    { is = "final", when = { "/type" = "end" }, success = { "/good" = true } },
+]
+[personas.reviewer]
+prompt = "You are strict."
+"#;
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    // It works where the prompt says so, and looks otherwise: its first look comes to no verdict, its second is a tag.
+    let script = format!(
+        "#!/bin/sh\nprompt=$(cat)\nuse() {{ echo \"{{\\\"type\\\":\\\"usage\\\",\\\"in\\\":$1,\\\"out\\\":$2,\\\"cost\\\":$3}}\"; }}\n\
+         case $prompt in\n*'# Check the work on task t'*) printf '%s' \"$prompt\" > '{beside}/looked'; use 100 10 0.25\n\
+         if [ -e '{beside}/again' ]; then tag=$(printf '%s' \"$prompt\" | grep -o '<axiom [a-z0-9]*>COMPLETE</axiom>')\n\
+         printf '%s\\n' \"{{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"Good.\\\\n$tag\\\"}}\"; else touch '{beside}/again'; fi\n\
+         echo '{{\"type\":\"end\",\"good\":true}}';;\n\
+         *) echo 1 >> a.txt; use 10 1 0.5; git axiom signal complete;;\nesac\n"
+    );
+    world.program_of_ones_own(&script, rules);
+    world.task("goal", "Everything is better.", &["--kind", "directive"]);
+    world.task("t", "Write a.txt.", &["--parent", "goal", "--verify", "@reviewer", "--max-cost", "9"]);
+    let ended = world.autopilot(&[]).code(0);
+    assert!(ended.stderr.contains("came to no verdict"), "{}", ended.stderr);
+    let told = std::fs::read_to_string(world.beside("looked")).unwrap();
+    for words in ["You are strict.", "Write a.txt.", "Everything is better.", "- a.txt", "git diff", "signal blocked REASON"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let shown = world.show("t");
+    assert_eq!((&shown["iterations"], &shown["tokensUsed"], &shown["costUsd"]), (&json!(2), &json!(242), &json!(1.5)), "{shown}");
+    let used = &shown["verification"][0]["used"];
+    assert_eq!(*used, json!({"program": "mine", "tokens": 110, "costUsd": 0.25}), "{shown}");
+    let stats = world.env.json(&["stats", "--by", "persona"]);
+    let of = |name: &str| stats["sums"].as_array().unwrap().iter().find(|line| line["name"] == name).cloned().unwrap_or_default();
+    assert_eq!((&of("reviewer")["costUsd"], &of("reviewer")["iterations"]), (&json!(0.5), &json!(0)), "{stats}");
+    world.all_is_well();
+}
