@@ -4,7 +4,7 @@ mod finding;
 
 use super::agent::Outcome;
 use super::gate::Cause;
-use crate::domain::agent::stream::seen::{Denied, Failed};
+use crate::domain::agent::stream::seen::Failed;
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::agent::stream::trouble::Trouble;
 pub use finding::Finding;
@@ -59,9 +59,8 @@ pub struct Facts {
 /// What is missing; nothing where all is well.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all: Vec<Finding> = of_end(facts).into_iter().collect();
-    let denied = |Denied { tool, why, .. }: &Denied| if tool.is_empty() { why.clone() } else { format!("{tool}: {why}") };
     if let Some(first) = facts.told.denied.first().filter(|_| !all.iter().any(|one| matches!(one, Finding::ToolDenied { .. }))) {
-        all.push(Finding::ToolDenied { why: denied(first) });
+        all.push(Finding::ToolDenied { why: first.in_words() });
     }
     let is_complete = facts.outcome == Some(Outcome::Complete);
     let ran = all.is_empty();

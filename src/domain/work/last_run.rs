@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::{IterationReport, Outcome};
 use super::resuming::{ProgramSession, Resumed, left_by};
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::{Denied, ToolStarted};
+use crate::domain::agent::stream::seen::ToolStarted;
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::marker::CutOff;
@@ -94,11 +94,7 @@ pub fn leaves_open(outcome: &Outcome) -> bool {
 
 /// The refused calls in words.
 pub fn denied(told: &Summary) -> Vec<String> {
-    let words = |one: &Denied| {
-        let why = short(&one.why);
-        if why.is_empty() { short(&one.tool) } else { format!("{}: {why}", short(&one.tool)) }
-    };
-    told.denied.iter().take(MOST).map(words).collect()
+    told.denied.iter().take(MOST).map(|one| short(&one.in_words())).collect()
 }
 
 /// The calls in words that had begun and not ended, of tools that may have effects beyond the files of the workspace. Where the run
@@ -127,7 +123,7 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 pub(in crate::domain) mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{Seen, ToolCompleted};
+    use crate::domain::agent::stream::seen::{Denied, Seen, ToolCompleted};
 
     /// A run with this outcome that left nothing else.
     pub fn last(outcome: Outcome) -> LastRun {
@@ -159,8 +155,13 @@ pub(in crate::domain) mod tests {
         ] {
             told.add(&Seen::ToolStarted(ToolStarted { id: Some(name.into()), name: name.into(), kind, input, hash: "".into() }));
         }
-        told.add(&Seen::Denied(Denied { id: None, tool: "Bash".into(), why: "not\u{7} allowed".into() }));
-        told.add(&Seen::Denied(Denied { id: None, tool: "x".into(), why: String::new() }));
+        told.add(&Seen::Denied(Denied {
+            id: None,
+            tool: "Bash".into(),
+            about: Some("git push\n  && make".into()),
+            why: "not\u{7} allowed".into(),
+        }));
+        told.add(&Seen::Denied(Denied { id: None, tool: "x".into(), about: None, why: String::new() }));
         assert_eq!(unfinished(&told, false), ["Bash: deploy --now", "mail"]);
         // As a program ends its calls when it is stopped.
         let ended = |failed| {
@@ -174,6 +175,6 @@ pub(in crate::domain) mod tests {
         assert_eq!((unfinished(&broken, false), unfinished(&done, true)), (vec!["mail".into()], vec!["mail".to_owned()]));
         broken.add(&Seen::ResponseReceived);
         assert_eq!(unfinished(&broken, true), ["mail"]);
-        assert_eq!(denied(&told), ["Bash: not  allowed", "x"]);
+        assert_eq!(denied(&told), ["Bash git push && make: not  allowed", "x"]);
     }
 }

@@ -4,7 +4,7 @@ use super::agent::{Outcome, SilentEnd};
 use super::case::Status;
 use super::gate::Cause;
 use super::signal::Signal;
-use crate::domain::agent::stream::seen::{Denied, Ended, Failed};
+use crate::domain::agent::stream::seen::{Ended, Failed};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::agent::stream::trouble::Trouble;
 
@@ -108,9 +108,8 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> 
     if let Some(outcome) = in_the_wait {
         return outcome;
     }
-    if let Some(Denied { tool, why, .. }) = told.denied.first() {
-        let tool = if tool.is_empty() { String::new() } else { format!("{tool}: ") };
-        return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: format!("{tool}{why}") };
+    if let Some(denied) = told.denied.first() {
+        return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: denied.in_words() };
     }
     match (&told.ended, changed) {
         (Some(Ended { success: true, .. }), true) => Outcome::Complete,
@@ -268,7 +267,7 @@ fn another(why: &str, limits: Limits<'_>) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::Waits;
+    use crate::domain::agent::stream::seen::{Denied, Waits};
 
     fn limits(iteration: u32, retry_count: u32) -> Limits<'static> {
         Limits { same_end: None, iteration, max_iterations: 3, retry_count, failed_rounds: 0, max_retries: 2 }
@@ -388,15 +387,19 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_names_no_tool_is_told_as_it_is() {
-        let denied = |tool: &str| {
+    fn a_refusal_names_its_tool_and_its_call_where_they_are_known() {
+        let denied = |tool: &str, about: Option<&str>| {
             let mut told = Summary::default();
-            told.denied.push(Denied { id: None, tool: tool.into(), why: "rm rejected".into() });
+            let about = about.map(str::to_owned);
+            told.denied.push(Denied { id: None, tool: tool.into(), about, why: "rm rejected".into() });
             let unfinished = Outcome::Unfinished { why: String::new() };
             by_output(unfinished, &End::Exited(0), &told, true)
         };
         let expected = |why: &str| Outcome::NeedsHuman { cause: Cause::ToolDenied, why: why.into() };
-        assert_eq!((denied(""), denied("Bash")), (expected("rm rejected"), expected("Bash: rm rejected")));
+        assert_eq!((denied("", None), denied("Bash", None)), (expected("rm rejected"), expected("Bash: rm rejected")));
+        assert_eq!(denied("Bash", Some("cd x\n  rm y")), expected("Bash cd x rm y: rm rejected"));
+        let long = format!("Bash {}…: rm rejected", "é".repeat(95));
+        assert_eq!(denied("Bash", Some(&"é".repeat(500))), expected(&long));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
+use super::about::about;
 use super::json::object;
 use super::lines::{Lines, MAX_LINE};
 use super::read::{About, Said, read};
 use super::rules::{CostCounting, Format, Output, StreamRules};
-use super::seen::{Denied, Seen, ToolCompleted, ToolStarted};
+use super::seen::{Denied, MAX_WORDS, Seen, ToolCompleted, ToolStarted, cut};
 use crate::domain::agent::adapter::ToolKind;
 
 /// The most tool calls that are remembered as begun, and as refused.
@@ -80,6 +81,14 @@ enum Turn {
     Answered,
 }
 
+/// A call that has begun.
+#[derive(Debug)]
+struct Begun {
+    id: Option<String>,
+    name: String,
+    about: Option<String>,
+}
+
 #[derive(Debug, Default)]
 struct Heard {
     told: Vec<Seen>,
@@ -87,8 +96,8 @@ struct Heard {
     pieces: Option<String>,
     session: Option<String>,
     turn: Turn,
-    /// The calls that have begun and not ended: ids and names.
-    begun: VecDeque<(Option<String>, String)>,
+    /// The calls that have begun and not ended.
+    begun: VecDeque<Begun>,
     /// The ids of refused calls.
     refused: VecDeque<String>,
 }
@@ -190,17 +199,18 @@ impl Heard {
         if self.begun.len() >= MOST_CALLS {
             self.begun.pop_front();
         }
-        self.begun.push_back((call.id.clone(), call.name.clone()));
+        let about = about(&call.input).map(|text| cut(text, MAX_WORDS));
+        self.begun.push_back(Begun { id: call.id.clone(), name: call.name.clone(), about });
         self.tell(Seen::ToolStarted(call));
     }
 
     /// The results go to the model when all calls have ended.
     fn complete(&mut self, mut call: ToolCompleted) {
         self.ask_first();
-        let same = |(id, name): &(Option<String>, String)| *id == call.id && (id.is_some() || *name == call.name);
+        let same = |begun: &Begun| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
         let begun = self.begun.iter().position(same).and_then(|at| self.begun.remove(at));
-        if let Some((_, name)) = begun.filter(|_| call.name.is_empty()) {
-            call.name = name;
+        if let Some(begun) = begun.filter(|_| call.name.is_empty()) {
+            call.name = begun.name;
         }
         self.tell(Seen::ToolCompleted(call));
         if self.begun.is_empty() && self.turn == Turn::Answered {
@@ -210,9 +220,10 @@ impl Heard {
     }
 
     /// A call is refused once, however often the program says so.
-    fn refuse(&mut self, denied: Denied) {
+    fn refuse(&mut self, mut denied: Denied) {
         self.ask_first();
         if let Some(id) = &denied.id {
+            denied.about = self.begun.iter().find(|begun| begun.id.as_ref() == Some(id)).and_then(|begun| begun.about.clone());
             if self.refused.contains(id) {
                 return;
             }

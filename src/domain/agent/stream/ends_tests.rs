@@ -59,15 +59,15 @@ request
 response
 text "ok"
 begins command_execution (Shell) item_2 "/bin/bash -c 'sleep 2; echo x > /etc/lab-denied'"
+denied command_execution item_2 "/bin/bash -c 'sleep 2; echo x > /etc/lab-denied'": "/bin/bash: line 1: /etc/lab-denied: Read-only file system"
 ended command_execution item_2 failed exit 1 "/bin/bash: line 1: /etc/lab-denied: Read-only file system\n"
 request
-denied command_execution item_2 "/bin/bash: line 1: /etc/lab-denied: Read-only file system\n"
 response
 text "ok"
 begins command_execution (Shell) item_4 "/bin/bash -c 'sleep 2; git commit --allow-empty -m x; echo y > /etc/foo'"
+denied command_execution item_4 "/bin/bash -c 'sleep 2; git commit --allow-empty -m x; echo y > /etc/foo'": "/bin/bash: line 1: /etc/foo: Read-only file system"
 ended command_execution item_4 failed exit 1 "fatal: Unable to create '/repo/.git/index.lock': Read-only file system\n/bin/bash: line 1: /etc/foo: Read-only file system\n"
 request
-denied command_execution item_4 "fatal: Unable to create '/repo/.git/index.lock': Read-only file system\n/bin/bash: line 1: /etc/foo: Read-only file system\n"
 response
 text "could not"
 usage (3300) (150) (0) $-

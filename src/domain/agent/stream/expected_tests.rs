@@ -34,7 +34,7 @@ request
 response
 text "ok"
 begins Bash (Shell) 000165 {"command":"git push origin main","description":"scripted","timeout":600000}
-denied Bash 000165 "This command requires approval"
+denied Bash 000165 "git push origin main": "This command requires approval"
 ended Bash 000165 failed "This command requires approval"
 request
 response
@@ -194,7 +194,7 @@ request
 response
 text "ok"
 begins bash (Shell) 000217 {"command":"echo x > //ext.txt; cat /etc/hostname","timeout":600000}
-denied bash 000217 "The user rejected permission to use this specific tool call."
+denied bash 000217 "echo x > //ext.txt; cat /etc/hostname": "The user rejected permission to use this specific tool call."
 ended bash 000217 failed "The user rejected permission to use this specific tool call."
 request
 usage (1000) (50) (0) $(0.00375)

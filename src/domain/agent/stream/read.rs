@@ -40,6 +40,15 @@ pub(super) fn read(rule: &Rule, line: &Value, about: About<'_>) -> Vec<Said> {
     elements.filter(|element| holds(&rule.of, element)).filter_map(|element| said(rule, element, about)).collect()
 }
 
+/// Of a text that a rule looks through, the lines for which it fits; of any other, all.
+fn telling(rule: &Rule, at: &Value, text: String) -> String {
+    let is_it = |place: &String| at.pointer(place).is_some_and(|value| text_of(value) == text);
+    let Some((place, part)) = rule.contains.iter().find(|(place, _)| is_it(place)) else { return text };
+    let lacks = rule.lacks.get(place);
+    let tells = |line: &&str| line.contains(part.as_str()) && lacks.is_none_or(|other| !line.contains(other.as_str()));
+    text.lines().filter(tells).collect::<Vec<_>>().join("\n")
+}
+
 fn fits(rule: &Rule, line: &Value) -> bool {
     let text = |place: &String| line.pointer(place).map(text_of);
     let has_part = |(place, part): (&String, &String)| text(place).is_some_and(|text| text.contains(part.as_str()));
@@ -79,7 +88,8 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
         Kind::Denied => Seen::Denied(Denied {
             id: words(&rule.id),
             tool: words(&rule.name).unwrap_or_default(),
-            why: words(&rule.text).unwrap_or_default(),
+            about: None,
+            why: first(rule.text.as_ref(), at).map(|value| cut(telling(rule, at, text_of(value)), MAX_WORDS)).unwrap_or_default(),
         }),
         Kind::Waits => {
             let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);

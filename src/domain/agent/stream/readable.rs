@@ -116,6 +116,10 @@ impl Readable {
             Seen::Denied(denied) => {
                 self.refused = denied.id.clone().map(|id| (id, denied.why.trim().to_owned()));
                 lines.push(Line::new(Part::Trouble, refused(denied)));
+                let is_latest = |(id, _): &(Option<String>, String)| id.is_some() && *id == denied.id;
+                if self.latest.as_ref().is_some_and(is_latest) {
+                    return;
+                }
             }
             Seen::Waits(waits) => lines.push(Line::new(Part::Remark, waiting(waits))),
             Seen::Failed(failed) => lines.push(Line::new(Part::Trouble, failure(failed))),
@@ -147,11 +151,13 @@ impl Readable {
         let kind = begun.map_or(ToolKind::Other, |(_, _, kind)| kind);
         let is_latest = self.latest.as_ref().is_some_and(|(id, name)| *id == call.id && (id.is_some() || *name == call.name));
         // That it was refused, and why, was said already.
-        let is_said = |(id, why): &(String, String)| call.failed && call.id.as_ref() == Some(id) && call.output.trim() == why;
-        if self.refused.as_ref().is_some_and(is_said) {
+        let said =
+            self.refused.as_ref().filter(|(id, _)| call.failed && call.id.as_ref() == Some(id)).map(|(_, why)| why.as_str());
+        if said == Some(call.output.trim()) {
             self.latest = None;
             return;
         }
+        let is_new = |line: &&str| !said.is_some_and(|why| why.lines().any(|said| said == *line));
         // Of calls that ran at the same time it is said which one has ended.
         if !is_latest {
             lines.push(Line::new(Part::Call, short(&format!("{} has ended", call.name))));
@@ -162,7 +168,7 @@ impl Readable {
             (_, _) => MOST_RESULT,
         };
         if most > 0 {
-            first_lines(Part::Result, call.output.trim_end().lines(), most, lines);
+            first_lines(Part::Result, call.output.trim_end().lines().filter(is_new), most, lines);
         }
         match (call.failed, call.exit) {
             (true, Some(status)) => lines.push(Line::new(Part::Trouble, format!("failed with exit status {status}"))),

@@ -120,8 +120,16 @@ fn what_is_no_json_is_text_and_kinds_without_a_rule_are_left_out() {
 /// What a program answers to a call that it refused is the refusal once more.
 #[test]
 fn a_refusal_is_said_once() {
-    let lines = read("claude", &recording("claude-denied"));
-    let said: Vec<&String> = lines.iter().filter(|line| line.contains("requires approval")).collect();
-    assert!(said.len() == 1 && said[0].starts_with("! refused Bash"), "{lines:#?}");
-    assert!(!lines.iter().any(|line| line.ends_with("has ended")), "{lines:#?}");
+    for (preset, name, call, why) in [
+        ("claude", "claude-denied", "> Bash git push", "requires approval"),
+        ("codex", "codex-sandbox", "> command_execution /bin/bash -c 'sleep 2; echo x", "/etc/lab-denied: Read-only"),
+        ("opencode", "opencode-denied", "> bash echo x", "rejected permission"),
+    ] {
+        let lines = read(preset, &recording(name));
+        let said: Vec<&String> = lines.iter().filter(|line| line.contains(why)).collect();
+        assert!(said.len() == 1 && said[0].starts_with("! refused "), "{name}: {lines:#?}");
+        let at = lines.iter().position(|line| line.contains(why)).unwrap();
+        assert!(lines[at - 1].starts_with(call), "{name}: {lines:#?}");
+        assert!(!lines.iter().any(|line| line.ends_with("has ended")), "{name}: {lines:#?}");
+    }
 }

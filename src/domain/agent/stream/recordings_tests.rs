@@ -64,7 +64,10 @@ fn shown(all: &[Seen]) -> String {
             let exit = call.exit.map_or(String::new(), |status| format!(" exit {status}"));
             format!("ended {} {}{failed}{exit} {:?}", call.name, end(call.id.as_deref()), call.output)
         }
-        Seen::Denied(denied) => format!("denied {} {} {:?}", denied.tool, end(denied.id.as_deref()), denied.why),
+        Seen::Denied(denied) => {
+            let about = denied.about.as_ref().map_or_else(String::new, |about| format!("{about:?}: "));
+            format!("denied {} {} {about}{:?}", denied.tool, end(denied.id.as_deref()), denied.why)
+        }
         Seen::Waits(waits) => {
             format!(
                 "waits {:?} {:?} for {:?}: {}",

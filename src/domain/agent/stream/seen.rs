@@ -87,8 +87,27 @@ pub struct Denied {
     pub id: Option<String>,
     /// The tool's name.
     pub tool: String,
+    /// What the call was about: a command, a path. `None` where its beginning did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// The reason, as the program gives it.
     pub why: String,
+}
+
+/// How many characters of a refused call are put in words: the reason follows.
+const LONGEST_CALL: usize = 100;
+
+impl Denied {
+    /// The call and the reason, in one line.
+    pub fn in_words(&self) -> String {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut call = words(&format!("{} {}", self.tool, self.about.as_deref().unwrap_or_default()));
+        if let Some((end, _)) = call.char_indices().nth(LONGEST_CALL) {
+            call.truncate(end);
+            call.push('…');
+        }
+        [call, words(&self.why)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+    }
 }
 
 /// A wait for the model.

@@ -257,7 +257,7 @@ mod tests {
     fn lists_and_texts_are_bounded() {
         let mut sum = summary(Counting::Run, CostCounting::None);
         for number in 0..100 {
-            sum.add(&Seen::Denied(Denied { id: None, tool: number.to_string(), why: String::new() }));
+            sum.add(&Seen::Denied(Denied { id: None, tool: number.to_string(), about: None, why: String::new() }));
             sum.add(&Seen::ToolStarted(ToolStarted {
                 id: Some(number.to_string()),
                 name: "t".into(),
