@@ -44,7 +44,11 @@ pub fn usage(error: &clap::Error, json: bool, verb: Option<String>) -> Exit {
     self::error(&mut screen, &report.hint("see -h for the options"))
 }
 
-/// Sets up tracing if `AXIOM_LOG` is set: a filter, and after `>` a file to append to.
+/// The size at which a file of traces is put aside, in bytes, and how many of these are kept.
+const TRACE_LIMIT: u64 = 10_000_000;
+const TRACES_KEPT: u32 = 3;
+
+/// Sets up tracing if `AXIOM_LOG` is set: a filter, and after `>` a file to append to, which is put aside when it is large.
 pub fn start_tracing() {
     let Some(wanted) = crate::env::var("AXIOM_LOG").and_then(|text| text.into_string().ok()) else { return };
     let (filter, file) = match wanted.split_once('>') {
@@ -53,7 +57,7 @@ pub fn start_tracing() {
     };
     let filter = tracing_subscriber::EnvFilter::new(filter);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-    match file.map(|path| crate::files::open_append(&path)) {
+    match file.map(|path| crate::files::Rotated::open(&path, TRACE_LIMIT, TRACES_KEPT)) {
         Some(Ok(file)) => builder.with_writer(std::sync::Mutex::new(file)).init(),
         Some(Err(_)) | None => builder.with_writer(std::io::stderr).init(),
     }

@@ -52,7 +52,7 @@ runs, the next 'git axiom run' acts on it; a merge can be done at once by
         /// The gates' ids, or their tasks'
         #[arg(value_name = "GATE", required_unless_present = "all")]
         gates: Vec<String>,
-        /// All gates except questions
+        /// All gates except questions and budgets: more money or time is allowed for each by its name
         #[arg(long, conflicts_with = "gates")]
         all: bool,
     },
@@ -117,7 +117,7 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
             show::run(&ctx, &gate, screen)?;
             return Ok(Exit::Done);
         }
-        GateVerb::Approve { all: true, gates: _ } => (all_but_questions(&ctx), Decision::Approved),
+        GateVerb::Approve { all: true, gates: _ } => (those_without_a_price(&ctx), Decision::Approved),
         GateVerb::Approve { all: false, gates } => (gates, Decision::Approved),
         GateVerb::Reject { gate, reason } => (vec![gate], Decision::Rejected { reason }),
         GateVerb::Answer { gate, text } => (vec![gate], Decision::Answered { text }),
@@ -152,9 +152,11 @@ fn in_words(gates: &[Gate]) -> String {
     text
 }
 
-fn all_but_questions(ctx: &Context) -> Vec<String> {
+/// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.
+fn those_without_a_price(ctx: &Context) -> Vec<String> {
     let gates = ctx.state().restorable.gates.values();
-    let waiting = gates.filter(|gate| gate.decision.is_none() && gate.kind != GateKind::Question);
+    let needs_its_name = |kind: GateKind| matches!(kind, GateKind::Question | GateKind::Budget);
+    let waiting = gates.filter(|gate| gate.decision.is_none() && !needs_its_name(gate.kind));
     waiting.map(|gate| gate.id.to_string()).collect()
 }
 

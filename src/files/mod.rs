@@ -22,6 +22,7 @@ mod owner;
 mod parts;
 mod private;
 mod read_below;
+mod rotated;
 mod scratch;
 mod size;
 mod standing;
@@ -51,6 +52,7 @@ pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_gro
 pub use parts::{half_moved_name, is_half_moved, turn_back};
 pub use private::PrivateFolder;
 pub use read_below::{Found, Limits, What, read_below};
+pub use rotated::{Rotated, rotate};
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, link_in_scratch, remove_scratch, remove_trashed, write_stand_in};
 pub use size::size_below;
 pub use standing::{Standing, mount_of, refuses_changes, standing};

@@ -21,6 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How many bytes of its output are searched for its error.
 const MOST_SAID: u64 = 64 * 1024;
 
+/// The size at which the file with the output of earlier sessions is put aside, in bytes, and how many of these are kept.
+const LOG_LIMIT: u64 = 5_000_000;
+const LOGS_KEPT: u32 = 3;
+
 /// A session that has begun.
 #[derive(Debug)]
 pub struct Begun {
@@ -46,6 +50,9 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
     }
     ctx.layout().ensure()?;
     let log = ctx.layout().session_log();
+    if let Err(error) = files::rotate(&log, LOG_LIMIT, LOGS_KEPT) {
+        tracing::warn!(%error, "the output of earlier sessions goes on growing");
+    }
     let mut file = files::open_append(&log)?;
     let offset = file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", &log, e))?;
     let mut waiting = Waiting::begin();

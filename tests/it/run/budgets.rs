@@ -46,6 +46,7 @@ fn a_task_waits_at_its_boundary_and_goes_on_once_or_with_more_or_not() {
     assert!(world.env.ok(&["task", "show", "t"]).contains("$1.20 of $1.00, $0.20 over"));
     assert!(world.env.ok(&["status"]).contains("t has used up its budget: $1.20 of $1.00, $0.20 over"));
 
+    assert_eq!(world.env.json(&["gate", "approve", "--all"])["gateIds"], json!([]), "nobody spends more unawares");
     world.env.ok(&["gate", "approve", "budget-t"]);
     world.autopilot(&[]).code(1);
     assert_eq!(world.program_args().len(), 4, "as much again, counted from the approval");
