@@ -50,8 +50,8 @@ pub struct Output {
     /// Only this iteration, from 1
     #[arg(long, value_name = "NUMBER")]
     iteration: Option<u64>,
-    /// What this verify step printed last, by its name or number; merge/NAME is a step of the merge
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["follow", "iteration"])]
+    /// What this verify step printed last, by its name or number; merge/STEP is a step of the merge
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["follow", "iteration"])]
     step: Option<String>,
     /// Only lines that match
     #[arg(long, value_name = "PATTERN", conflicts_with = "raw")]

@@ -262,6 +262,7 @@ mod tests {
         "SECTION",
         "SHELL",
         "SOURCE",
+        "STEP",
         "TEXT",
         "TIME",
         "TITLE",
