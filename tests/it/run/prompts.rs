@@ -96,7 +96,15 @@ fn what_was_refused_and_what_humans_did_meanwhile_is_told() {
     world.env.ok(&["gate", "approve", "t"]);
     let live = world.start_autopilot(&[]);
     wait_until("the second has begun", || world.env.root().join("home/begun").exists());
-    has(&world, 2, &["refused it a tool", "A human wants it tried again.", "or ask a human:\n\n- Bash: ", "requires approval"]);
+    has(
+        &world,
+        2,
+        &[
+            "refused it a tool",
+            "A human wants it tried again.",
+            "or ask a human:\n\n- Bash git push origin main: This command requires approval",
+        ],
+    );
     world.env.ok(&["task", "edit", "t", "--body", "Second text."]);
     world.env.ok(&["stop", "--all"]);
     live.wait();
