@@ -11,12 +11,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::again::open_at;
 use super::mounts;
 use super::step::{self, Way};
 
@@ -53,7 +54,7 @@ impl Beneath {
     /// `IO_FAILED`.
     pub fn at(anchor: &Path) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match rustix::fs::open(anchor, flags, Mode::empty()) {
+        match open_at(CWD, anchor, flags, Mode::empty()) {
             Ok(folder) => Ok(Some(Self { folder, path: anchor.to_owned(), way: Way::Kernel })),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(e) => Err(Error::io("open", anchor, e)),

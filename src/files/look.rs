@@ -77,10 +77,10 @@ pub fn read_small_of_user(path: &Path, limit: u64) -> Result<Small> {
 }
 
 fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: fn(FileType) -> bool) -> Result<Small> {
-    use rustix::fs::{Mode, OFlags, open};
+    use rustix::fs::{CWD, Mode, OFlags};
     use rustix::io::Errno;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
-    let file = match open(path, flags, Mode::empty()) {
+    let file = match super::again::open_at(CWD, path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Small::Nothing),
         Err(Errno::LOOP | Errno::MLINK) => return Ok(Small::Odd("a symbolic link")),
@@ -106,10 +106,10 @@ fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: f
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn read_end_of_regular(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, bool)>> {
-    use rustix::fs::{Mode, OFlags, open};
+    use rustix::fs::{CWD, Mode, OFlags};
     use rustix::io::Errno;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mut file = match open(path, flags, Mode::empty()) {
+    let mut file = match super::again::open_at(CWD, path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK | Errno::NXIO) => return Ok(None),
         Err(e) => return Err(Error::io("open", path, e)),

@@ -3,6 +3,7 @@
 //! Every function here names its path in its error, and documents what a crash leaves. What the files contain and mean is
 //! not known here. Begin reading with `durable`.
 
+mod again;
 mod append;
 mod attributes;
 mod beneath;
@@ -29,6 +30,7 @@ mod standing;
 mod step;
 mod whole;
 
+pub use again::open_at;
 pub use append::{AppendFile, append_public, open_append};
 pub use attributes::{ACL, Attributes, DEFAULT_ACL, attribute, attributes, knows_attribute, set_attributes};
 pub use beneath::Beneath;

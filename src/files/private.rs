@@ -12,9 +12,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, statat};
 use rustix::io::Errno;
 
+use super::again::open_at;
 use crate::error::{Code, Error, Result};
 
 /// An open folder that belongs to this user alone.
@@ -54,7 +55,7 @@ impl PrivateFolder {
     fn walk(anchor: &Path, below: &[&str], missing: Missing) -> Result<Option<Self>> {
         let mut path = anchor.to_owned();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut folder = match openat(CWD, anchor, flags, Mode::empty()) {
+        let mut folder = match open_at(CWD, anchor, flags, Mode::empty()) {
             Ok(folder) => folder,
             Err(Errno::NOENT) if missing == Missing::Reported => return Ok(None),
             Err(e) => return Err(Error::io("open", anchor, e)),
@@ -116,7 +117,7 @@ impl PrivateFolder {
 
     fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)
+        open_at(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)
     }
 
     fn regular(&self, file: OwnedFd, name: &OsStr) -> Result<File> {
@@ -158,7 +159,7 @@ fn enter(above: BorrowedFd<'_>, name: &str, path: &Path) -> Result<Option<OwnedF
         Err(e) => return Err(Error::io("access", path, e)),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match openat(above, name, flags, Mode::empty()) {
+    let folder = match open_at(above, name, flags, Mode::empty()) {
         Ok(folder) => folder,
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::LOOP | Errno::MLINK | Errno::NOTDIR) => return Err(not_private(path, "it is no folder")),

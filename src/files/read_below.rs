@@ -8,9 +8,10 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::again::open_at;
 use super::step::{self, Way};
 use crate::error::{Code, Error, Result};
 
@@ -59,7 +60,7 @@ pub struct Found {
 pub fn read_below(anchor: &Path, name: &str, limits: &Limits) -> Result<Vec<Found>> {
     let place = anchor.join(name);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let above = match rustix::fs::open(anchor, flags, Mode::empty()) {
+    let above = match open_at(CWD, anchor, flags, Mode::empty()) {
         Ok(folder) => folder,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
         Err(e) => return Err(Error::io("open", anchor, e)),
@@ -145,7 +146,7 @@ impl Reading<'_> {
     fn file(&mut self, folder: BorrowedFd<'_>, name: &CString, path: Vec<u8>) -> Result<()> {
         // Not waiting for the other end, if it has become a FIFO.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+        let file = match open_at(folder, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(()),
             Err(Errno::LOOP) => {

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use super::again::open_at;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -32,7 +33,7 @@ pub(super) fn enter(way: Way, above: BorrowedFd<'_>, name: &CStr, access: OFlags
     let opened = match way {
         Way::Kernel => by_kernel(above, name, flags).unwrap_or_else(|| by_looking(above, name, flags)),
         Way::Looking => by_looking(above, name, flags),
-        Way::IntoMounts => rustix::fs::openat(above, name, flags, Mode::empty()),
+        Way::IntoMounts => open_at(above, name, flags, Mode::empty()),
     };
     match opened {
         // The error for a link that should be a folder differs between systems.
@@ -90,7 +91,7 @@ fn by_kernel(_: BorrowedFd<'_>, _: &CStr, _: OFlags) -> Option<Result<OwnedFd, E
 }
 
 fn by_looking(above: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let folder = rustix::fs::openat(above, name, flags, Mode::empty())?;
+    let folder = open_at(above, name, flags, Mode::empty())?;
     if is_same_mount(above, folder.as_fd())? { Ok(folder) } else { Err(Errno::XDEV) }
 }
 

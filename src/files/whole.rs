@@ -46,7 +46,7 @@ impl WholeFolder {
     /// As [`sync_file_system`].
     #[cfg(target_os = "linux")]
     pub fn sync(&self) -> Result<()> {
-        rustix::fs::syncfs(&self.file).map_err(|e| Error::io("sync the file system of", &self.path, e))
+        super::again::sync_all_of(&self.file).map_err(|e| Error::io("sync the file system of", &self.path, e))
     }
 
     /// Syncs everything below it.

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::domain::base::line_ends::{Eol, LineEnds, Text};
@@ -127,7 +127,7 @@ impl Reading<'_> {
         }
         // Does not follow a link, and does not block if the file is a fifo by now.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut file = match rustix::fs::open(&place, flags, Mode::empty()) {
+        let mut file = match crate::files::open_at(CWD, &place, flags, Mode::empty()) {
             Ok(file) => std::fs::File::from(file),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Content::Gone),
             Err(_) => return Ok(Content::Odd),

@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use crate::domain::base::names::RepoPath;
 
 use super::live_index::LiveIndex;
+use crate::files::open_at;
 use crate::git::capture::permissions::Usual;
 
 /// An untracked path.
@@ -118,7 +119,7 @@ impl<'a> Walk<'a> {
                 None => (self.root.to_owned(), path.as_bytes()),
             };
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let above = Dir::new(rustix::fs::open(above, flags, Mode::empty()).ok()?).ok()?;
+            let above = Dir::new(open_at(CWD, &above, flags, Mode::empty()).ok()?).ok()?;
             let prefix = [path.as_bytes(), b"/"].concat();
             tasks.push(Task { above: Some(Arc::new(above)), name: CString::new(name).ok()?, prefix, entries });
         }
@@ -183,8 +184,8 @@ impl<'a> Walk<'a> {
     fn open(&self, task: &Task) -> Option<Dir> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = match &task.above {
-            Some(above) => rustix::fs::openat(above.fd().ok()?, task.name.as_c_str(), flags | OFlags::NOFOLLOW, Mode::empty()),
-            None => rustix::fs::open(self.root, flags, Mode::empty()),
+            Some(above) => open_at(above.fd().ok()?, task.name.as_c_str(), flags | OFlags::NOFOLLOW, Mode::empty()),
+            None => open_at(CWD, self.root, flags, Mode::empty()),
         };
         Dir::new(folder.ok()?).ok()
     }
