@@ -66,9 +66,7 @@ pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
 
 /// The line of `signals.jsonl` for a signal, with its checksum and line feed.
 pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
-    let json = serde_json::to_string(received).map_err(|e| spec::unreadable(Path::new(spec::SIGNALS)).because(e))?;
-    let open = json.strip_suffix('}').unwrap_or(&json);
-    Ok(format!("{open},\"sum\":\"{:08x}\"}}\n", crc32c::crc32c(open.as_bytes())).into_bytes())
+    Ok(spec::summed(Path::new(spec::SIGNALS), received)?.into_bytes())
 }
 
 /// The signals that a keeper recorded in `dir`, from byte `from` on. A line that is still being written is left for the
@@ -108,10 +106,8 @@ pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
 }
 
 fn parse_signal(line: &[u8]) -> Option<ReceivedSignal> {
-    let text = std::str::from_utf8(line).ok()?;
-    let (open, sum) = text.rsplit_once(",\"sum\":\"")?;
-    let sum = u32::from_str_radix(sum.strip_suffix("\"}")?, 16).ok()?;
-    if crc32c::crc32c(open.as_bytes()) != sum {
+    let (open, fits) = spec::without_sum(std::str::from_utf8(line).ok()?)?;
+    if !fits {
         return None;
     }
     serde_json::from_str(&format!("{open}}}")).ok()

@@ -41,6 +41,9 @@ pub const DEFAULT_OUTPUT_CAP: u64 = 64 * 1024 * 1024;
 /// The version of these formats.
 pub const VERSION: u32 = 1;
 
+/// What is before the checksum of a record.
+const SUM: &str = ",\"sum\":\"";
+
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 /// The signal that asks an agent program to stop.
@@ -368,15 +371,37 @@ pub(crate) fn unreadable(path: &Path) -> Error {
     Error::new(Code::KeeperFailed, format!("'{}' cannot be understood", path.display()))
 }
 
-pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    let mut bytes = serde_json::to_vec(value).map_err(|e| unreadable(path).because(e))?;
-    bytes.push(b'\n');
-    files::write_atomic(path, &bytes)
+/// JSON of an object that ends with the checksum of all before it: what was altered later is noticed.
+///
+/// # Errors
+/// `KEEPER_FAILED` where it cannot be written as JSON.
+pub(crate) fn summed<T: Serialize>(path: &Path, value: &T) -> Result<String> {
+    let json = serde_json::to_string(value).map_err(|e| unreadable(path).because(e))?;
+    let open = json.strip_suffix('}').unwrap_or(&json);
+    Ok(format!("{open}{SUM}{:08x}\"}}\n", crc32c::crc32c(open.as_bytes())))
 }
 
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+/// What is before the checksum, whether it fits; `None` where there is none.
+pub(crate) fn without_sum(text: &str) -> Option<(&str, bool)> {
+    let (open, sum) = text.strip_suffix("\"}")?.rsplit_once(SUM)?;
+    Some((open, sum == format!("{:08x}", crc32c::crc32c(open.as_bytes()))))
+}
+
+pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    files::write_atomic(path, summed(path, value)?.as_bytes())
+}
+
+/// Reads what [`write_json`] wrote, or an older version, which wrote no checksum.
+///
+/// # Errors
+/// `IO_FAILED`; `KEEPER_FAILED` where it cannot be parsed, or was altered since it was written.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = files::read_optional(path, MAX_FILE)? else { return Ok(None) };
-    serde_json::from_slice(&bytes).map(Some).map_err(|e| unreadable(path).because(e))
+    let text = std::str::from_utf8(&bytes).map_err(|e| unreadable(path).because(e))?;
+    if let Some((_, false)) = without_sum(text.trim_end()) {
+        return Err(unreadable(path).why("its checksum does not fit"));
+    }
+    serde_json::from_str(text).map(Some).map_err(|e| unreadable(path).because(e))
 }
 
 #[cfg(test)]
