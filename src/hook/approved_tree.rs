@@ -52,14 +52,18 @@ impl ApprovedTree {
     }
 
     fn is_as_approved(&self) -> bool {
+        self.now().is_ok_and(|now| now == self.files)
+    }
+
+    /// What the folder has.
+    fn now(&self) -> Result<ProjectFiles> {
         let (shared, own) = (self.folder.join("shared"), self.folder.join("own"));
         // Where the file system does not know it, what was approved says what may be executed.
         let is_executable = |path: &str| {
             let place = Place { origin: Origin::Shared, path: path.to_owned() };
             self.files.get(&place).is_some_and(|file| file.executable)
         };
-        let now = ProjectFiles::read(&shared, &own, Some(&is_executable));
-        now.is_ok_and(|now| now == self.files)
+        ProjectFiles::read(&shared, &own, Some(&is_executable))
     }
 
     /// Writes it where it is still missing or changed. Others who write it wait, so none of them takes away what another starts.
@@ -74,7 +78,7 @@ impl ApprovedTree {
         if !self.is_as_approved() {
             self.write(trusted)?;
         }
-        if self.is_as_approved() {
+        if self.now()? == self.files {
             return Ok(());
         }
         Err(Error::new(Code::NotTrusted, format!("'{}' changes while it is written", self.folder.display()))

@@ -190,13 +190,19 @@ struct Lines {
 fn count_lines(layout: &Layout) -> Result<Lines> {
     let mut lines = Lines::default();
     let mut paths: Vec<_> = segments::sealed(layout)?.into_iter().map(|segment| segment.path).collect();
+    let sealed = paths.len();
     paths.push(layout.events());
     let mut expected = 1;
     let mut whole = true;
-    for path in paths {
+    for (number, path) in paths.into_iter().enumerate() {
         let bytes = files::read_optional(&path, MAX_FILE)?.unwrap_or_default();
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        lines.torn = (bytes.len() - end) as u64;
+        match bytes.len() - end {
+            0 => {}
+            // Only the newest line may be incomplete: no log is sealed with one.
+            _ if number < sealed => lines.bad += 1,
+            torn => lines.torn = torn as u64,
+        }
         for text in bytes[..end].split_inclusive(|byte| *byte == b'\n') {
             match line::decode(&text[..text.len() - 1]) {
                 Ok(envelope) => {

@@ -164,6 +164,7 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let before = verify(ctx, name, look)?.checkpoints;
+        let mut failed = Vec::new();
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name)?.cloned() else { continue };
             let capture = capture_ref(&record.name);
@@ -172,12 +173,18 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
                 ctx.repo.refs().update_refs(&[edit], "git axiom: repaired")?;
             }
             if let Err(error) = heal::complete(ctx, &record) {
-                tracing::warn!(name = %record.name, %error, "not repaired");
+                failed.push((record.name, error.to_string()));
             }
         }
         let healed = heal::heal(ctx, Depth::Notes)?;
-        let after = verify(ctx, name, look)?;
+        let mut after = verify(ctx, name, look)?;
         let repaired = put_right(before, &after.checkpoints, healed);
+        for (name, why) in failed {
+            // What failed may have been completed since.
+            let left = after.checkpoints.iter_mut().find(|found| found.name == name && !found.problems.is_empty());
+            let problem = Problem { what: format!("it could not be repaired: {why}"), repairable: true };
+            left.into_iter().for_each(|found| found.problems.push(problem.clone()));
+        }
         Ok((after, repaired))
     })
 }

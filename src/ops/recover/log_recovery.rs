@@ -190,7 +190,7 @@ fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
 
 /// The documents of all checkpoints that can be read.
 fn documents(repo: &Repository) -> Result<Vec<CheckpointDocument>> {
-    let read = |(_, json): (Oid, Vec<u8>)| serde_json::from_slice(&json).ok();
+    let read = |(_, json): (Oid, Vec<u8>)| CheckpointDocument::from_json(&json).ok();
     let all = repo.checkpoints().list()?.into_iter();
     Ok(all.filter_map(|one| repo.checkpoints().checkpoint_json(&one.capture).ok().and_then(read)).collect())
 }
