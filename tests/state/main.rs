@@ -9,9 +9,12 @@
 )]
 
 mod fixtures;
+mod loads;
 mod newest;
 mod older_checkpoints;
 mod processes;
+#[path = "../common/random.rs"]
+mod random;
 mod recovery;
 mod replay;
 mod support;

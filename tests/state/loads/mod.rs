@@ -1,0 +1,60 @@
+//! Whatever is read from disk, damaged by a seed: nothing panics, nothing hangs, and nothing is loaded that never was so.
+//!
+//! `AXIOM_LOADS=1000000 AXIOM_LOADS_SEED=2 cargo test --test state loads` tries other and more inputs.
+
+mod damage;
+mod ground;
+mod judge;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use crate::random::Random;
+use damage::damaged;
+use ground::{Ground, Kind};
+use judge::{Outcome, judge};
+
+/// The longest that one input may take.
+const LIMIT: Duration = Duration::from_secs(5);
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+/// Where the input is otherwise than the sound one.
+fn differing(whole: &[u8], input: &[u8]) -> String {
+    let same = whole.iter().zip(input).take_while(|(one, other)| one == other).count();
+    let shown = |bytes: &[u8]| bytes[same.saturating_sub(40)..(same + 60).min(bytes.len())].escape_ascii().to_string();
+    format!("{} of {} bytes, from {same}: {}, not {}", input.len(), whole.len(), shown(input), shown(whole))
+}
+
+#[test]
+fn damaged_input_is_refused_or_true() {
+    let (inputs, seed) = (number("AXIOM_LOADS").unwrap_or(10_000), number("AXIOM_LOADS_SEED").unwrap_or(1));
+    let ground = Ground::new();
+    let mut random = Random::of(seed);
+    let (mut counts, mut wrong) = (BTreeMap::<String, [u64; 2]>::new(), Vec::new());
+    for (kind, _) in Kind::ALL {
+        let sound = judge(&ground, kind, ground.whole(kind));
+        assert_eq!(sound, Ok(Outcome::Loaded), "{kind:?} that is sound");
+    }
+    for (kind, share) in Kind::ALL {
+        let foreign = [ground.whole(Kind::Line), ground.whole(Kind::Exit), ground.whole(Kind::Signals)].concat();
+        for count in 0..inputs * u64::from(share) / 1000 {
+            let input = damaged(&mut random, ground.whole(kind), &foreign);
+            let begun = Instant::now();
+            let judged = catch_unwind(AssertUnwindSafe(|| judge(&ground, kind, &input))).unwrap_or(Err("a panic".into()));
+            let late = (begun.elapsed() > LIMIT).then(|| "it takes too long".to_owned());
+            match judged {
+                Ok(outcome) => counts.entry(format!("{kind:?}")).or_default()[usize::from(outcome == Outcome::Refused)] += 1,
+                Err(why) => wrong.push((kind, count, why, differing(ground.whole(kind), &input))),
+            }
+            wrong.extend(late.map(|why| (kind, count, why, differing(ground.whole(kind), &input))));
+        }
+    }
+    println!("AXIOM_LOADS_SEED={seed}, loaded and refused: {counts:?}");
+    let first: Vec<_> = wrong.iter().take(5).collect();
+    assert!(wrong.is_empty(), "{} of {inputs}, such as {first:#?}", wrong.len());
+    assert!(counts.values().all(|[loaded, refused]| loaded + refused < 50 || *loaded > 0), "{counts:?}");
+}
