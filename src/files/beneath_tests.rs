@@ -89,7 +89,7 @@ fn folders_that_their_owner_may_not_change_or_read_go_too() {
             std::fs::set_permissions(dir.join(path), std::fs::Permissions::from_mode(mode)).unwrap();
         }
         std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
-        bound_by_permissions(dir, || {
+        bound_by_permissions(|| {
             // The permissions of the opened folder must not be changed.
             std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o555)).unwrap();
             assert_eq!(remove(folder, "e").unwrap_err().code(), Code::IoFailed);

@@ -1,22 +1,17 @@
 //! Tests of what permissions forbid, which do not bind root.
 #![allow(clippy::disallowed_methods)]
 
-use std::path::Path;
-use std::process::Command;
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
-/// A user to whom permissions apply.
-const NOBODY: u32 = 65_534;
-
-/// Calls something in a thread without root's privileges, in a folder that is given to it.
-pub(crate) fn bound_by_permissions(dir: &Path, work: impl FnOnce() + Send) {
-    let is_root = rustix::process::geteuid().is_root();
-    if is_root {
-        assert!(Command::new("chown").arg("-R").arg(NOBODY.to_string()).arg(dir).status().unwrap().success());
-    }
+/// Calls something in a thread whose files' permissions bind it, as they bind a user who owns those files: root's are without
+/// its privileges. It stays the same user, so that the folders above may be of any mode.
+pub(crate) fn bound_by_permissions(work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            if is_root {
-                rustix::thread::set_thread_res_uid(None, rustix::process::Uid::from_raw(NOBODY), None).unwrap();
+            if rustix::process::geteuid().is_root() {
+                let mut sets = capabilities(None).unwrap();
+                sets.effective = CapabilitySet::empty();
+                set_capabilities(None, sets).unwrap();
             }
             work();
         });

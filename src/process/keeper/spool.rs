@@ -304,7 +304,7 @@ mod tests {
         std::fs::write(folder.join("1.json"), serde_json::to_vec(&request).unwrap()).unwrap();
         let set_mode = |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
         set_mode(0o555);
-        bound_by_permissions(dir.path(), || assert_eq!([spool.take(), spool.take()], [1, 0]));
+        bound_by_permissions(|| assert_eq!([spool.take(), spool.take()], [1, 0]));
         assert_eq!(spool.recorded(), 1);
         set_mode(0o755);
     }
