@@ -6,12 +6,16 @@ mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod disk;
+#[cfg(target_arch = "x86_64")]
+mod failing;
 mod losses;
 mod model;
 mod oracle;
 mod replay;
 mod rules;
 mod scenario;
+#[path = "../session_support/mod.rs"]
+mod session_support;
 mod syncs;
 mod tracer;
 mod trial;

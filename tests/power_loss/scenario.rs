@@ -123,12 +123,13 @@ impl Scenario {
 }
 
 /// In memory, where the machine has such a place: thousands of disks are written.
-fn place() -> TestEnv {
+pub fn place() -> TestEnv {
     let memory = tempfile::Builder::new().prefix("axiom-power-").tempdir_in("/dev/shm");
     TestEnv::of(memory.unwrap_or_else(|_| tempfile::tempdir().unwrap()))
 }
 
-fn command(env: &TestEnv, step: Step) -> Command {
+/// The program of a step.
+pub fn command(env: &TestEnv, step: Step) -> Command {
     match step {
         Step::Verb(args) => env.axiom_command(&env.repo(), args),
         Step::User(script) => {

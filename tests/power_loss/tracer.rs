@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -50,26 +50,32 @@ enum Doing {
     SyncAll,
 }
 
-/// What the first program came to: its exit code. Whoever watches a program waits for it, and for all that it starts.
-#[allow(clippy::zombie_processes)]
-pub fn run(mut command: Command, root: &Path, mut tell: impl FnMut(Change)) -> Option<i32> {
-    // It waits until it is watched.
+/// Starts a program, watched, that waits for a line on its standard input, and has none after that.
+pub fn start_watched(command: &Command, prepare: impl FnOnce(&mut Command)) -> (Child, Pid) {
     let mut waiting = Command::new("/bin/sh");
     waiting.args(["-c", "read -r go; exec \"$0\" \"$@\" </dev/null"]).arg(command.get_program()).args(command.get_args());
     waiting.env_clear();
     waiting.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     waiting.current_dir(command.get_current_dir().unwrap()).stdin(Stdio::piped());
-    command.stdin(Stdio::null());
-    let mut child = waiting.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    prepare(waiting.stdout(Stdio::null()).stderr(Stdio::null()));
+    let child = waiting.spawn().unwrap();
     let first = Pid::from_raw(child.id() as i32);
     let options = Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_TRACECLONE
         | Options::PTRACE_O_TRACEFORK
         | Options::PTRACE_O_TRACEVFORK
         | Options::PTRACE_O_TRACEEXEC
+        | Options::PTRACE_O_TRACESECCOMP
         | Options::PTRACE_O_EXITKILL;
     ptrace::seize(first, options).unwrap();
     ptrace::interrupt(first).unwrap();
+    (child, first)
+}
+
+/// What the first program came to: its exit code. Whoever watches a program waits for it, and for all that it starts.
+#[allow(clippy::zombie_processes)]
+pub fn run(command: Command, root: &Path, mut tell: impl FnMut(Change)) -> Option<i32> {
+    let (mut child, first) = start_watched(&command, |_| {});
     let mut tracer = Tracer { root, doing: HashMap::new(), busy: None, parked: VecDeque::new() };
     let mut code = None;
     let mut go = child.stdin.take();
@@ -98,13 +104,15 @@ pub fn run(mut command: Command, root: &Path, mut tell: impl FnMut(Change)) -> O
     }
 }
 
+/// Goes on until the next call.
 fn resume(pid: Pid, signal: Option<Signal>) {
     // It may have been killed meanwhile.
     let _ = ptrace::syscall(pid, signal);
 }
 
+/// Leaves a whole program stopped until it is continued.
 #[allow(unsafe_code)]
-fn listen(pid: Pid) {
+pub fn listen(pid: Pid) {
     const LISTEN: libc::c_uint = 0x4208;
     let nothing = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: neither address nor data is used by this request.
@@ -225,7 +233,7 @@ fn finished(pid: Pid, result: i32, doing: Doing) -> Option<Change> {
 }
 
 /// The path as the program means it, without symbolic links before the last name.
-fn path(pid: Pid, at: At) -> Option<PathBuf> {
+pub fn path(pid: Pid, at: At) -> Option<PathBuf> {
     let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
     let mut bytes = vec![0_u8; 4096];
     // A string may end just before memory that is not there.

@@ -51,7 +51,7 @@ impl Random {
         let given = std::env::var("AXIOM_CHAOS_SEED").ok().and_then(|text| text.parse().ok());
         let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
         let seed = given.unwrap_or_else(clock);
-        println!("{what}: AXIOM_CHAOS_SEED={seed}");
+        eprintln!("{what}: AXIOM_CHAOS_SEED={seed}");
         Self(seed)
     }
 }
