@@ -10,20 +10,27 @@ pub const TASKS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// A world with a diamond and two loose tasks. Each appends its id to `counter` when it begins; half of them commit
 /// themselves, all leave something uncommitted.
 pub fn planned() -> World {
+    planned_with(|_| String::new())
+}
+
+/// As [`planned`], and each does something else before all that.
+pub fn planned_with(first: impl Fn(&str) -> String) -> World {
     let world = World::new();
     let plan: [(&str, &[&str]); 6] =
         [("a", &[]), ("b", &["--after", "a"]), ("c", &["--after", "a"]), ("d", &["--after", "b,c"]), ("e", &[]), ("f", &[])];
     let counter = world.beside("counter").display().to_string();
     for (id, more) in plan {
         let script = format!(
-            "echo {id} >> '{counter}'\n\
+            "{}\n\
+             echo {id} >> '{counter}'\n\
              echo begun > {id}.txt; sleep 0.1\n\
              if [ {id} = b ] || [ {id} = e ]; then\n\
                git add -A || exit 1\n\
                # A try before may have been killed right after this commit.\n\
                git diff --cached --quiet || git commit -qm 'own commit of {id}' || exit 1\n\
              fi\n\
-             echo {id} > {id}.txt; mkdir -p sub; echo {id} > sub/{id}; sleep 0.1\n"
+             echo {id} > {id}.txt; mkdir -p sub; echo {id} > sub/{id}; sleep 0.1\n",
+            first(id)
         );
         world.task(id, &script, more);
     }
@@ -34,16 +41,17 @@ pub fn planned() -> World {
 pub struct Before {
     events: Vec<String>,
     commits: BTreeSet<String>,
+    captures: BTreeSet<String>,
     users: UsersThings,
 }
 
 impl Before {
     /// Looks right after the crash; `users` from before the session.
     pub fn look(world: &World, users: UsersThings) -> Self {
-        Self { events: events(world), commits: commits(world), users }
+        Self { events: events(world), commits: commits(world), captures: captures(world), users }
     }
 
-    /// Nothing acknowledged, no commit and nothing of the user's is lost. To be asked at a crash too: a merge may be half
+    /// Nothing acknowledged, no commit, no capture and nothing of the user's is lost. To be asked at a crash too: a merge may be half
     /// done there, its files ahead of HEAD.
     #[track_caller]
     pub fn nothing_is_lost(&self, world: &World, note: &str) {
@@ -51,6 +59,8 @@ impl Before {
         assert!(after.starts_with(&self.events), "{note}: events were lost or changed");
         let missing: Vec<_> = self.commits.difference(&commits(world)).cloned().collect();
         assert!(missing.is_empty(), "{note}: commits are lost: {missing:?}");
+        let missing: Vec<_> = self.captures.difference(&captures(world)).cloned().collect();
+        assert!(missing.is_empty(), "{note}: captures are lost: {missing:?}");
         assert_eq!(world.users_things().contents(), self.users.contents(), "{note}");
     }
 
@@ -72,6 +82,12 @@ fn events(world: &World) -> Vec<String> {
 /// All commits that any ref reaches.
 fn commits(world: &World) -> BTreeSet<String> {
     world.env.git(&["rev-list", "--branches", "--tags"]).lines().map(str::to_owned).collect()
+}
+
+/// The captures of all checkpoints.
+fn captures(world: &World) -> BTreeSet<String> {
+    let refs = world.env.git(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/axiom/captures/"]);
+    refs.lines().map(str::to_owned).collect()
 }
 
 /// The end state that every history has to reach: all merged, with the content that the scripts wrote.

@@ -1,4 +1,5 @@
-//! Crashes in the middle of sessions: supervisors, keepers and everything at once, at seeded moments and at every fault point.
+//! Crashes in the middle of sessions: supervisors, keepers, agents, recovery and everything at once, at seeded moments and at
+//! every fault point.
 //!
 //! `AXIOM_CHAOS=50 cargo test --test chaos` kills that often; `AXIOM_CHAOS_SEED=n` repeats a run; `AXIOM_FAULTS=all` stops
 //! the recovering session at every point too, for every point.
@@ -21,3 +22,4 @@ mod crowd;
 mod faults;
 mod keepers;
 mod supervisor;
+mod whatever;

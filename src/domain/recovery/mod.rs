@@ -9,4 +9,6 @@ pub mod evaluator;
 pub mod files;
 pub mod marker;
 #[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
-//! The documented matrix, table, scenarios and edge cases, by rules alone and with an evaluator.
+//! The documented matrix of markers, and what decides. Scenarios and edge cases are in `scenarios`.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::decide::{Action, CrashDecision, Decider, Facts, Limits, MANY_FILES, Recorded, by_rules, certain, is_too_old};
+use super::decide::{Action, CrashDecision, Decider, Facts, Limits, Recorded, by_rules, certain, is_too_old};
 use super::evaluator::answer;
 use super::marker::{Effect, Follow, Marker, MarkerKind, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
@@ -11,10 +11,10 @@ use crate::domain::agent::stream::summary::Summary;
 use crate::domain::work::signal::{Signal, ToolReport};
 use Action::{ContinueTask, HumanReview, NextTask, RestartTask};
 
-const NOW: Timestamp = Timestamp::UNIX_EPOCH;
-const LIMITS: Limits = Limits { threshold: 10, for_all: false, max_age_hours: 24, auto_reset: true };
+pub(super) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+pub(super) const LIMITS: Limits = Limits { threshold: 10, for_all: false, max_age_hours: 24, auto_reset: true };
 
-fn hours_ago(hours: i64) -> Timestamp {
+pub(super) fn hours_ago(hours: i64) -> Timestamp {
     NOW.checked_sub(SignedDuration::from_hours(hours)).unwrap()
 }
 
@@ -23,7 +23,7 @@ fn marker(kind: MarkerKind, tool: Option<ToolKind>) -> Marker {
 }
 
 /// A task of a program without markers, with two changed files, cut off a minute ago.
-fn facts() -> Facts {
+pub(super) fn facts() -> Facts {
     Facts {
         recorded: Recorded::Whole,
         marker: None,
@@ -42,16 +42,16 @@ fn facts() -> Facts {
     }
 }
 
-fn with_marker(kind: MarkerKind, tool: Option<ToolKind>) -> Facts {
+pub(super) fn with_marker(kind: MarkerKind, tool: Option<ToolKind>) -> Facts {
     Facts { marker: Some(marker(kind, tool)), tells_markers: true, ..facts() }
 }
 
-fn decide(facts: &Facts) -> CrashDecision {
+pub(super) fn decide(facts: &Facts) -> CrashDecision {
     certain(facts, LIMITS, NOW).unwrap_or_else(|| by_rules(facts))
 }
 
 /// By rules, and where nothing is certain also by an evaluator that says the opposite: its word counts then.
-fn both(facts: &Facts, expected: Action) {
+pub(super) fn both(facts: &Facts, expected: Action) {
     let decision = decide(facts);
     assert_eq!(decision.action, expected, "{facts:?}");
     assert!(!decision.reasoning.is_empty() && decision.by == Decider::Rules);
@@ -139,66 +139,6 @@ fn old_missing_and_damaged_records_begin_anew() {
         both(&facts, expected);
     }
     assert!(!is_too_old(hours_ago(999), NOW, 0));
-}
-
-#[test]
-fn table_auth_implementation_continues() {
-    both(&Facts { changed: 1, ..facts() }, ContinueTask);
-}
-
-#[test]
-fn table_test_writing_restarts() {
-    both(&Facts { changed: 1, empty: 1, ..facts() }, RestartTask);
-    both(&Facts { changed: 0, ..facts() }, RestartTask);
-}
-
-#[test]
-fn table_api_endpoint_is_followed_by_the_next_task() {
-    both(&Facts { progress: Some(100), tests_pass: Some(true), ..facts() }, NextTask);
-    both(&Facts { progress: Some(100), tests_pass: None, ..facts() }, ContinueTask);
-    both(&Facts { progress: Some(100), tests_pass: Some(false), ..facts() }, ContinueTask);
-}
-
-#[test]
-fn table_unknown_state_is_reviewed() {
-    both(&Facts { recent: Some(0), ..facts() }, HumanReview);
-    both(&Facts { recent: None, ..facts() }, ContinueTask);
-}
-
-#[test]
-fn scenario_1_orchestrator_crash_mid_task() {
-    both(&Facts { changed: 1, progress: Some(40), ..facts() }, ContinueTask);
-}
-
-#[test]
-fn scenario_2_server_restart_during_tests() {
-    both(&Facts { changed: 4, commits: 2, recent: Some(0), ..facts() }, ContinueTask);
-}
-
-#[test]
-fn scenario_3_long_pause() {
-    let stopped = Facts { saved_at: Some(hours_ago(300)), commits: 1, ..facts() };
-    both(&stopped, RestartTask);
-    both(&Facts { paused: true, ..stopped }, ContinueTask);
-}
-
-#[test]
-fn scenario_4_unclear_state() {
-    both(&Facts { changed: MANY_FILES, ..facts() }, HumanReview);
-    both(&Facts { changed: MANY_FILES - 1, ..facts() }, ContinueTask);
-}
-
-#[test]
-fn edge_case_3_clock_skew() {
-    both(&Facts { saved_at: Some(hours_ago(-1000)), ..with_marker(MarkerKind::RequestSent, None) }, ContinueTask);
-}
-
-#[test]
-fn edge_case_7_log_and_record_disagree() {
-    let fifty = Facts { iterations: 50, ..with_marker(MarkerKind::RequestSent, None) };
-    both(&Facts { tokens: Some(0), ..fifty.clone() }, RestartTask);
-    both(&Facts { tokens: None, ..fifty.clone() }, ContinueTask);
-    both(&Facts { tokens: Some(1), ..fifty }, ContinueTask);
 }
 
 #[test]

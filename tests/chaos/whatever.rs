@@ -1,0 +1,159 @@
+//! SIGKILL to supervisors, keepers, agents, everything, and to recovery, several times in one history.
+
+use std::time::Duration;
+
+use crate::before_after::{Before, all_is_done, planned_with};
+use crate::session_support::{Live, Random, UsersThings, World, kill, several_at_a_time};
+
+const ARGS: [&str; 2] = ["--agents", "2"];
+
+/// What dies.
+#[derive(Debug, Clone, Copy)]
+enum Victim {
+    /// Agents and keepers live on.
+    Supervisor,
+    /// One of the keepers; its agent lives on, without anybody.
+    Keeper,
+    /// The program of one agent.
+    Agent,
+    /// The machine.
+    Everything,
+}
+
+/// What happens, one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Blow {
+    victim: Victim,
+    /// After the one before it.
+    after: Duration,
+    /// Which of several.
+    which: u64,
+    /// After how long each of these recoveries is killed, where there is no session any more.
+    recoveries: [Option<Duration>; 2],
+}
+
+impl Blow {
+    fn drawn(random: &mut Random) -> Self {
+        let victim = [Victim::Supervisor, Victim::Keeper, Victim::Agent, Victim::Everything][random.below(4) as usize];
+        let after = Duration::from_millis(random.below(1500));
+        let mut recovery = || (random.below(3) > 0).then(|| Duration::from_millis(random.below(400)));
+        Self { victim, after, recoveries: [recovery(), recovery()], which: random.below(1 << 20) }
+    }
+}
+
+/// A world and its session.
+struct History {
+    world: World,
+    users: UsersThings,
+    live: Option<Live>,
+    before: Option<Before>,
+    note: String,
+}
+
+impl History {
+    /// With tasks that say something, and note that it was taken: what was acknowledged has to be known in the end.
+    fn new(note: String) -> Self {
+        let world = planned_with(|id| format!("git axiom signal learning 'known by {id}' && echo {id} >> $HOME/acknowledged"));
+        world.env.ok(&["checkpoint", "create", "mine"]);
+        let users = world.make_dirty();
+        Self { world, users, live: None, before: None, note }
+    }
+
+    fn play(mut self, blows: &[Blow]) {
+        for blow in blows {
+            let live = self.live.get_or_insert_with(|| self.world.start_autopilot(&ARGS));
+            std::thread::sleep(blow.after);
+            match blow.victim {
+                Victim::Supervisor => live.kill(),
+                Victim::Keeper => one_dies(&keepers(&self.world), blow.which),
+                Victim::Agent => one_dies(&agents(&self.world), blow.which),
+                Victim::Everything => {
+                    live.kill();
+                    all_die(&self.world);
+                }
+            }
+            if !live.runs() {
+                self.live = None;
+                self.crashed(blow);
+            }
+        }
+        self.comes_to_its_end();
+    }
+
+    /// Nobody supervises: nothing was lost until now, nor is it by recoveries that die.
+    fn crashed(&mut self, blow: &Blow) {
+        self.look();
+        for (number, after) in blow.recoveries.iter().enumerate().filter_map(|(number, after)| Some((number, (*after)?))) {
+            let command = self.world.env.axiom_command(&self.world.env.repo(), ["recover", "--yes"]);
+            let mut recovery = Live::start(command, self.world.env.root(), &format!("recovery-{number}"));
+            std::thread::sleep(after);
+            recovery.kill();
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
+        let now = Before::look(&self.world, self.users.clone());
+        if let Some(before) = self.before.replace(now) {
+            before.nothing_is_lost(&self.world, &self.note);
+        }
+    }
+
+    fn comes_to_its_end(mut self) {
+        let (world, note) = (&self.world, &self.note);
+        let ended = self.live.take().unwrap_or_else(|| world.start_autopilot(&ARGS)).wait();
+        assert_eq!(ended.code, Some(0), "{note}\n{}{}", ended.stdout, ended.stderr);
+        if let Some(before) = self.before {
+            before.nothing_is_lost_or_left(world, note);
+        }
+        all_is_done(world, note);
+        let known = world.env.ok(&["learnings", "--json"]);
+        for id in world.lines("home/acknowledged") {
+            assert!(known.contains(&format!("known by {id}")), "{note}: what {id} said was acknowledged\n{known}");
+        }
+    }
+}
+
+fn keepers(world: &World) -> Vec<i32> {
+    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
+}
+
+/// The programs that keepers have started.
+fn agents(world: &World) -> Vec<i32> {
+    let keepers = keepers(world);
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
+    };
+    let pids = world.processes().into_iter().map(|(pid, _)| pid);
+    pids.filter(|pid| parent(*pid).is_some_and(|parent| keepers.contains(&parent))).collect()
+}
+
+fn one_dies(pids: &[i32], which: u64) {
+    if !pids.is_empty() {
+        kill(pids[which as usize % pids.len()]);
+    }
+}
+
+/// Again and again: one may begin a child between the look and the blow.
+fn all_die(world: &World) {
+    while !world.processes().is_empty() {
+        for (pid, _) in world.processes() {
+            kill(pid);
+        }
+    }
+}
+
+#[test]
+fn whatever_dies_the_work_goes_on() {
+    let mut random = Random::seeded("whatever dies");
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let rounds = (0..number("AXIOM_CHAOS").unwrap_or(10)).map(|round| (round, random.below(1 << 48)));
+    let only = number("AXIOM_CHAOS_ROUND");
+    let rounds: Vec<_> = rounds.filter(|(round, _)| only.is_none_or(|only| only == *round)).collect();
+    several_at_a_time(rounds, |(round, seed)| {
+        let mut random = Random::of(seed);
+        let blows: Vec<Blow> = (0..=random.below(3)).map(|_| Blow::drawn(&mut random)).collect();
+        History::new(format!("AXIOM_CHAOS_ROUND={round}: {blows:?}")).play(&blows);
+    });
+}
