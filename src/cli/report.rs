@@ -16,13 +16,14 @@ pub fn error(screen: &mut Screen, error: &Error) -> Exit {
     error.code().exit()
 }
 
-/// Reports an error of clap's about the command line. Help and version are answers, the rest is a usage error.
-pub fn usage(error: &clap::Error, json: bool, verb: Option<String>) -> Exit {
+/// Reports an error of clap's about the command line. Help and version are answers, the rest is a usage error. Which verb was
+/// meant is asked only where it is said: to find out, every verb's options are built.
+pub fn usage(error: &clap::Error, json: bool, verb: impl FnOnce() -> Option<String>) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;
     }
-    let mut screen = Screen::new(json, verb);
+    let mut screen = Screen::new(json, if json { verb() } else { None });
     // If one of git axiom's own types refused a value, its error has the reason.
     if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
         return self::error(&mut screen, own);

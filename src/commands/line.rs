@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 use super::grammar::arguments::Cli;
-use super::grammar::{complete, spoken};
+use super::grammar::{alone, complete, spoken};
 use super::{Ended, dispatch};
 use crate::cli::report;
 use crate::cli::screen::Screen;
@@ -26,14 +26,14 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
     // Parsing errors are to be reported as JSON too, so this is checked before parsing.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     let called = called(&arguments);
-    let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|mut matches| {
+    let parsed = alone::grammar(&arguments).try_get_matches_from(&arguments).and_then(|mut matches| {
         let verb = spoken::verb(&matches);
         let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
         Ok((cli, verb))
     });
     let (cli, verb) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return Ended::Ours(report::usage(&error, json, spoken::verb_meant(&arguments))),
+        Err(error) => return Ended::Ours(report::usage(&error, json, || spoken::verb_meant(&arguments))),
     };
     report::start_tracing();
     limits::say_what_is_too_large();

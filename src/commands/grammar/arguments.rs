@@ -8,10 +8,13 @@ use clap::{Args, Parser, Subcommand};
 use super::later::Later;
 use crate::commands;
 
+/// The width of help on a terminal that is wider, in columns.
+pub const MAX_WIDTH: usize = 100;
+
 /// The safety net and control room for people who let coding agents work in their git repository
 #[derive(Debug, Parser)]
 #[command(name = "git-axiom", bin_name = "git axiom", version, disable_help_subcommand = true)]
-#[command(arg_required_else_help = false, max_term_width = 100)]
+#[command(arg_required_else_help = false, max_term_width = MAX_WIDTH)]
 pub struct Cli {
     /// Options that every verb takes.
     #[command(flatten)]

@@ -5,7 +5,9 @@
 //!
 //! Begin reading with `arguments`.
 
+pub mod alone;
 pub mod arguments;
+
 pub mod candidates;
 pub mod complete;
 pub mod consent;
