@@ -17,5 +17,6 @@ pub mod own_names;
 pub mod path_set;
 pub mod plural;
 pub mod text;
+pub mod text_hash;
 pub mod times;
 pub mod with_unit;

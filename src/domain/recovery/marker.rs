@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::about::Replaced;
+use crate::domain::agent::stream::seen::Exchange;
 use crate::domain::agent::stream::summary::Summary;
+use crate::domain::base::text_hash::text_hash;
 use crate::domain::work::signal::Signal;
 
 /// What the program did.
@@ -41,7 +43,10 @@ pub struct Marker {
     /// The id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
-    /// The hash of the call's input, or of its result.
+    /// The id of the request or of its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The hash of what was sent to the model, of the answer's first part, of a call's input or result, or of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// What the call is about: a file, a command.
@@ -51,16 +56,18 @@ pub struct Marker {
 
 impl Marker {
     fn new(kind: MarkerKind, at: Timestamp) -> Self {
-        Self { kind, at, tool_name: None, tool_kind: None, tool_use_id: None, hash: None, about: None }
+        Self { kind, at, tool_name: None, tool_kind: None, tool_use_id: None, request_id: None, hash: None, about: None }
     }
 
     /// The marker after a signal; `told` includes it, `before` is the one until then. While one of several calls still runs, that is
     /// where the program is.
     pub fn after(before: Option<Self>, signal: &Signal, told: &Summary, at: Timestamp) -> Option<Self> {
         match signal {
-            Signal::RequestSent {} => Some(Self::new(MarkerKind::RequestSent, at)),
-            Signal::ResponseReceived {} => Some(Self::new(MarkerKind::ResponseReceived, at)),
-            Signal::Waiting { .. } => Some(Self::new(MarkerKind::WaitingForUser, at)),
+            Signal::RequestSent(sent) => Some(Self::of_exchange(MarkerKind::RequestSent, sent, at)),
+            Signal::ResponseReceived(answer) => Some(Self::of_exchange(MarkerKind::ResponseReceived, answer, at)),
+            Signal::Waiting { question } => {
+                Some(Self { hash: Some(text_hash(&[question])), ..Self::new(MarkerKind::WaitingForUser, at) })
+            }
             Signal::ToolStarted(_) => Self::of_open_call(told, at).or(before),
             Signal::ToolCompleted(call) => Some(Self::of_open_call(told, at).unwrap_or_else(|| Self {
                 tool_name: Some(call.name.clone()),
@@ -81,6 +88,10 @@ impl Marker {
             | Signal::Session { .. }
             | Signal::Seen(_) => before,
         }
+    }
+
+    fn of_exchange(kind: MarkerKind, told: &Exchange, at: Timestamp) -> Self {
+        Self { request_id: told.id.clone(), hash: told.hash.clone(), ..Self::new(kind, at) }
     }
 
     fn of_open_call(told: &Summary, at: Timestamp) -> Option<Self> {

@@ -7,6 +7,7 @@ use super::evaluator::answer;
 use super::marker::{Effect, Follow, Marker, MarkerKind, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::about::Replaced;
+use crate::domain::agent::stream::seen::Exchange;
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::work::signal::{Signal, ToolReport};
 use Action::{ContinueTask, HumanReview, NextTask, RestartTask};
@@ -19,7 +20,16 @@ pub(super) fn hours_ago(hours: i64) -> Timestamp {
 }
 
 fn marker(kind: MarkerKind, tool: Option<ToolKind>) -> Marker {
-    Marker { kind, at: NOW, tool_name: tool.map(|_| "x".into()), tool_kind: tool, tool_use_id: None, hash: None, about: None }
+    Marker {
+        kind,
+        at: NOW,
+        tool_name: tool.map(|_| "x".into()),
+        tool_kind: tool,
+        tool_use_id: None,
+        request_id: None,
+        hash: None,
+        about: None,
+    }
 }
 
 /// A task of a program without markers, with two changed files, cut off a minute ago.
@@ -193,7 +203,7 @@ fn the_marker_is_that_of_the_call_that_still_runs() {
         last.clone().map(|marker| (marker.kind, marker.tool_use_id))
     };
     assert_eq!(hear(Signal::Progress { percent: 1 }), None);
-    assert_eq!(hear(Signal::RequestSent {}), Some((MarkerKind::RequestSent, None)));
+    assert_eq!(hear(Signal::RequestSent(Exchange::default())), Some((MarkerKind::RequestSent, None)));
     assert_eq!(hear(Signal::ToolStarted(call("1"))), Some((MarkerKind::ToolStarted, Some("1".into()))));
     assert_eq!(hear(Signal::ToolStarted(call("2"))), Some((MarkerKind::ToolStarted, Some("2".into()))));
     assert_eq!(hear(Signal::ToolCompleted(call("2"))), Some((MarkerKind::ToolStarted, Some("1".into()))));

@@ -30,7 +30,8 @@ const FOURTH: u32 = 4;
 /// task, tasks that are blocked while an agent works on them, the mode `review`, sessions that are asked to end, and limits on what
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
-/// The version with personas that look at the work as a verify step, and what their programs used.
+/// The version with personas that look at the work as a verify step, what their programs used, and the ids and hashes of requests
+/// and answers.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -211,7 +212,9 @@ fn tells_more(run: &LastRun) -> bool {
 fn of_report(report: &IterationReport) -> u32 {
     let is_new = report.session.is_some() || report.resumed.is_some();
     let tells_more = is_new || !report.denied.is_empty() || !report.unfinished.is_empty();
-    newest([of_outcome(&report.outcome), since(FOURTH, tells_more), since(FIFTH, report.cut.is_some())])
+    let names_request = report.cut.as_ref().and_then(|cut| cut.marker.as_ref()).is_some_and(|marker| marker.request_id.is_some());
+    let cut = since(FIFTH, report.cut.is_some()).max(since(SIXTH, names_request));
+    newest([of_outcome(&report.outcome), since(FOURTH, tells_more), cut])
 }
 
 fn of_outcome(outcome: &Outcome) -> u32 {
@@ -232,6 +235,7 @@ fn of_signal(signal: &Signal) -> u32 {
         Signal::Subtask { planned, .. } => *planned,
         Signal::Phase { confidence, .. } => confidence.is_some(),
         Signal::File(file) => file.role.is_some(),
+        Signal::RequestSent(told) | Signal::ResponseReceived(told) => return since(SIXTH, told.is_told()),
         Signal::Complete {}
         | Signal::Blocked { .. }
         | Signal::Waiting { .. }
@@ -239,9 +243,7 @@ fn of_signal(signal: &Signal) -> u32 {
         | Signal::Learning { .. }
         | Signal::Ready { .. }
         | Signal::ToolStarted(_)
-        | Signal::ToolCompleted(_)
-        | Signal::RequestSent {}
-        | Signal::ResponseReceived {} => false,
+        | Signal::ToolCompleted(_) => false,
     };
     since(FOURTH, is_new)
 }

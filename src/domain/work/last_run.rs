@@ -123,7 +123,7 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 pub(in crate::domain) mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{Denied, Seen, ToolCompleted};
+    use crate::domain::agent::stream::seen::{Denied, Exchange, Seen, ToolCompleted};
 
     /// A run with this outcome that left nothing else.
     pub fn last(outcome: Outcome) -> LastRun {
@@ -173,7 +173,7 @@ pub(in crate::domain) mod tests {
         done.add(&ended(false));
         assert_eq!(unfinished(&broken, true), ["Bash: deploy --now", "mail"]);
         assert_eq!((unfinished(&broken, false), unfinished(&done, true)), (vec!["mail".into()], vec!["mail".to_owned()]));
-        broken.add(&Seen::ResponseReceived);
+        broken.add(&Seen::ResponseReceived(Exchange::default()));
         assert_eq!(unfinished(&broken, true), ["mail"]);
         assert_eq!(denied(&told), ["Bash git push && make: not  allowed", "x"]);
     }

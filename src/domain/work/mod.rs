@@ -22,6 +22,7 @@ pub mod gate_line;
 pub mod graph;
 pub mod groups;
 pub mod guarded;
+pub mod heard;
 pub mod last_run;
 pub mod learnings;
 pub mod ledger;

@@ -62,8 +62,8 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
         | Signal::Ready { .. }
         | Signal::ToolStarted(_)
         | Signal::ToolCompleted(_)
-        | Signal::RequestSent {}
-        | Signal::ResponseReceived {}
+        | Signal::RequestSent(_)
+        | Signal::ResponseReceived(_)
         | Signal::Session { .. }
         | Signal::Seen(_)
         | Signal::Estimate { .. }

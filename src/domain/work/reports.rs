@@ -167,8 +167,8 @@ impl Reports {
             | Signal::Learning { .. }
             | Signal::ToolStarted(_)
             | Signal::ToolCompleted(_)
-            | Signal::RequestSent {}
-            | Signal::ResponseReceived {}
+            | Signal::RequestSent(_)
+            | Signal::ResponseReceived(_)
             | Signal::Session { .. }
             | Signal::Seen(_) => {}
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::learnings::Scope;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::Seen;
+use crate::domain::agent::stream::seen::{Exchange, Seen};
 use crate::domain::base::ids::Token;
 use crate::error::{Code, Error, Result};
 
@@ -80,9 +80,9 @@ pub enum Signal {
     /// A tool call has ended.
     ToolCompleted(ToolReport),
     /// A request was sent to the model.
-    RequestSent {},
+    RequestSent(Exchange),
     /// The model answered.
-    ResponseReceived {},
+    ResponseReceived(Exchange),
     /// How long the rest of the task will take.
     Estimate {
         /// Seconds from now on.
@@ -182,8 +182,8 @@ impl Signal {
             Self::Ready { .. } => "ready",
             Self::ToolStarted(_) => "toolStarted",
             Self::ToolCompleted(_) => "toolCompleted",
-            Self::RequestSent {} => "requestSent",
-            Self::ResponseReceived {} => "responseReceived",
+            Self::RequestSent(_) => "requestSent",
+            Self::ResponseReceived(_) => "responseReceived",
             Self::Estimate { .. } => "estimate",
             Self::Depends { .. } => "depends",
             Self::Session { .. } => "session",
@@ -198,7 +198,11 @@ impl Signal {
     pub fn validated(self) -> Result<Self> {
         match &self {
             // What output says is cut where it is read.
-            Self::Complete {} | Self::RequestSent {} | Self::ResponseReceived {} | Self::Seen(_) => {}
+            Self::Complete {} | Self::Seen(_) => {}
+            Self::RequestSent(told) | Self::ResponseReceived(told) => {
+                optional("the id", told.id.as_deref())?;
+                optional("the hash", told.hash.as_deref())?;
+            }
             Self::Session { id } => name("the session", id)?,
             Self::Blocked { reason } => text("the reason", reason)?,
             Self::Waiting { question } => text("the question", question)?,
@@ -385,7 +389,12 @@ mod tests {
     #[test]
     fn json_round_trip() {
         let tool = ToolReport { name: "Bash".into(), id: Some("1".into()), ..ToolReport::default() };
-        for signal in [Signal::Complete {}, Signal::Progress { percent: 3 }, Signal::ToolStarted(tool), Signal::RequestSent {}] {
+        for signal in [
+            Signal::Complete {},
+            Signal::Progress { percent: 3 },
+            Signal::ToolStarted(tool),
+            Signal::RequestSent(Exchange::default()),
+        ] {
             let json = serde_json::to_string(&signal).unwrap();
             assert_eq!(serde_json::from_str::<Signal>(&json).unwrap(), signal, "{json}");
             assert!(json.contains(&format!("\"kind\":\"{}\"", signal.kind())), "{json}");

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::signal::{FileReport, Signal, ToolReport};
-use crate::domain::agent::stream::seen::Seen;
+use crate::domain::agent::stream::seen::{Exchange, Seen};
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,8 +58,8 @@ contents! {
 fn read<'de, D: Deserializer<'de>>(kind: &Kind, rest: D) -> Result<Signal, D::Error> {
     Ok(match kind {
         Kind::Complete => Nothing::deserialize(rest).map(|Nothing {}| Signal::Complete {})?,
-        Kind::RequestSent => Nothing::deserialize(rest).map(|Nothing {}| Signal::RequestSent {})?,
-        Kind::ResponseReceived => Nothing::deserialize(rest).map(|Nothing {}| Signal::ResponseReceived {})?,
+        Kind::RequestSent => Signal::RequestSent(Exchange::deserialize(rest)?),
+        Kind::ResponseReceived => Signal::ResponseReceived(Exchange::deserialize(rest)?),
         Kind::Blocked => Blocked::deserialize(rest).map(|Blocked { reason }| Signal::Blocked { reason })?,
         Kind::Waiting => Waiting::deserialize(rest).map(|Waiting { question }| Signal::Waiting { question })?,
         Kind::Progress => Progress::deserialize(rest).map(|Progress { percent }| Signal::Progress { percent })?,
@@ -159,8 +159,9 @@ mod tests {
             Signal::Ready { name: text(), text: text() },
             Signal::ToolStarted(ToolReport { name: text(), id: Some(text()), ..ToolReport::default() }),
             Signal::ToolCompleted(ToolReport { name: text(), ..ToolReport::default() }),
-            Signal::RequestSent {},
-            Signal::ResponseReceived {},
+            Signal::RequestSent(Exchange::default()),
+            Signal::RequestSent(Exchange { id: None, hash: Some(text()) }),
+            Signal::ResponseReceived(Exchange { id: Some(text()), hash: Some(text()) }),
             Signal::Estimate { seconds: 1200 },
             Signal::Depends { names: vec![text()] },
         ]

@@ -24,8 +24,8 @@ fn seen(signal: &Signal) -> Option<Cow<'_, Seen>> {
     let seen = match signal {
         Signal::Seen(seen) => return Some(Cow::Borrowed(seen)),
         Signal::Session { id } => Seen::Session { id: id.clone() },
-        Signal::RequestSent {} => Seen::RequestSent,
-        Signal::ResponseReceived {} => Seen::ResponseReceived,
+        Signal::RequestSent(sent) => Seen::RequestSent(sent.clone()),
+        Signal::ResponseReceived(answer) => Seen::ResponseReceived(answer.clone()),
         Signal::ToolStarted(call) => Seen::ToolStarted(ToolStarted {
             id: call.id.clone(),
             name: call.name.clone(),

@@ -101,7 +101,7 @@ impl Run {
         };
         match line.stream {
             Stream::Stdout => self.said(&whole),
-            Stream::Stderr | Stream::Keeper => as_text(&whole),
+            Stream::Stderr | Stream::Keeper => self.warned(&whole),
         }
     }
 
@@ -112,12 +112,19 @@ impl Run {
         }
     }
 
+    fn warned(&mut self, line: &[u8]) -> Vec<Line> {
+        match &mut self.readable {
+            Some(readable) => readable.error_line(line),
+            None => as_text(line),
+        }
+    }
+
     fn end(mut self) -> Vec<Line> {
         let [stdout, stderr] = std::mem::take(&mut self.begun);
         // The keeper died within these lines.
         let mut lines = if stdout.bytes.is_empty() { Vec::new() } else { self.said(&stdout.bytes) };
+        lines.extend(self.warned(&stderr.bytes));
         lines.extend(self.readable.as_mut().map(Readable::end).unwrap_or_default());
-        lines.extend(as_text(&stderr.bytes));
         lines
     }
 }

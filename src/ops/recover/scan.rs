@@ -63,8 +63,8 @@ fn effect_of(spec: &KeeperSpec, log: &Path, workspace: &Workspace, marker: &Mark
         Seen::ToolStarted(call) => Some(call),
         Seen::Session { .. }
         | Seen::Text { .. }
-        | Seen::RequestSent
-        | Seen::ResponseReceived
+        | Seen::RequestSent(_)
+        | Seen::ResponseReceived(_)
         | Seen::ToolCompleted(_)
         | Seen::Denied(_)
         | Seen::Waits(_)

@@ -15,7 +15,7 @@ use crate::files;
 use crate::process::os::command::command;
 
 /// The largest prompt, in bytes.
-const MAX_PROMPT: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_PROMPT: u64 = 64 * 1024 * 1024;
 const PROMPT: &[u8] = b"{prompt}";
 const PROMPT_FILE: &[u8] = b"{promptFile}";
 

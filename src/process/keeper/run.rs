@@ -91,7 +91,7 @@ fn start(keeper: &mut Keeper) -> End {
     let reading = &keeper.spec.reading;
     let (taps, mut told) = match reading.has_rules() {
         true => {
-            let (taps, told) = stream::open(reading, &keeper.spec.token, &keeper.rope);
+            let (taps, told) = stream::open(&keeper.spec, &keeper.rope);
             (taps.map(Some), Some(told))
         }
         false => ([None, None], None),

@@ -264,5 +264,83 @@ fn an_agent_that_waits_for_its_model_is_shown_as_waiting() {
     wait_until("it waits", || world.agents().iter().any(|agent| agent["state"] == "waiting"));
     let status = world.env.ok(&["status"]);
     assert!(status.contains("Tried again by itself:") && status.contains("MODEL_BUSY"), "{status}");
+    let project = world.env.json(&["status"])["project"].clone();
+    assert!(
+        project["lastAction"].as_str().unwrap().starts_with("t waits while an iteration is started: MODEL_BUSY: "),
+        "{project}"
+    );
     world.quits_well(live);
+}
+
+/// More is told than is recorded of a run: the tag at its end counts all the same.
+#[test]
+fn a_tag_after_a_flood_is_heard() {
+    let flood =
+        r#"seq 2500 | sed 's/.*/{"type":"system","subtype":"api_retry","retry_delay_ms":1,"error_status":500,"error":"try &"}/'"#;
+    let says = r#"printf '{"type":"assistant","message":{"content":[{"type":"text","text":"<axiom %s>COMPLETE</axiom>"}]}}\n' $AXIOM_TOKEN"#;
+    let world = world_of("claude", &format!("echo 1 > new.txt; {flood}; {says}; exit 3"));
+    run(&world, 0);
+    assert_eq!((world.status_of("t"), &world.show("t")["iterations"]), ("done".to_owned(), &json!(1)));
+    world.all_is_well();
+}
+
+/// Requests, answers, calls and questions are recorded with what the program tells of them, to recognise them again.
+#[test]
+fn markers_bear_the_ids_and_hashes_of_what_they_mark() {
+    let world = world_of("claude", &format!("cat '{}'; echo 1 > new.txt; git axiom signal complete", recording("claude")));
+    run(&world, 0);
+    let events = world.env.json(&["events"])["events"].as_array().unwrap().clone();
+    let signals: Vec<Value> = events.iter().filter_map(|one| one["event"]["signalled"].get("signal").cloned()).collect();
+    let of = |kind: &str| signals.iter().filter(|signal| signal["kind"] == kind).cloned().collect::<Vec<_>>();
+    let hashes = |kind: &str| of(kind).iter().filter_map(|one| one["hash"].as_str().map(str::len)).collect::<Vec<_>>();
+    for (kind, times) in [("requestSent", 3), ("responseReceived", 3), ("toolStarted", 2), ("toolCompleted", 2)] {
+        assert_eq!(hashes(kind), vec![64; times], "{kind}: {signals:#?}");
+    }
+    let ids: Vec<Value> = of("responseReceived").iter().map(|one| one["id"].clone()).collect();
+    assert_eq!(ids, ["msg_000158", "msg_000159", "msg_000160"]);
+}
+
+/// Of an error that a program prints with all the calls that led to it, a person reads the text.
+#[test]
+fn an_error_with_its_calls_is_read_as_one_line() {
+    let script = format!("cat '{}' >&2; git axiom signal complete; echo 1 > new.txt", recording("gemini-limited.stderr"));
+    let world = world_of("gemini", &script);
+    run(&world, 0);
+    let shown = world.env.ok(&["output", "t"]);
+    let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
+    let failed = "Attempt 1 failed with status 429. Retrying with backoff... _ApiError: scripted error";
+    assert_eq!(lines, ["YOLO mode is enabled. All tool calls will be automatically approved.", failed]);
+    assert!(world.env.ok(&["output", "t", "--raw"]).contains("    at throwErrorIfNotOK"));
+}
+
+/// Each persona with its own program, all at work at the same time: what each prints is read by its own rules.
+#[test]
+fn several_programs_work_side_by_side() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let meet =
+        format!("touch '{beside}/begun-'$AXIOM_TASK_ID; while [ $(ls '{beside}' | grep -c begun-) -lt 3 ]; do sleep 0.02; done");
+    for (persona, preset) in [("ed", "claude"), ("reviewer", "gemini"), ("tester", "shell")] {
+        let place = world.beside(preset);
+        let body = if preset == "shell" { format!("{meet}; echo $AXIOM_AGENT > tester.txt") } else { "Do it.".to_owned() };
+        if preset != "shell" {
+            let script =
+                format!("#!/bin/sh\ncat > /dev/null; {meet}\ncat '{}'; echo $AXIOM_AGENT > {persona}.txt", recording(preset));
+            std::fs::write(&place, script).unwrap();
+            std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            world.env.git(&["config", &format!("axiom.agents.{preset}.command"), &place.display().to_string()]);
+        }
+        world.env.git(&["config", &format!("axiom.personas.{persona}.agent"), preset]);
+        world.env.ok(&["task", "add", persona, "--id", persona, "--persona", persona, "--body", &body]);
+    }
+    world.autopilot(&["--agents", "3"]).code(0);
+    let of = |persona: &str| {
+        let output = world.env.ok(&["output", persona, "--json", "-n", "1"]);
+        let program = serde_json::from_str::<Value>(output.lines().next().unwrap_or("null")).unwrap()["program"].clone();
+        (world.env.read(&format!("{persona}.txt")), world.show(persona)["tokensUsed"].clone(), program)
+    };
+    assert_eq!(of("ed"), ("ed-001\n".to_owned(), json!(3450), json!("claude")));
+    assert_eq!(of("reviewer"), ("reviewer-001\n".to_owned(), json!(3450), json!("gemini")));
+    assert_eq!(of("tester"), ("tester-001\n".to_owned(), Value::Null, Value::Null));
+    world.all_is_well();
 }

@@ -13,6 +13,7 @@ const fn fields(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Session => &["!id"],
         Kind::Text => &["!text", "piece"],
+        Kind::Response => &["!id"],
         Kind::ToolStarted => &["!name", "id", "input"],
         Kind::ToolCompleted => &["name", "id", "output", "exit", "failed"],
         Kind::Denied => &["name", "id", "text"],
@@ -57,6 +58,10 @@ fn check(rule: &Rule, of_text: bool) -> Result<()> {
     }
     if let Some(odd) = given.iter().find(|field| !allowed.iter().any(|one| one.trim_start_matches('!') == **field)) {
         return Err(invalid(format!("'{odd}' does not belong to what it is")));
+    }
+    let tells_why = matches!(rule.is, Kind::Denied | Kind::Waits | Kind::Error) && rule.text.is_some();
+    if rule.between.is_some() && !tells_why {
+        return Err(invalid("'between' is about the 'text' of denied, waits and error".into()));
     }
     if rule.each.is_none() && !rule.of.is_empty() {
         return Err(invalid("'of' needs 'each', the list whose elements it is about".into()));

@@ -9,8 +9,9 @@ use super::json::object;
 use super::lines::{Lines, MAX_LINE};
 use super::read::{About, Said, read};
 use super::rules::{CostCounting, Format, Output, StreamRules};
-use super::seen::{Denied, MAX_WORDS, Seen, ToolCompleted, ToolStarted, cut};
+use super::seen::{Denied, Exchange, MAX_WORDS, Seen, ToolCompleted, ToolStarted, cut};
 use crate::domain::agent::adapter::ToolKind;
+use crate::domain::base::text_hash::text_hash;
 
 /// The most tool calls that are remembered as begun, and as refused.
 const MOST_CALLS: usize = 100;
@@ -96,6 +97,10 @@ struct Heard {
     pieces: Option<String>,
     session: Option<String>,
     turn: Turn,
+    /// The id of the answer that begins.
+    answer: Option<String>,
+    /// Hashes of the results that the next request will have.
+    results: VecDeque<String>,
     /// The calls that have begun and not ended.
     begun: VecDeque<Begun>,
     /// The ids of refused calls.
@@ -139,11 +144,11 @@ impl Heard {
                 self.ask_first();
             }
             Seen::Text { text } => {
-                self.answered();
+                self.answered(|| text_hash(&[&text]));
                 if piece { self.piece(text) } else { self.tell(Seen::Text { text }) }
             }
             Seen::ToolStarted(call) => {
-                self.answered();
+                self.answered(|| call.hash.clone());
                 self.begin(call);
             }
             Seen::ToolCompleted(call) => self.complete(call),
@@ -153,7 +158,8 @@ impl Heard {
                 self.ask_first();
                 self.tell(Seen::Usage(usage));
             }
-            Seen::Waits(_) | Seen::Ended(_) | Seen::Failed(_) | Seen::RequestSent | Seen::ResponseReceived => {
+            Seen::ResponseReceived(answer) => self.answer = answer.id,
+            Seen::Waits(_) | Seen::Ended(_) | Seen::Failed(_) | Seen::RequestSent(_) => {
                 self.ask_first();
                 self.tell(seen);
             }
@@ -179,19 +185,19 @@ impl Heard {
         self.pieces.get_or_insert_default().push_str(&text);
     }
 
-    /// The start is a request.
+    /// The start is a request, of the prompt, which is not known here.
     fn ask_first(&mut self) {
         if self.turn == Turn::NotBegun {
             self.turn = Turn::Asked;
-            self.told.push(Seen::RequestSent);
+            self.told.push(Seen::RequestSent(Exchange::default()));
         }
     }
 
-    fn answered(&mut self) {
+    fn answered(&mut self, hash: impl FnOnce() -> String) {
         self.ask_first();
         if self.turn == Turn::Asked {
             self.turn = Turn::Answered;
-            self.told.push(Seen::ResponseReceived);
+            self.told.push(Seen::ResponseReceived(Exchange { id: self.answer.take(), hash: Some(hash()) }));
         }
     }
 
@@ -212,10 +218,16 @@ impl Heard {
         if let Some(begun) = begun.filter(|_| call.name.is_empty()) {
             call.name = begun.name;
         }
+        if self.results.len() >= MOST_CALLS {
+            self.results.pop_front();
+        }
+        self.results.push_back(call.hash.clone());
         self.tell(Seen::ToolCompleted(call));
         if self.begun.is_empty() && self.turn == Turn::Answered {
             self.turn = Turn::Asked;
-            self.told.push(Seen::RequestSent);
+            let results: Vec<String> = self.results.drain(..).collect();
+            let hash = text_hash(&results.iter().map(String::as_str).collect::<Vec<_>>());
+            self.told.push(Seen::RequestSent(Exchange { id: None, hash: Some(hash) }));
         }
     }
 

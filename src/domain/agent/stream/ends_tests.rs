@@ -28,19 +28,19 @@ usage (0) (0) (0) $(0.0)
 final failure -
 error RateLimit (429) 429 scripted error
 waits RateLimit (429) for (4): 429 scripted error
-response
+response mpl-19
 text "ok"
 usage (1000) (50) (0) $(0.00375)
 begins write (Write) 000019 {"content":"hello\n","path":"a.txt"}
 ended write 000019 "Successfully wrote 6 bytes to a.txt"
 request
-response
+response mpl-20
 text "ok"
 usage (1100) (50) (0) $(0.00405)
 begins bash (Shell) 000020 {"command":"git axiom signal complete","timeout":600000}
 ended bash 000020 "(no output)"
 request
-response
+response mpl-21
 text "done"
 usage (1200) (50) (0) $(0.00435)
 final success -
@@ -78,7 +78,7 @@ final success -
     check(
         "codex-rejected.stderr",
         r#"
-denied  - "2026-11-24T12:33:22.072079Z ERROR codex_core::tools::router: error=exec_command failed: CreateProcess { message: \"Rejected(\\\"`/bin/bash -c 'rm -rf /tmp/lab-x'` rejected: rm -f style commands are not permitted. Use a safer approach\\\")\" }"
+denied  - "`/bin/bash -c 'rm -rf /tmp/lab-x'` rejected: rm -f style commands are not permitted. Use a safer approach"
 text "2026-11-24T12:33:22.072079Z ERROR codex_core::tools::router: error=exec_command failed: CreateProcess { message: \"Rejected(\\\"`/bin/bash -c 'rm -rf /tmp/lab-x'` rejected: rm -f style commands are not permitted. Use a safer approach\\\")\" }"
 = - - - $-, 1 texts, 0 calls, 0 requests, 1 refused, 0 open, no end
 "#,

@@ -9,17 +9,17 @@ fn claude() {
         r#"
 session 7d40903e
 request
-response
+response 000158
 text "ok"
 begins Write (Write) 000158 {"content":"hello\n","file_path":"a.txt"}
 ended Write 000158 "File created successfully at: a.txt (file state is current in your context — no need to Read it back)"
 request
-response
+response 000159
 text "ok"
 begins Bash (Shell) 000159 {"command":"echo out; exit 3","description":"scripted","timeout":600000}
 ended Bash 000159 failed "Exit code 3\nout"
 request
-response
+response 000160
 text "all done"
 usage (3300) (150) (0) $(0.0162)
 final success ("all done")
@@ -31,13 +31,13 @@ final success ("all done")
         r#"
 session 0f012e91
 request
-response
+response 000165
 text "ok"
 begins Bash (Shell) 000165 {"command":"git push origin main","description":"scripted","timeout":600000}
 denied Bash 000165 "git push origin main": "This command requires approval"
 ended Bash 000165 failed "This command requires approval"
 request
-response
+response 000166
 text "could not"
 usage (2100) (100) (0) $(0.0104)
 final success ("could not")
@@ -50,7 +50,7 @@ final success ("could not")
 session 1c7bba72
 request
 waits SignIn (401) for (1): authentication_faile
-response
+response d2e477
 text "Failed to authenticate. API Error: 401 scripted error"
 usage (0) (0) (0) $(0.0)
 final failure ("Failed to authenticate. API Error: 401 scripted error")
@@ -167,19 +167,19 @@ fn opencode() {
         r#"
 session ses_dfdb
 request
-response
+response Xt8x8q
 text "ok"
 begins write (Write) 000209 {"content":"hello\n","filePath":"a4.txt"}
 ended write 000209 "Wrote file successfully."
 request
 usage (1000) (50) (0) $(0.00375)
-response
+response 69mOLC
 text "ok"
 begins bash (Shell) 000210 {"command":"echo out; exit 3","timeout":600000}
 ended bash 000210 failed exit 3 "out\n"
 request
 usage (1100) (50) (0) $(0.00405)
-response
+response ijaGos
 text "all done"
 usage (1200) (50) (0) $(0.00435)
 final success -
@@ -191,7 +191,7 @@ final success -
         r#"
 session ses_dfdb
 request
-response
+response umlZPM
 text "ok"
 begins bash (Shell) 000217 {"command":"echo x > //ext.txt; cat /etc/hostname","timeout":600000}
 denied bash 000217 "echo x > //ext.txt; cat /etc/hostname": "The user rejected permission to use this specific tool call."
@@ -219,19 +219,19 @@ fn pi() {
         r#"
 session 01a2024d
 request
-response
+response pl-220
 text "ok"
 usage (1000) (50) (0) $(0.00375)
 begins write (Write) 000220 {"content":"hello\n","path":"a5.txt"}
 ended write 000220 "Successfully wrote 6 bytes to a5.txt"
 request
-response
+response pl-221
 text "ok"
 usage (1100) (50) (0) $(0.00405)
 begins bash (Shell) 000221 {"command":"echo out; exit 3","timeout":600000}
 ended bash 000221 failed "out\n\n\nCommand exited with code 3"
 request
-response
+response pl-222
 text "all done"
 usage (1200) (50) (0) $(0.00435)
 final success -

@@ -1,12 +1,13 @@
 //! What the output of an agent program says: rules as data (`rules`, checked in `check`), lines out of bytes (`lines`, `json`),
 //! rules applied to a line (`read`), the decoder that does all of this as bytes come (`decode`), the sum of what was seen
-//! (`summary`), and lines for people (`readable`, `about`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
+//! (`summary`), and lines for people (`readable`, `about`, `dumps`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
 //!
 //! Begin reading with `seen`, then `decode`.
 
 pub mod about;
 mod check;
 pub mod decode;
+mod dumps;
 mod json;
 pub mod lines;
 mod plain;

@@ -24,7 +24,13 @@ fn replaced(text: &str) -> Option<String> {
     let code = ["/error/code", "/code", "/status"].iter().find_map(|place| object.pointer(place)?.as_u64());
     let code = code.map(|code| code.to_string()).filter(|code| !text[..begin].contains(code) && !message.contains(code));
     let code = code.map_or_else(String::new, |code| format!(" ({code})"));
-    Some(format!("{}{message}{code}{}", &text[..begin], &text[end + 1..]))
+    let (before, after) = (&text[..begin], &text[end + 1..]);
+    // A list of which it is the only element.
+    let (before, after) = match (before.strip_suffix('['), after.trim_start().strip_prefix(']')) {
+        (Some(before), Some(after)) => (before, after),
+        (_, _) => (before, after),
+    };
+    Some(format!("{before}{message}{code}{after}"))
 }
 
 #[cfg(test)]
@@ -40,6 +46,7 @@ mod tests {
             (r#"[API Error: {"error":{"message":"no","code":401}}]"#, "[API Error: no (401)]"),
             (r#"401 {"message":"no","code":401}"#, "401 no"),
             (r#"{"error":"quota"}"#, "quota"),
+            (r#"Error: [{"error":"quota"} ] again"#, "Error: quota again"),
             (outer.as_str(), "API key not valid (400)"),
             // Not an answer, or not whole.
             (r#"in {"a":1}"#, r#"in {"a":1}"#),

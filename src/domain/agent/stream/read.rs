@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::json::{first, holds, nothing, sum, text_of, whole, whole_sum};
 use super::plain::plain;
 use super::rules::{Conditions, Kind, Places, Rule};
-use super::seen::{Denied, Ended, Failed, MAX_TOOL_TEXT, MAX_WORDS, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut};
+use super::seen::{
+    Denied, Ended, Exchange, Failed, MAX_TOOL_TEXT, MAX_WORDS, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut,
+};
 use super::trouble::{Trouble, classify, status_in};
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::base::hex::to_hex;
+use crate::domain::base::text_hash::text_hash;
 
 /// The most elements of a list that are looked at.
 const MOST_ELEMENTS: usize = 1000;
@@ -49,6 +50,13 @@ fn telling(rule: &Rule, at: &Value, text: String) -> String {
     text.lines().filter(tells).collect::<Vec<_>>().join("\n")
 }
 
+/// Of a text, what stands between two parts of it; all of it where they are not there.
+fn between(rule: &Rule, text: String) -> String {
+    let Some([before, after]) = &rule.between else { return text };
+    let within = text.split_once(before.as_str()).and_then(|(_, rest)| rest.split_once(after.as_str()));
+    within.map_or_else(|| text.clone(), |(within, _)| within.to_owned())
+}
+
 fn fits(rule: &Rule, line: &Value) -> bool {
     let text = |place: &String| line.pointer(place).map(text_of);
     let has_part = |(place, part): (&String, &String)| text(place).is_some_and(|text| text.contains(part.as_str()));
@@ -67,11 +75,12 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
     let is_so = |conditions: &Option<Conditions>| conditions.as_ref().is_some_and(|conditions| holds(conditions, at));
     let words = |places: &Option<Places>| first(places.as_ref(), at).map(|value| cut(text_of(value), MAX_WORDS));
     let error = |places: &Option<Places>| {
-        cut(first(places.as_ref(), at).map(|value| plain(&text_of(value))).unwrap_or_default(), MAX_WORDS)
+        cut(first(places.as_ref(), at).map(|value| plain(&between(rule, text_of(value)))).unwrap_or_default(), MAX_WORDS)
     };
     let seen = match rule.is {
         Kind::Session => Seen::Session { id: words(&rule.id).filter(|id| !id.is_empty())? },
         Kind::Text => Seen::Text { text: first(rule.text.as_ref(), at).and_then(Value::as_str)?.to_owned() },
+        Kind::Response => Seen::ResponseReceived(Exchange { id: words(&rule.id).filter(|id| !id.is_empty()), hash: None }),
         Kind::ToolStarted => Seen::ToolStarted(started(rule, at, about, words(&rule.name)?)),
         Kind::ToolCompleted => {
             let output = first(rule.output.as_ref(), at).map(text_of).unwrap_or_default();
@@ -81,7 +90,7 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
                 name: words(&rule.name).unwrap_or_default(),
                 failed: is_so(&rule.failed) || exit.is_some_and(|status| status != 0),
                 exit,
-                hash: hash(&[&output]),
+                hash: text_hash(&[&output]),
                 output: cut(output, MAX_TOOL_TEXT),
             })
         }
@@ -89,7 +98,9 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
             id: words(&rule.id),
             tool: words(&rule.name).unwrap_or_default(),
             about: None,
-            why: first(rule.text.as_ref(), at).map(|value| cut(telling(rule, at, text_of(value)), MAX_WORDS)).unwrap_or_default(),
+            why: first(rule.text.as_ref(), at)
+                .map(|value| cut(between(rule, telling(rule, at, text_of(value))), MAX_WORDS))
+                .unwrap_or_default(),
         }),
         Kind::Waits => {
             let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);
@@ -116,7 +127,7 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
 fn started(rule: &Rule, at: &Value, about: About<'_>, name: String) -> ToolStarted {
     let input = first(rule.input.as_ref(), at).cloned().unwrap_or_else(nothing);
     let text = input.to_string();
-    let hash = hash(&[&name, &text]);
+    let hash = text_hash(&[&name, &text]);
     let input = if text.len() <= MAX_TOOL_TEXT { input } else { Value::String(cut(text_of(&input), MAX_TOOL_TEXT)) };
     let kind = about.tools.get(&name).copied().unwrap_or(ToolKind::Other);
     ToolStarted { id: first(rule.id.as_ref(), at).map(|id| cut(text_of(id), MAX_WORDS)), name, kind, input, hash }
@@ -132,13 +143,4 @@ fn trouble(rule: &Rule, at: &Value, text: &str, about: About<'_>) -> (Trouble, O
 fn seconds(rule: &Rule, at: &Value) -> Option<u64> {
     let thousandths = whole_sum(rule.milliseconds.as_ref(), at).map(|milliseconds| milliseconds.div_ceil(1000));
     whole_sum(rule.seconds.as_ref(), at).or(thousandths)
-}
-
-fn hash(parts: &[&str]) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part.as_bytes());
-        hasher.update([0]);
-    }
-    to_hex(&hasher.finalize())
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::about::{about, differing, replaced};
 use super::decode::Decoder;
+use super::dumps::Dumps;
 use super::json::nothing;
 use super::rules::StreamRules;
 use super::seen::{Denied, Ended, Failed, Seen, ToolCompleted, ToolStarted, Waits};
@@ -71,31 +72,50 @@ pub struct Readable {
     latest: Option<(Option<String>, String)>,
     /// The last refusal that was said: the call's id, why.
     refused: Option<(String, String)>,
+    /// What is no line of the program's format, of standard output and of standard error.
+    beside: [Dumps; 2],
 }
 
 impl Readable {
     /// For a run of a program with these rules and tools.
     pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
         let (decoder, summary) = (Decoder::new(rules, tools), Summary::new(rules));
-        Self { decoder, summary, open: VecDeque::new(), latest: None, refused: None }
+        Self {
+            decoder,
+            summary,
+            open: VecDeque::new(),
+            latest: None,
+            refused: None,
+            beside: [Dumps::default(), Dumps::default()],
+        }
     }
 
     /// What there is to read in a whole line of standard output.
     pub fn line(&mut self, line: &[u8]) -> Vec<Line> {
         match self.decoder.line(line) {
-            Some(seen) => self.all(seen),
+            Some(seen) => {
+                let mut lines = others(self.beside[0].end());
+                lines.extend(self.all(seen));
+                lines
+            }
             None => {
-                let text = String::from_utf8_lossy(line);
                 self.latest = None;
-                text.lines().map(|line| Line::new(Part::Other, line)).collect()
+                beside(&mut self.beside[0], line)
             }
         }
+    }
+
+    /// What there is to read in a whole line of standard error.
+    pub fn error_line(&mut self, line: &[u8]) -> Vec<Line> {
+        beside(&mut self.beside[1], line)
     }
 
     /// The run has ended, or nobody waits for more: a text whose pieces were still coming.
     pub fn end(&mut self) -> Vec<Line> {
         let seen = self.decoder.end();
-        self.all(seen)
+        let mut lines = self.all(seen);
+        lines.extend(self.beside.iter_mut().flat_map(|dumps| others(dumps.end())));
+        lines
     }
 
     fn all(&mut self, seen: Vec<Seen>) -> Vec<Line> {
@@ -109,7 +129,7 @@ impl Readable {
 
     fn one(&mut self, seen: &Seen, lines: &mut Vec<Line>) {
         match seen {
-            Seen::Session { .. } | Seen::RequestSent | Seen::ResponseReceived | Seen::Usage(_) => return,
+            Seen::Session { .. } | Seen::RequestSent(_) | Seen::ResponseReceived(_) | Seen::Usage(_) => return,
             Seen::Text { text } => lines.extend(text.trim_end().lines().map(|line| Line::new(Part::Said, line))),
             Seen::ToolStarted(call) => return self.begun(call, lines),
             Seen::ToolCompleted(call) => return self.completed(call, lines),
@@ -186,6 +206,14 @@ impl Readable {
         parts.extend(usage.cost_usd.map(|cost| format!("${cost:.4}")));
         parts.join(", ")
     }
+}
+
+fn beside(dumps: &mut Dumps, line: &[u8]) -> Vec<Line> {
+    String::from_utf8_lossy(line).lines().flat_map(|line| others(dumps.line(line))).collect()
+}
+
+fn others(lines: Vec<String>) -> Vec<Line> {
+    lines.into_iter().map(|line| Line::new(Part::Other, line)).collect()
 }
 
 fn changes(input: &serde_json::Value, lines: &mut Vec<Line>) {

@@ -53,8 +53,11 @@ fn shown(all: &[Seen]) -> String {
     let line = |seen: &Seen| match seen {
         Seen::Session { id } => format!("session {}", &id[..8]),
         Seen::Text { text } => format!("text {text:?}"),
-        Seen::RequestSent => "request".into(),
-        Seen::ResponseReceived => "response".into(),
+        Seen::RequestSent(_) => "request".into(),
+        Seen::ResponseReceived(answer) => {
+            assert_eq!(answer.hash.as_ref().map(String::len), Some(64));
+            answer.id.as_ref().map_or_else(|| "response".into(), |id| format!("response {}", end(Some(id))))
+        }
         Seen::ToolStarted(call) => {
             assert_eq!(call.hash.len(), 64);
             format!("begins {} ({:?}) {} {}", call.name, call.kind, end(call.id.as_deref()), call.input)

@@ -159,6 +159,9 @@ pub struct Rule {
     /// A text, a reason or a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Places>,
+    /// What stands around the part of the text that tells something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[String; 2]>,
     /// The input of a tool call, or the tokens that were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Places>,
@@ -193,6 +196,8 @@ pub enum Kind {
     Session,
     /// The agent speaks.
     Text,
+    /// The model answers, with what follows in this line or the next ones: the answer's id.
+    Response,
     /// A tool call begins.
     ToolStarted,
     /// A tool call has ended.

@@ -26,9 +26,9 @@ pub enum Seen {
         text: String,
     },
     /// A request was sent to the model: at the start, and when all tool calls have ended.
-    RequestSent,
+    RequestSent(Exchange),
     /// The model answers: the first text or tool call after a request.
-    ResponseReceived,
+    ResponseReceived(Exchange),
     /// A tool call begins.
     ToolStarted(ToolStarted),
     /// A tool call has ended.
@@ -43,6 +43,25 @@ pub enum Seen {
     Ended(Ended),
     /// The run has failed.
     Failed(Failed),
+}
+
+/// A request to the model, or its answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Exchange {
+    /// The id that the program tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// A hash of what was sent (the prompt, or the results of the calls), or of the first text or call that came back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+impl Exchange {
+    /// Whether anything is known of it.
+    pub fn is_told(&self) -> bool {
+        self.id.is_some() || self.hash.is_some()
+    }
 }
 
 /// The beginning of a tool call.

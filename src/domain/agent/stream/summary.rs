@@ -80,8 +80,8 @@ impl Summary {
                 self.texts = self.texts.saturating_add(1);
                 self.last_text = Some(beginning(text));
             }
-            Seen::RequestSent => self.requests = self.requests.saturating_add(1),
-            Seen::ResponseReceived => {
+            Seen::RequestSent(_) => self.requests = self.requests.saturating_add(1),
+            Seen::ResponseReceived(_) => {
                 self.waits = None;
                 self.broken.clear();
                 self.responses = self.responses.saturating_add(1);
@@ -173,6 +173,7 @@ fn beginning(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::agent::stream::seen::Exchange;
     use crate::domain::agent::stream::trouble::Trouble;
 
     fn summary(usage: Counting, cost: CostCounting) -> Summary {
@@ -240,7 +241,7 @@ mod tests {
         let waits = Waits { trouble: Trouble::RateLimit, status: Some(429), why: String::new(), seconds: Some(3) };
         sum.add(&Seen::Waits(waits.clone()));
         assert_eq!(sum.waits, Some(waits));
-        sum.add(&Seen::ResponseReceived);
+        sum.add(&Seen::ResponseReceived(Exchange::default()));
         assert_eq!(sum.waits, None);
         sum.add(&Seen::Waits(Waits { trouble: Trouble::Overload, status: None, why: String::new(), seconds: None }));
         sum.add(&Seen::ToolStarted(ToolStarted {

@@ -15,8 +15,8 @@ fn reports(program: &str, lines: &[&str]) -> Vec<Signal> {
     let texts = seen(&adapter, [output.as_bytes()]).into_iter().filter_map(|seen| match seen {
         Seen::Text { text } => Some(text),
         Seen::Session { .. }
-        | Seen::RequestSent
-        | Seen::ResponseReceived
+        | Seen::RequestSent(_)
+        | Seen::ResponseReceived(_)
         | Seen::ToolStarted(_)
         | Seen::ToolCompleted(_)
         | Seen::Denied(_)

@@ -233,7 +233,10 @@ impl State {
     pub(super) fn delay(&mut self, task: &CaseId, delay: Option<&Delay>) -> Result<()> {
         self.case(task)?;
         match delay {
-            Some(delay) => drop(self.record.delays.insert(task.clone(), delay.clone())),
+            Some(delay) => {
+                self.record.last_action = Some(format!("{task} {}", delay.in_words()));
+                self.record.delays.insert(task.clone(), delay.clone());
+            }
             None => drop(self.record.delays.remove(task)),
         }
         Ok(())
