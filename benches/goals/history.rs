@@ -54,6 +54,22 @@ pub fn script(number: u64, body: &str) -> Case {
 pub fn long_log(layout: Layout, events: u64, cases: Vec<Case>) {
     let mut writer = Writer::new(layout);
     writer.push(Event::CasesAdded { cases });
+    fill(&mut writer, events);
+    writer.finish();
+}
+
+/// The same, with an agent that works on a task at its end. Says how many bytes that are.
+pub fn long_log_at_work(layout: Layout, events: u64, cases: Vec<Case>) -> u64 {
+    let mut writer = Writer::new(layout);
+    writer.push(Event::CasesAdded { cases });
+    fill(&mut writer, events);
+    let (agent, task) = (AgentId::new("ed-001").unwrap(), case(0).id);
+    writer.push(Event::TaskClaimed { agent, task, complete: false });
+    writer.finish();
+    writer.bytes
+}
+
+fn fill(writer: &mut Writer, events: u64) {
     let mut next_snapshot = events.saturating_sub(4_000);
     for number in 0.. {
         if writer.state.seq >= events {
@@ -63,9 +79,8 @@ pub fn long_log(layout: Layout, events: u64, cases: Vec<Case>) {
             writer.snapshot();
             next_snapshot += if next_snapshot + 1000 < events { 1000 } else { 500 };
         }
-        iteration(&mut writer, number);
+        iteration(writer, number);
     }
-    writer.finish();
 }
 
 /// Only cases, with a snapshot of them.

@@ -158,7 +158,8 @@ fn now(agents: &[AgentView]) -> String {
 }
 
 fn since(line: &DelayLine) -> String {
-    format!("since {}", words::time(line.delay.failed_at))
+    let until = line.delay.until.map_or_else(String::new, |until| format!(", until {}", words::time(until)));
+    format!("since {}{until}", words::time(line.delay.failed_at))
 }
 
 fn agent_row(agent: &AgentView) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Many agents and many short tasks, while agents, keepers and the supervisor are killed at seeded moments: every task is merged, or
 //! has ended for a reason that is given, and nothing is left.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::session_support::{Live, Random, World, kill};
@@ -39,6 +40,29 @@ fn script(world: &World, number: usize) -> String {
         _ => format!("echo whole > {number}.txt"),
     };
     format!("{begin}; {end}")
+}
+
+/// What the file of a task has to hold once it is merged.
+fn written(number: usize) -> &'static str {
+    if number % 7 < 2 { "half\n" } else { "whole\n" }
+}
+
+/// Whether the target holds what the merged tasks wrote, and nothing of the others.
+fn holds_what_was_merged(world: &World, merged: &BTreeSet<String>, tasks: usize, note: &str) {
+    let in_target = world.env.git(&["ls-tree", "--name-only", "main"]);
+    for number in 0..tasks {
+        let (id, file) = (format!("t-{number}"), format!("{number}.txt"));
+        let is_there = in_target.lines().any(|line| line == file);
+        assert_eq!(is_there, merged.contains(&id), "{note}: {file}\n{in_target}");
+        if is_there {
+            assert_eq!(
+                world.env.git(&["cat-file", "blob", &format!("main:{file}")]),
+                written(number).trim_end(),
+                "{note}: {file}"
+            );
+            assert_eq!(world.env.read(&file), written(number), "{note}: {file} in the worktree");
+        }
+    }
 }
 
 /// Kills an agent, a keeper or the supervisor, of those that run. A killed supervisor is started again.
@@ -97,12 +121,16 @@ fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() 
     let listed = world.env.json(&["task", "list"]);
     let tasks = listed["tasks"].as_array().unwrap();
     assert_eq!(tasks.len(), crowd.tasks, "{note}: {listed}");
-    let mut kept = 0;
+    let (mut kept, mut merged) = (0, BTreeSet::new());
     for task in tasks {
-        let shown = world.show(task["id"].as_str().unwrap());
+        let id = task["id"].as_str().unwrap();
+        let shown = world.show(id);
         let (status, reason) = (shown["status"].as_str().unwrap(), shown["reason"].as_str().unwrap_or_default());
         match status {
-            "done" => assert!(shown["merged"].is_object(), "{note}: {shown}"),
+            "done" => {
+                assert!(shown["merged"].is_object(), "{note}: {shown}");
+                merged.insert(id.to_owned());
+            }
             "failed" | "blocked" => {
                 kept += 1;
                 assert!(!reason.trim().is_empty(), "{note}: {shown}");
@@ -111,6 +139,7 @@ fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() 
         }
     }
     println!("{note}: {} of {} tasks ended without being merged", kept, crowd.tasks);
+    holds_what_was_merged(&world, &merged, crowd.tasks, &note);
     let worktrees = world.env.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count();
     assert!(worktrees <= 1 + kept, "{note}: {worktrees} worktrees, {kept} tasks that are not merged");
     world.env.git(&["fsck", "--full", "--strict"]);

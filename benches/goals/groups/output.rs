@@ -1,4 +1,4 @@
-//! Verbs that read the log of an agent that has printed 200 MB.
+//! Verbs that read the log of an agent that has printed 200 MB, and a log of events of 200 MB.
 
 use std::io::Write;
 
@@ -10,6 +10,8 @@ use crate::scratch::{PROGRAM, Scratch};
 use crate::session::Session;
 
 const BYTES: usize = 200_000_000;
+/// So many are more than 200 MB.
+const EVENTS: u64 = 1_000_000;
 const ROUNDS: usize = 40;
 
 pub fn rows(bench: &mut Bench) {
@@ -28,6 +30,41 @@ pub fn rows(bench: &mut Bench) {
     row("output -n 20, a log of 200 MB", &mut || scratch.sh(&last));
     row("the first line of output, a log of 200 MB", &mut || scratch.sh(&first));
     session.end();
+    beside_long_logs(bench);
+}
+
+/// Both at once: 200 MB of events, and an agent at work whose program has printed 200 MB of lines of JSON.
+fn beside_long_logs(bench: &mut Bench) {
+    let scratch = Scratch::with_repository();
+    let bytes = history::long_log_at_work(scratch.layout(), EVENTS, (0..1000).map(history::case).collect());
+    assert!(bytes >= BYTES as u64, "only {bytes} bytes of events");
+    let task = history::case(0).id;
+    let log = scratch.layout().agents_dir().join(format!("ed-001/logs/{task}.jsonl"));
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    let one = printed();
+    std::fs::write(&log, one.repeat(BYTES / one.len() + 1)).unwrap();
+    let first = format!("{PROGRAM} output {task} | head -n 1");
+    let last = format!("{PROGRAM} output {task} -n 20");
+    let mut row = |what: &str, work: &mut dyn FnMut()| {
+        let what = format!("{what}, 200 MB of events and 200 MB of lines of JSON");
+        bench.alone(&what, Unit::Seconds, Goal::AtMost(0.1), alone(ROUNDS, work));
+    };
+    row("status", &mut || scratch.axiom(&["status"]));
+    row("output -n 20", &mut || scratch.sh(&last));
+    row("the first line of output", &mut || scratch.sh(&first));
+}
+
+/// What a run of an agent program leaves in its log.
+fn printed() -> String {
+    let recorded = include_str!("../../../fixtures/streams/claude.jsonl");
+    let lines = recorded.lines().enumerate().map(|(number, text)| {
+        let line = serde_json::json!({
+            "at": "2026-01-13T10:00:00.123Z", "iteration": 1, "stream": "stdout", "program": "claude", "text": text,
+            "first": number == 0,
+        });
+        format!("{line}\n")
+    });
+    lines.collect()
 }
 
 /// Repeats what the agent has printed.

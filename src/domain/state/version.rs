@@ -4,6 +4,7 @@
 use super::event::Event;
 use super::whole::{Restorable, State};
 use crate::domain::operation::journaled::Operation;
+use crate::domain::recovery::marker::CutOff;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::{IterationReport, Outcome, Stage};
 use crate::domain::work::case::{Case, CaseChange};
@@ -30,8 +31,8 @@ const FOURTH: u32 = 4;
 /// task, tasks that are blocked while an agent works on them, the mode `review`, sessions that are asked to end, and limits on what
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
-/// The version with personas that look at the work as a verify step, what their programs used, and the ids and hashes of requests
-/// and answers.
+/// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
+/// answers, and ends of waits for a model.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -45,8 +46,8 @@ fn newest(of: impl IntoIterator<Item = u32>) -> u32 {
 impl Event {
     /// The oldest version of the log whose readers understand the event.
     pub fn version(&self) -> u32 {
-        if let Self::Delayed { .. } = self {
-            SECOND
+        if let Self::Delayed { delay, .. } = self {
+            since(SIXTH, delay.as_ref().is_some_and(|delay| delay.until.is_some())).max(SECOND)
         } else if let Self::WorkspaceCaptured { .. } | Self::LearningEdited { .. } | Self::LearningForgotten { .. } = self {
             FOURTH
         } else if let Self::RecoveryDecided { .. } = self {
@@ -125,10 +126,13 @@ fn of_state(state: &State) -> u32 {
             !case.verified.is_empty() || case.failed_rounds > 0 || is_told || is_cut_off
         });
     let is_fourth = !record.learnings.is_empty() || tells_runs;
-    let own = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), of_restorable(&state.restorable)];
+    let mut runs = record.cases.values().filter_map(|case| case.last_run.as_deref());
+    let is_sixth = record.delays.values().any(|delay| delay.until.is_some()) || runs.any(|run| names_request(run.cut.as_deref()));
+    let by_age = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), since(SIXTH, is_sixth)];
+    let own = by_age.into_iter().chain([of_restorable(&state.restorable)]);
     let requests = record.requests.values().map(of_request);
     let is_ending = record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
-    newest(own.into_iter().chain(verified).chain(checked).chain(open).chain(requests).chain([since(FIFTH, is_ending)]))
+    newest(own.chain(verified).chain(checked).chain(open).chain(requests).chain([since(FIFTH, is_ending)]))
 }
 
 fn of_operation(operation: &Operation) -> u32 {
@@ -209,11 +213,14 @@ fn tells_more(run: &LastRun) -> bool {
     run.session.is_some() || !run.denied.is_empty() || !run.unfinished.is_empty()
 }
 
+fn names_request(cut: Option<&CutOff>) -> bool {
+    cut.and_then(|cut| cut.marker.as_ref()).is_some_and(|marker| marker.request_id.is_some())
+}
+
 fn of_report(report: &IterationReport) -> u32 {
     let is_new = report.session.is_some() || report.resumed.is_some();
     let tells_more = is_new || !report.denied.is_empty() || !report.unfinished.is_empty();
-    let names_request = report.cut.as_ref().and_then(|cut| cut.marker.as_ref()).is_some_and(|marker| marker.request_id.is_some());
-    let cut = since(FIFTH, report.cut.is_some()).max(since(SIXTH, names_request));
+    let cut = since(FIFTH, report.cut.is_some()).max(since(SIXTH, names_request(report.cut.as_deref())));
     newest([of_outcome(&report.outcome), since(FOURTH, tells_more), cut])
 }
 
@@ -500,9 +507,13 @@ mod tests {
         let mut state = State::default();
         assert_eq!((state.version(), adopted(state.clone()).version()), (FIRST, FIRST));
         let (code, why, failed_at) = ("DISK_FULL".to_owned(), String::new(), jiff::Timestamp::UNIX_EPOCH);
-        let delay = Delay { step: Step::Claim, code, why, tried: 0, failed_at };
-        state.record.delays.insert(CaseId::new("t").unwrap(), delay);
+        let delay = Delay { step: Step::Claim, code, why, tried: 0, failed_at, until: None };
+        let task = CaseId::new("t").unwrap();
+        state.record.delays.insert(task.clone(), delay.clone());
         assert_eq!((state.version(), adopted(state.clone()).version()), (SECOND, SECOND));
+        let delay = Delay { until: Some(failed_at), ..delay };
+        state.record.delays.insert(task.clone(), delay.clone());
+        assert_eq!((state.version(), Event::Delayed { id: task, delay: Some(Box::new(delay)) }.version()), (SIXTH, SIXTH));
     }
 
     #[test]

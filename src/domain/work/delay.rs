@@ -24,6 +24,9 @@ pub struct Delay {
     pub tried: u32,
     /// When it failed first.
     pub failed_at: jiff::Timestamp,
+    /// When it is tried again, where a service has told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<jiff::Timestamp>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it

@@ -86,7 +86,9 @@ impl Supervisor<'_> {
         trouble.until = until;
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };
         let failed_at = trouble.told.as_ref().filter(|told| told.step == step).map_or_else(env::now, |told| told.failed_at);
-        let delay = Delay { step, code: error.code().as_str().to_owned(), why: reason_of(error), tried, failed_at };
+        let until = (error.code() == Code::ModelBusy).then(|| until.at());
+        let (code, why) = (error.code().as_str().to_owned(), reason_of(error));
+        let delay = Delay { step, code, why, tried, failed_at, until };
         if shared.is_some() && self.is_known_of_another(task, &delay) {
             return Ok(());
         }

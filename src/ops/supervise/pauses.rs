@@ -24,6 +24,11 @@ impl Until {
         Self { awake: Instant::now() + pause, at: env::now().checked_add(pause).unwrap_or(Timestamp::MAX) }
     }
 
+    /// The time of day.
+    pub(super) fn at(&self) -> Timestamp {
+        self.at
+    }
+
     /// How long it still lasts; `None` when it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         self.left_at(Instant::now(), env::now())

@@ -264,11 +264,13 @@ fn an_agent_that_waits_for_its_model_is_shown_as_waiting() {
     wait_until("it waits", || world.agents().iter().any(|agent| agent["state"] == "waiting"));
     let status = world.env.ok(&["status"]);
     assert!(status.contains("Tried again by itself:") && status.contains("MODEL_BUSY"), "{status}");
-    let project = world.env.json(&["status"])["project"].clone();
+    let told = world.env.json(&["status"]);
     assert!(
-        project["lastAction"].as_str().unwrap().starts_with("t waits while an iteration is started: MODEL_BUSY: "),
-        "{project}"
+        status.contains(", until ") && told["delays"][0]["until"].as_str() > told["delays"][0]["failedAt"].as_str(),
+        "{told}"
     );
+    let last = told["project"]["lastAction"].as_str().unwrap();
+    assert!(last.starts_with("t waits while an iteration is started: MODEL_BUSY: "), "{told}");
     world.quits_well(live);
 }
 
