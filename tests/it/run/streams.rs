@@ -292,7 +292,7 @@ fn markers_bear_the_ids_and_hashes_of_what_they_mark() {
     let world = world_of("claude", &format!("cat '{}'; echo 1 > new.txt; git axiom signal complete", recording("claude")));
     run(&world, 0);
     let events = world.env.json(&["events"])["events"].as_array().unwrap().clone();
-    let signals: Vec<Value> = events.iter().filter_map(|one| one["event"]["signalled"].get("signal").cloned()).collect();
+    let signals: Vec<Value> = events.iter().filter_map(|one| one["data"].get("signal").cloned()).collect();
     let of = |kind: &str| signals.iter().filter(|signal| signal["kind"] == kind).cloned().collect::<Vec<_>>();
     let hashes = |kind: &str| of(kind).iter().filter_map(|one| one["hash"].as_str().map(str::len)).collect::<Vec<_>>();
     for (kind, times) in [("requestSent", 3), ("responseReceived", 3), ("toolStarted", 2), ("toolCompleted", 2)] {
