@@ -31,8 +31,8 @@ const MOST_LINES: i64 = 100_000;
 Prints what the agent printed: standard output and standard error in the order in which they
 were read. Where the program prints lines of JSON, this is what they say: the agent's words,
 its tool calls (>) with the lines that they remove (-) and add (+), the beginning of their
-results, what went wrong or was refused (!), waits and the end (=). --raw prints the original
-bytes.
+results, what went wrong or was refused (!), waits and the end (=). What an agent reported with
+'git axiom signal' stands between (=). --raw prints the original bytes.
 
 Control characters are shown escaped, such as \\e; with --raw only on a terminal. PATTERN is a
 regular expression, (?i) at its beginning ignores case; an iteration is named before its first

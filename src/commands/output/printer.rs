@@ -11,7 +11,7 @@ use crate::cli::visible;
 use crate::config::Config;
 use crate::domain::agent::stream::lines::Lines;
 use crate::error::Result;
-use crate::ops::output::logs::{self, LogLine};
+use crate::ops::output::logs::{self, LogLine, Stream};
 use crate::ops::output::readable::{LogReader, Printed};
 
 /// How many bytes at the end of a log are searched first for its last lines.
@@ -165,6 +165,8 @@ impl Printer {
         let mut units = Vec::new();
         for line in lines.into_iter().filter(|line| self.iteration.is_none_or(|wanted| line.iteration == wanted)) {
             match self.form {
+                // The program has not printed them.
+                Form::Raw | Form::Escaped if line.stream == Stream::Report => {}
                 Form::Raw => units.push(Unit::Bytes(line.bytes())),
                 Form::Escaped => units.extend(log.escaped(line.bytes())),
                 Form::Json if self.grep.as_ref().is_none_or(|grep| grep.is_match(&line.bytes())) => {

@@ -317,7 +317,8 @@ fn outcome_text(outcome: &Outcome) -> String {
     }
 }
 
-fn signal_text(signal: &Signal) -> String {
+/// A signal in words.
+pub fn signal_text(signal: &Signal) -> String {
     match signal {
         Signal::Complete {} => "complete".into(),
         Signal::Blocked { reason } => format!("blocked: {reason}"),

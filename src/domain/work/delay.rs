@@ -37,7 +37,7 @@ fn is_zero(number: &u32) -> bool {
 impl Delay {
     /// What is waited for, in words.
     pub fn in_words(&self) -> String {
-        let Self { step, code, why, tried, failed_at: _ } = self;
+        let Self { step, code, why, tried, failed_at: _, until: _ } = self;
         match tried {
             0 => format!("waits while {}: {code}: {why}", step.words()),
             tried => format!("is tried again while {} (failed {tried} of {MOST_TRIES} times): {code}: {why}", step.words()),

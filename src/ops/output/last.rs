@@ -6,6 +6,7 @@ use super::logs;
 use super::readable::{LogReader, Printed};
 use crate::config::Config;
 use crate::error::Result;
+use crate::process::keeper::output::Stream;
 
 /// How many bytes at the end of the log are looked at.
 const WINDOW: u64 = 64 * 1024;
@@ -20,7 +21,8 @@ const LONGEST: usize = 200;
 pub fn last_line(path: &Path, config: &Config) -> Result<Option<String>> {
     let part = logs::read(path, logs::line_start(path, WINDOW)?)?;
     let mut reader = LogReader::default();
-    let mut printed: Vec<Printed> = part.lines.iter().flat_map(|line| reader.take(line, config)).collect();
+    let lines = part.lines.iter().filter(|line| line.stream != Stream::Report);
+    let mut printed: Vec<Printed> = lines.flat_map(|line| reader.take(line, config)).collect();
     printed.extend(reader.end());
     Ok(printed.iter().rev().find_map(text_of).map(|text| text.chars().take(LONGEST).collect()))
 }

@@ -10,8 +10,7 @@ use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
-pub use crate::process::keeper::output::LogLine;
-use crate::process::keeper::output::Stream;
+pub use crate::process::keeper::output::{LogLine, Stream};
 
 /// How many bytes are read at once.
 const CHUNK: u64 = 1024 * 1024;

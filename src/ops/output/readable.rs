@@ -54,7 +54,10 @@ impl LogReader {
     pub fn take(&mut self, line: &LogLine, config: &Config) -> Vec<Printed> {
         let Some(program) = &line.program else {
             let mut printed = self.end();
-            printed.push(Printed::Bytes(line.bytes()));
+            printed.push(match line.stream {
+                Stream::Stdout | Stream::Stderr | Stream::Keeper => Printed::Bytes(line.bytes()),
+                Stream::Report => Printed::Line(reported(line)),
+            });
             return printed;
         };
         let mut printed = Vec::new();
@@ -87,6 +90,7 @@ impl Run {
         let bytes = line.bytes();
         let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
         let begun = match line.stream {
+            Stream::Report => return vec![reported(line)],
             Stream::Keeper => return vec![Line::new(Part::Remark, String::from_utf8_lossy(text))],
             Stream::Stdout => &mut self.begun[0],
             Stream::Stderr => &mut self.begun[1],
@@ -101,7 +105,7 @@ impl Run {
         };
         match line.stream {
             Stream::Stdout => self.said(&whole),
-            Stream::Stderr | Stream::Keeper => self.warned(&whole),
+            Stream::Stderr | Stream::Keeper | Stream::Report => self.warned(&whole),
         }
     }
 
@@ -146,6 +150,10 @@ impl Begun {
     }
 }
 
+fn reported(line: &LogLine) -> Line {
+    Line::new(Part::Remark, format!("reports {}", line.text.as_deref().unwrap_or_default()))
+}
+
 fn as_text(line: &[u8]) -> Vec<Line> {
     String::from_utf8_lossy(line).lines().map(|line| Line::new(Part::Other, line)).collect()
 }
@@ -184,6 +192,8 @@ mod tests {
             LogLine { first: true, ..line(Some("gemini"), 3, Stream::Stdout, "again") },
             line(Some("gone"), 4, Stream::Stdout, says),
             line(Some("gone"), 4, Stream::Keeper, "remark"),
+            line(Some("gone"), 4, Stream::Report, "progress 40%"),
+            line(None, 5, Stream::Report, "complete"),
         ];
         let expected = [
             &format!("{says}\n"),
@@ -197,6 +207,8 @@ mod tests {
             "4 gone",
             &format!("Other: {says}"),
             "Remark: remark",
+            "Remark: reports progress 40%",
+            "Remark: reports complete",
         ];
         assert_eq!(read(&lines), expected);
     }

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::spec::{KeeperSpec, OutputRecord, TAIL_BYTES};
 use super::stream::Tap;
 use crate::domain::base::hex::{from_hex, to_hex};
+use crate::domain::state::audit::signal_text;
+use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::AppendFile;
@@ -36,6 +38,8 @@ pub enum Stream {
     Stderr,
     /// A remark of the keeper.
     Keeper,
+    /// What the agent reported, in words. Its program printed nothing of it.
+    Report,
 }
 
 /// One line of an agent's log. The program's output is all the pieces joined, with a line feed after each that has neither
@@ -97,6 +101,7 @@ impl LogLine {
 
 enum Message {
     Chunk { at: Timestamp, stream: Stream, bytes: Vec<u8> },
+    Report { at: Timestamp, words: String },
     Finish,
 }
 
@@ -172,6 +177,12 @@ impl Output {
         thread("stdout").spawn(move || reader.run(Stream::Stdout, stdout, tap)).map_err(failed)?;
         thread("stderr").spawn(move || other.run(Stream::Stderr, stderr, error_tap)).map_err(failed)?;
         Ok(Self { counts, begun, queue, ended, readers: 2, writer })
+    }
+
+    /// Puts a report of the agent between its output.
+    pub fn report(&self, signal: &Signal) {
+        let words = signal_text(signal).split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = self.queue.send(Message::Report { at: env::now(), words });
     }
 
     /// How long there has been no output.
@@ -335,7 +346,14 @@ impl Writer {
 
     /// Handles a message. Returns whether more may follow.
     fn take(&mut self, message: Message) -> bool {
-        let Message::Chunk { at, stream, bytes } = message else { return false };
+        let (at, stream, bytes) = match message {
+            Message::Chunk { at, stream, bytes } => (at, stream, bytes),
+            Message::Report { at, words } => {
+                self.line(at, Stream::Report, words.as_bytes(), Ending::Whole, 0);
+                return true;
+            }
+            Message::Finish => return false,
+        };
         let slot = usize::from(stream != Stream::Stdout);
         let mut pending = std::mem::take(&mut self.pending[slot]);
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {

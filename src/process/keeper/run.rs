@@ -215,6 +215,7 @@ impl Watch<'_> {
                 tracing::warn!(%error, "what the output says is not recorded yet");
             }
             let took = self.keeper.spool.take() > 0;
+            self.keeper.spool.news().iter().for_each(|signal| self.output.report(signal));
             if took {
                 self.heard = Instant::now();
             }

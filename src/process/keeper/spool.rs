@@ -103,6 +103,8 @@ pub struct Spool {
     broken: Option<String>,
     /// Requests that were handled and cannot be removed.
     stuck: BTreeSet<PathBuf>,
+    /// The reports of the agent that were recorded since somebody asked.
+    news: Vec<Signal>,
 }
 
 impl Spool {
@@ -122,12 +124,18 @@ impl Spool {
             bytes: 0,
             broken: None,
             stuck: BTreeSet::new(),
+            news: Vec::new(),
         })
     }
 
     /// Whether nothing more can be recorded.
     pub fn is_broken(&self) -> bool {
         self.broken.is_some()
+    }
+
+    /// The reports of the agent that were recorded since the last call.
+    pub fn news(&mut self) -> Vec<Signal> {
+        std::mem::take(&mut self.news)
     }
 
     /// How many signals were recorded.
@@ -215,7 +223,7 @@ impl Spool {
             Err(why) => return refused(&why),
         };
         let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let line = match signal_line(&ReceivedSignal { at: env::now(), id, signal }) {
+        let line = match signal_line(&ReceivedSignal { at: env::now(), id, signal: signal.clone() }) {
             Ok(line) => line,
             Err(why) => return refused(&why),
         };
@@ -233,6 +241,7 @@ impl Spool {
         self.recorded += 1;
         self.reported += 1;
         self.bytes += line.len() as u64;
+        self.news.push(signal);
         Answer::Recorded
     }
 }

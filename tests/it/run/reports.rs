@@ -75,6 +75,11 @@ fn parts_files_and_libraries_are_shown_and_outlive_a_crash() {
     assert_eq!((&group["shown"], &group["progress"]), (&"inProgress".into(), &40.into()), "{group}");
     assert_eq!(group["parts"], serde_json::json!({"total": 2, "completed": 0, "inProgress": 1, "waiting": 1}), "{group}");
     assert_eq!(group["dependencies"], serde_json::json!({"u": ["t"]}), "{group}");
+    let output = world.env.ok(&["output", "t"]);
+    for part in ["subtask logic", "progress 80%", "phase Loop 3, 80% sure", "uses serde, tokio"] {
+        assert!(output.contains(&format!("\n  = reports {part}")), "{part}\n{output}");
+    }
+    assert_eq!(world.env.ok(&["output", "t", "--raw"]), "");
     let words = world.env.ok(&["task", "show", "t"]);
     for part in ["logic, begun", "src/a.rs, line 127, after parse, next print, 82% sure", "serde, tokio", "Loop 3"] {
         assert!(words.contains(part), "{part}\n{words}");

@@ -170,7 +170,7 @@ fn a_rate_limit_waits_and_does_not_count() {
     assert!(log.contains("MODEL_BUSY") && log.contains("slow down"), "{log}");
     // The tries have the same number, and each is told apart.
     let shown = world.env.ok(&["output", "t"]);
-    assert_eq!(shown.matches("\nIteration 1, claude, ").count(), 5, "{shown}");
+    assert_eq!(shown.matches("\nIteration 1, claude, ").count(), 6, "{shown}");
 }
 
 /// A tag counts where the agent says it, in pieces too, and not where its prompt is echoed or another's token stands in it.
@@ -311,7 +311,7 @@ fn an_error_with_its_calls_is_read_as_one_line() {
     let shown = world.env.ok(&["output", "t"]);
     let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
     let failed = "Attempt 1 failed with status 429. Retrying with backoff... _ApiError: scripted error";
-    assert_eq!(lines, ["YOLO mode is enabled. All tool calls will be automatically approved.", failed]);
+    assert_eq!(lines, ["YOLO mode is enabled. All tool calls will be automatically approved.", failed, "= reports complete"]);
     assert!(world.env.ok(&["output", "t", "--raw"]).contains("    at throwErrorIfNotOK"));
 }
 

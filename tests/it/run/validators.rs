@@ -32,8 +32,8 @@ fn a_persona_gives_work_back_with_its_reason_and_passes_it_and_its_merge() {
     assert_eq!(states, ["passed"; 4], "{all}");
     assert_eq!((&all[1]["name"], &all[1]["command"], &all[3]["of"]), (&json!("review"), &json!("@reviewer"), &json!("merge")));
     assert_eq!((&all[1]["used"]["program"], &all[1]["exit"]), (&json!("shell"), &json!(0)), "{all}");
-    assert_eq!(world.env.ok(&["output", "t", "--step", "review"]), "looking");
-    assert_eq!(world.env.ok(&["output", "t", "--step", "merge/1", "-n", "1"]), "looking");
+    assert_eq!(world.env.ok(&["output", "t", "--step", "review"]), "looking\n  = reports complete");
+    assert_eq!(world.env.ok(&["output", "t", "--step", "merge/1", "-n", "1"]), "  = reports complete");
     let refused = world.env.axiom(&["output", "t", "--step", "revew"]).fails_with(Code::InvalidInput);
     assert!(refused.stderr.contains("review"), "{}", refused.stderr);
     assert_eq!(world.env.read("a.txt"), "2\n");
