@@ -10,7 +10,7 @@ use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
-use crate::domain::base::names::RepoPath;
+use crate::domain::base::names::{RefName, RepoPath};
 use crate::domain::work::guarded::Allowed;
 use crate::domain::work::verification::Verification;
 use crate::error::{Code, Error, Exit, Result, some_of};
@@ -31,6 +31,9 @@ task's commits are tried one by one, without those that the target has in anothe
 the task's own verify steps must pass on the result too. If the target branch is checked out,
 its files are updated too; your staged or uncommitted changes there stay as they are, and a
 merge that would overwrite them is refused. 'git axiom undo' takes a merge back.
+
+The task's workspace goes to the trash then, and its branch, whose commits the target has, is
+deleted; with agents.keepMerged both stay.
 
 A merge that changes guarded files is refused without --allow-guarded: other programs run or
 obey them (.claude, .github/workflows; 'git axiom config show merge.guarded' lists them), git
@@ -74,6 +77,7 @@ struct MergeAnswer<'a> {
 struct Foretold<'a> {
     files: &'a [FileLine],
     workspaces: &'a [WorkspaceLine],
+    branches: &'a [RefName],
     verify: &'a [String],
 }
 
@@ -129,7 +133,7 @@ fn foresee(args: &Merge, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
         Foreseen::Preview(preview) => preview,
         Foreseen::Refused(outcome) => return Err(refused(&args.task, *outcome)),
     };
-    let Preview { task_id, target, commit, was_merged_before, files, workspaces, verify } = &*preview;
+    let Preview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = &*preview;
     let answer = MergeAnswer {
         task_id,
         commit: was_merged_before.then_some(commit.as_str()),
@@ -137,14 +141,14 @@ fn foresee(args: &Merge, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
         was_merged_before: *was_merged_before,
         dry_run: true,
         undo: None,
-        foreseen: Some(Foretold { files, workspaces, verify }),
+        foreseen: Some(Foretold { files, workspaces, branches, verify }),
     };
     screen.answer(&answer, || foretold(&preview))?;
     Ok(Exit::Done)
 }
 
 fn foretold(preview: &Preview) -> String {
-    let Preview { task_id, target, commit, was_merged_before, files, workspaces, verify } = preview;
+    let Preview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = preview;
     let (target, commit) = (target.short(), commit.short());
     if *was_merged_before {
         return format!("{target} has all of '{task_id}' already ({commit})\n");
@@ -163,6 +167,9 @@ fn foretold(preview: &Preview) -> String {
     for workspace in workspaces {
         let line = format!("{}: {}", workspace.path, fate::workspace(workspace.action));
         text.push_str(&format!("  workspace {}\n", visible::line(&line)));
+    }
+    for branch in branches {
+        text.push_str(&format!("  branch {}: deleted, {target} has its commits then\n", visible::line(branch.short())));
     }
     text
 }

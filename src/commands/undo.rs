@@ -14,7 +14,6 @@ use crate::commands::grammar::consent::Consent;
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo::Asked;
 use crate::domain::state::event::By;
-use crate::domain::work::case::CaseChange;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
@@ -136,7 +135,7 @@ fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
         let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
         error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
     });
-    let merged = transaction.edits.iter().find(|edit| edit.changes.iter().any(CaseChange::merges));
+    let merged = transaction.edits.iter().find(|edit| edit.changes.iter().any(|change| change.merges().is_some()));
     let error = match merged {
         Some(edit) => error.hint(format!("git axiom rollback task {}    reverts its commits on top of what came after", edit.id)),
         None => error,

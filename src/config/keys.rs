@@ -100,6 +100,7 @@ pub const KEYS: &[Key] = &[
     key("agents", "captureInterval", Kind::Seconds),
     key("agents", "timeLimit", Kind::Seconds),
     key("agents", "silenceLimit", Kind::Seconds),
+    key("agents", "keepMerged", Kind::Switch),
     key("agents", "workspaceRoot", Kind::Folder),
     key("agents", "promptTemplate", Kind::Template),
     key("merge", "target", Kind::Text),

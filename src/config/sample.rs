@@ -88,6 +88,7 @@ const LINES: &[Line] = &[
     line("agents", "silenceLimit", "The longest an agent may print nothing; without it, there is no limit.", Some("\"15min\"")),
     line("agents", "graceSeconds", "How long a stop waits before it kills the program.", None),
     line("agents", "captureInterval", "Seconds between captures of a workspace while its agent runs.", None),
+    line("agents", "keepMerged", "Whether workspaces and branches of merged tasks are kept.", None),
     line("agents", "workspaceRoot", "Where workspaces are made, relative to the main worktree.", None),
     line(
         "agents",

@@ -161,6 +161,8 @@ section! {
         time_limit: Option<u64> = None,
         /// The longest time without output in an iteration, in seconds.
         silence_limit: Option<u64> = None,
+        /// Whether workspaces and branches of merged tasks are kept.
+        keep_merged: bool = false,
         /// Where workspaces are made, relative to the main worktree.
         workspace_root: String = ".worktrees".into(),
         /// The template of the prompts, if it is not the one that is built in.

@@ -2,6 +2,7 @@
 //!
 //! A target that is checked out moves together with its worktree, and only where none of the user's files is in the way.
 
+pub mod cleanup;
 mod guarded;
 mod guarded_links;
 mod plan;
@@ -12,8 +13,6 @@ pub mod verified;
 
 pub use plan::guarded_by;
 
-use std::path::{Path, PathBuf};
-
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
@@ -21,8 +20,6 @@ use crate::domain::checkpoint::document::Trigger;
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
-use crate::domain::state::whole::State;
-use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged};
 use crate::domain::work::conflict::Level;
 use crate::domain::work::guarded::{Allowed, GuardedFiles};
@@ -30,15 +27,12 @@ use crate::domain::work::task_branches;
 use crate::domain::work::verification::{MergeOf, Verification};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::{Expected, Head, RefEdit, Worktree};
+use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest, target_branch};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::signing::with_signatures;
-use crate::ops::supervise::live::live_ref;
-use crate::ops::trash;
 
 use plan::Planned;
 use replay::Computed;
@@ -115,10 +109,10 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<M
                 Err(error) => return Err(error),
                 Ok(outcome) => {
                     if let MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) = &outcome
-                        && let Err(error) = close_workspace(ctx, task)
+                        && let Err(error) = cleanup::clean_up(ctx, task)
                     {
                         // The task is merged all the same: a session tries again, at the latest when it starts.
-                        tracing::warn!(%error, %task, "the workspace is not put aside yet");
+                        tracing::warn!(%error, %task, "workspace and branch are not cleaned up yet");
                     }
                     return Ok(outcome);
                 }
@@ -234,72 +228,4 @@ pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<
             Err(Error::new(Code::InTheWay, what).why(kind.words()).hint(format!("end it ({}), and try again", kind.ways_out())))
         }
     }
-}
-
-/// The merged tasks whose workspace was not moved to the trash: a crash came in between, or it was not possible right then.
-pub fn merged_with_workspace(state: &State) -> Vec<CaseId> {
-    let merged = |task: &&CaseId| state.restorable.cases.get(*task).is_some_and(|case| case.merged.is_some());
-    state.restorable.workspaces.keys().filter(merged).cloned().collect()
-}
-
-/// Moves the workspace of a merged (or abandoned) task to the trash; its branch stays. Uncommitted changes are captured to
-/// `refs/axiom/live/<task>` first. The caller holds the operation lock. Safe to repeat; a crash leaves a workspace that the
-/// next call moves completely.
-///
-/// # Errors
-/// `BUSY` where an agent still works in it; those of a capture, where they affect more than this workspace: then it stays.
-pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
-    let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(()) };
-    if files::is_locked(&ctx.layout().workspace_lock(task))? {
-        return Err(Error::new(Code::Busy, format!("an agent still works in '{}'", workspace.path)));
-    }
-    let path = Path::new(&workspace.path);
-    let trash = trash_for(ctx, path)?;
-    env::fault_point("merge.before-close");
-    let trash = match ctx.repo.worktrees().worktree_at(path)? {
-        Some(entry) if entry.present && entry.locked.is_none() => {
-            match keep_uncommitted(ctx, task, &workspace, &entry.worktree) {
-                Ok(()) => {
-                    let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
-                    ctx.repo.workspaces().put_aside(&aside)?;
-                }
-                // A workspace that cannot be captured goes to the trash unchanged.
-                Err(error) if !error.is_everybodys() => {
-                    tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
-                    ctx.repo.workspaces().put_unused_aside(path, &trash)?;
-                }
-                Err(error) => return Err(error),
-            }
-            Some(trash.display().to_string())
-        }
-        Some(_) | None => {
-            ctx.repo.workspaces().repair_workspace(path, &trash)?;
-            None
-        }
-    };
-    env::fault_point("merge.workspace-aside");
-    ctx.append(Event::WorkspaceClosed { task: task.clone(), trash })?;
-    Ok(())
-}
-
-/// A free place in the trash for a workspace.
-fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    trash::fresh(ctx, &name)
-}
-
-fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktree: &Worktree) -> Result<()> {
-    let capture = ctx.repo.captures().capture_worktree(worktree, &checkpoint::capture_options(ctx))?;
-    let committed = match capture.head.commit() {
-        Some(commit) => ctx.repo.objects().read_commit(commit)?.tree == capture.tree,
-        None => false,
-    };
-    let clean = committed && capture.tree == capture.index_tree && capture.extras.is_empty();
-    if clean && capture.head.branch() == Some(&workspace.branch) {
-        return Ok(());
-    }
-    let commit = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, put aside"), &[])?;
-    let name = live_ref(task);
-    let edit = RefEdit { name, expected: Expected::Any, new: Some(commit.commit) };
-    ctx.repo.refs().update_refs(&[edit], &format!("git axiom: workspace of {task} put aside"))
 }

@@ -51,6 +51,13 @@ impl TaskDiff {
 /// cannot be read; `GIT_FAILED`.
 pub fn of(ctx: &Context, task: &CaseId) -> Result<TaskDiff> {
     let case = ctx.state().case(task)?;
+    // Its workspace may still be there: see `agents.keepMerged`.
+    if let Some(merged) = &case.merged {
+        let commit = ctx.repo.objects().read_commit(&merged.commit)?;
+        let base = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
+        let own = commit.parents.get(1).unwrap_or(&merged.commit);
+        return between(ctx, &base, own, merged.commit.clone());
+    }
     if let Some(place) = ctx.state().restorable.workspaces.get(task)
         && let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&place.path))?.filter(|entry| entry.present)
     {
@@ -69,12 +76,6 @@ pub fn of(ctx: &Context, task: &CaseId) -> Result<TaskDiff> {
         let held =
             TaskDiff { uncommitted, not_shown: not_shown(&captured.coverage), ..between(ctx, &base, &tip, captured.tree)? };
         return Ok(TaskDiff { workspace: Some(place.path.clone()), ..held });
-    }
-    if let Some(merged) = &case.merged {
-        let commit = ctx.repo.objects().read_commit(&merged.commit)?;
-        let base = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
-        let own = commit.parents.get(1).unwrap_or(&merged.commit);
-        return between(ctx, &base, own, merged.commit.clone());
     }
     let Some(tip) = ctx.repo.refs().read_ref(&merge::branch_of(ctx, task))? else {
         return Err(Error::new(Code::InvalidTransition, format!("nobody has worked on '{task}', so it changed nothing"))

@@ -8,16 +8,18 @@ mod preview;
 mod since;
 mod standing;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::{CheckpointName, TxnId};
-use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{Coverage, Trigger};
-use crate::domain::operation::journaled::{AsideChange, Operation, OperationKind, Way, WorktreeChange};
+use crate::domain::operation::journaled::{AsideChange, Operation, OperationKind, RefChange, Way, WorktreeChange};
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo::{self, Asked};
+use crate::domain::work::case::Merged;
+use crate::domain::work::task_branches::task_of;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::{
@@ -25,6 +27,7 @@ use crate::git::{
 };
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::merge::branch_of;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::differences::is_decided;
 use crate::ops::operation::stop_agents::{self, Paused};
@@ -197,7 +200,8 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
         ctx.repo.stash().entries()?.into_iter().map(|entry| entry.id).collect()
     };
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
-    let back = undo::state_back(transaction, ctx.state())?;
+    operation.refs = still_to_move(ctx, operation.refs)?;
+    let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
     let left_out = gone::leave_out(ctx, &transaction.id, &mut operation, captured)?;
     if let Some(captured) = captured {
@@ -219,6 +223,20 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
     Ok((operation, left_out))
+}
+
+/// Without branches of tasks that are as the undo wants them already: a branch goes in more than one way once its task is merged.
+fn still_to_move(ctx: &Context, refs: Vec<RefChange>) -> Result<Vec<RefChange>> {
+    let names: Vec<RefName> = refs.iter().map(|change| &change.name).filter(|name| task_of(name).is_some()).cloned().collect();
+    let now = if names.is_empty() { BTreeMap::new() } else { ctx.repo.refs().read_refs(&names)? };
+    let is_done = |change: &RefChange| names.contains(&change.name) && now.get(&change.name) == change.value.new.as_ref();
+    Ok(refs.into_iter().filter(|change| !is_done(change)).collect())
+}
+
+/// Whether a merge has all commits that the task's branch has now.
+fn holds(ctx: &Context, task: &CaseId, merged: &Merged) -> bool {
+    let tip = ctx.repo.refs().read_ref(&branch_of(ctx, task)).ok().flatten();
+    tip.is_some_and(|tip| ctx.repo.history().is_ancestor(&tip, &merged.commit).is_ok_and(|held| held))
 }
 
 fn is_in_trash(change: &AsideChange) -> bool {

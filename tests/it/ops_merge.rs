@@ -106,10 +106,74 @@ fn a_merge_moves_the_checked_out_target_and_keeps_what_is_the_users() {
     assert!(scratch.store().state().restorable.workspaces.is_empty());
     assert_eq!(scratch.json(&["checkpoint", "list"])["checkpoints"][0]["trigger"], "before-merge");
     assert_eq!(scratch.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    assert_eq!(branches(&scratch), "main", "the target has the commits of the task's branch");
     scratch.fsck();
     // Again: nothing more.
     let again = scratch.json(&["merge", "t1"]);
     assert_eq!((&again["wasMergedBefore"], &again["undo"]), (&true.into(), &serde_json::Value::Null));
+}
+
+fn branches(scratch: &Scratch) -> String {
+    scratch.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/"]).replace('\n', " ")
+}
+
+/// Back and forth again, with the branch each time; a plain undo means the merge, not the branch.
+#[test]
+fn an_undo_of_a_merge_brings_the_branch_back() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    let (tip, target) = (scratch.git(&["rev-parse", "axiom/t1"]), scratch.head());
+    let dry = scratch.axiom(&["merge", "t1", "--dry-run"]);
+    assert!(dry.contains("branch axiom/t1: deleted, main has its commits then"), "{dry}");
+    scratch.axiom(&["merge", "t1"]);
+    let merged = scratch.head();
+    assert_eq!(branches(&scratch), "main");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.git(&["rev-parse", "axiom/t1"]), scratch.head()), (tip.clone(), target));
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!((branches(&scratch), scratch.head()), ("main".to_owned(), merged));
+    scratch.axiom(&["undo", "--yes"]);
+    // It is ours again: it is merged, and goes once more.
+    scratch.axiom(&["merge", "t1"]);
+    assert_eq!((branches(&scratch), scratch.git(&["rev-parse", "HEAD^2"])), ("main".to_owned(), tip));
+    scratch.fsck();
+}
+
+#[test]
+fn with_keep_merged_workspace_and_branch_stay_until_the_key_is_gone() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.git(&["config", "axiom.agents.keepMerged", "true"]);
+    let dry = scratch.json(&["merge", "t1", "--dry-run"]);
+    assert_eq!((&dry["workspaces"], &dry["branches"]), (&serde_json::json!([]), &serde_json::json!([])));
+    scratch.axiom(&["merge", "t1"]);
+    assert!(scratch.workspace("t1").join("t1.txt").exists() && branches(&scratch) == "axiom/t1 main");
+    assert!(scratch.axiom(&["diff", "t1", "--stat"]).contains("t1.txt"), "what the merge brought");
+    for step in ["undo", "redo"] {
+        scratch.axiom(&[step, "--yes"]);
+    }
+    scratch.axiom(&["recover", "--yes"]);
+    assert!(scratch.workspace("t1").exists() && branches(&scratch) == "axiom/t1 main");
+    scratch.git(&["config", "--unset", "axiom.agents.keepMerged"]);
+    scratch.axiom(&["recover", "--yes"]);
+    assert!(!scratch.workspace("t1").exists() && branches(&scratch) == "main");
+}
+
+/// What somebody did with the branch since, or still does in a worktree of their own, stays.
+#[test]
+fn the_branch_of_a_merged_task_stays_where_somebody_uses_it() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.git(&["worktree", "add", "-q", "-f", "../mine", "axiom/t1"]);
+    scratch.axiom(&["merge", "t1"]);
+    assert_eq!(branches(&scratch), "axiom/t1 main");
+    scratch.git(&["-C", "../mine", "commit", "-q", "--allow-empty", "-m", "mine"]);
+    scratch.git(&["worktree", "remove", "--force", "../mine"]);
+    scratch.axiom(&["recover", "--yes"]);
+    assert_eq!(branches(&scratch), "axiom/t1 main", "main does not have that commit");
+    scratch.git(&["merge", "-q", "axiom/t1"]);
+    scratch.axiom(&["recover", "--yes"]);
+    assert_eq!(branches(&scratch), "main");
 }
 
 /// The user merged the branch with git: only the case changes, and that can be taken back.
@@ -122,8 +186,9 @@ fn a_merge_that_git_made_before_is_noted_and_its_undo_is_named() {
     assert_eq!(noted["wasMergedBefore"], true);
     assert!(scratch.case("t1").merged.is_some());
     let undo: Vec<&str> = noted["undo"].as_str().unwrap().split(' ').skip(2).collect();
+    assert_eq!(branches(&scratch), "main");
     scratch.axiom(&[&undo[..], &["--yes"]].concat());
-    assert_eq!(scratch.case("t1").merged, None);
+    assert_eq!((scratch.case("t1").merged, branches(&scratch)), (None, "axiom/t1 main".to_owned()));
 }
 
 #[test]

@@ -246,7 +246,8 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     let (merged, words) = (scratch.head(), scratch.axiom(&["undo", "--dry-run"]));
     for part in [
         "Would take back",
-        "1 ref changes\n    main: ",
+        "2 refs change\n",
+        "    main: ",
         "1 file changes\n    t1.txt: is deleted\n",
         "1 task changes\n    t1: merged",
     ] {
@@ -254,7 +255,8 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     }
     let plan = scratch.json(&["undo", "--dry-run"]);
     assert_eq!((&plan["redo"], &plan["dryRun"]), (&false.into(), &true.into()));
-    assert_eq!((&plan["refs"][0]["name"], &plan["refs"][0]["old"]), (&"refs/heads/main".into(), &merged.as_str().into()));
+    let moved = |name: &str| plan["refs"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["old"].clone();
+    assert_eq!((moved("refs/heads/main"), moved("refs/heads/axiom/t1")), (merged.as_str().into(), serde_json::Value::Null));
     assert_eq!((&plan["files"][0]["path"], &plan["files"][0]["change"]), (&"t1.txt".into(), &"deleted".into()));
     assert_eq!(plan["tasks"][0]["id"], "t1");
     let done = scratch.json(&["undo", "--yes"]);

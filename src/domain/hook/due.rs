@@ -21,12 +21,9 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
     match event {
         Event::WorkReleased { agent, status, reason, .. } => released(before, agent, *status, reason, at).into_iter().collect(),
         Event::Signalled { agent, signal: Signal::Learning { text, scope }, .. } => {
-            let of_work = of_work(before, agent, HookEvent::OnLearning, at);
             vec![Facts {
                 learning_id: Some(LearningId::of_event(seq).to_string()),
-                scope: Some(Scope::of_signal(scope.as_deref()).as_str().to_owned()),
-                content: Some(text.clone()),
-                ..of_work
+                ..learnt(before, agent, (text, scope.as_deref()), at)
             }]
         }
         Event::IterationEnded { agent, report, .. } if report.outcome == Outcome::Crashed => {
@@ -69,6 +66,8 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::RequestHandled { .. }
         | Event::WorkspaceOpened { .. }
         | Event::WorkspaceClosed { .. }
+        | Event::MergedBranchesLeave { .. }
+        | Event::MergedBranchesLeft { .. }
         | Event::TaskClaimed { .. }
         | Event::IterationIntended { .. }
         | Event::IterationStarted { .. }
@@ -88,6 +87,11 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::LearningForgotten { .. }
         | Event::LogRepaired { .. } => Vec::new(),
     }
+}
+
+fn learnt(before: &State, agent: &AgentId, (text, scope): (&str, Option<&str>), at: Timestamp) -> Facts {
+    let scope = Some(Scope::of_signal(scope).as_str().to_owned());
+    Facts { scope, content: Some(text.to_owned()), ..of_work(before, agent, HookEvent::OnLearning, at) }
 }
 
 /// The facts of an event about a task: its title, agent, branch and workspace.

@@ -47,6 +47,8 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::RequestHandled { .. }
         | Event::WorkspaceOpened { .. }
         | Event::WorkspaceClosed { .. }
+        | Event::MergedBranchesLeave { .. }
+        | Event::MergedBranchesLeft { .. }
         | Event::IterationIntended { .. }
         | Event::IterationStarted { .. }
         | Event::Signalled { .. }

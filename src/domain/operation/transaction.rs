@@ -90,6 +90,8 @@ pub struct Transaction {
     bounds_session: bool,
     /// Whether it is automatic retention, which no user asked for.
     retains: bool,
+    /// Whether the only refs that it moved are branches of tasks that were merged before.
+    only_tidies: bool,
     /// Whether a new log begins with it.
     begins_anew: bool,
     rank: u8,
@@ -133,6 +135,7 @@ impl Transaction {
             operates: false,
             bounds_session: false,
             retains: false,
+            only_tidies: false,
             begins_anew: false,
             rank: 0,
         }
@@ -178,7 +181,8 @@ impl Transaction {
     /// captures and automatic retention do not count.
     pub fn changes_for_good(&self) -> bool {
         let cases = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
-        self.progress == Progress::Done && !self.retains && (self.moves() || cases || self.mode_restored.is_some())
+        let moves = self.moves() && !self.only_tidies;
+        self.progress == Progress::Done && !self.retains && (moves || cases || self.mode_restored.is_some())
     }
 
     /// Whether it can be undone, as far as the log shows.
@@ -351,6 +355,13 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
             OperationEnd::Done => Progress::Done,
             OperationEnd::Aborted => Progress::Aborted,
         };
+    }
+    if let Event::MergedBranchesLeave { refs } = event {
+        transaction.only_tidies = !transaction.moves();
+        transaction.refs.extend(refs.iter().cloned());
+    }
+    if let Event::MergedBranchesLeft { gone: _, stay } = event {
+        transaction.refs.retain(|change| !stay.contains(&change.name));
     }
     if let Event::SessionStarted { .. } = event {
         transaction.bounds_session = true;

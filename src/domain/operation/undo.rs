@@ -10,7 +10,7 @@ use crate::domain::base::names::RefName;
 use crate::domain::base::text::Change;
 use crate::domain::state::event::By;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::case::{CaseChange, CaseEdit, Merged, Status};
 use crate::domain::work::session::Mode;
 use crate::error::{Code, Error, Result, some_of};
 
@@ -137,13 +137,16 @@ pub struct StateBack {
     pub mode: Option<Change<Mode>>,
 }
 
+/// Whether a merge has all commits of a task's branch as it is now.
+pub type Holds<'h> = &'h dyn Fn(&CaseId, &Merged) -> bool;
+
 /// Computes the changes of the state that undo a transaction.
 ///
 /// # Errors
 /// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where everything has its old value already: such an undo would do nothing, and
 /// could not be undone itself.
-pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
-    let back = StateBack { edits: edits(transaction, now)?, mode: mode(transaction, now.restorable.mode)? };
+pub fn state_back(transaction: &Transaction, now: &State, holds: Holds<'_>) -> Result<StateBack> {
+    let back = StateBack { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)? };
     if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
         let what = format!("'{}' cannot be undone: {}", transaction.id, transaction.what);
         return Err(Error::new(Code::NotUndoable, what).why("its changes are taken back already"));
@@ -155,7 +158,7 @@ pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where an added case was worked on since, or a field has another value by now.
-fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
+fn edits(transaction: &Transaction, now: &State, holds: Holds<'_>) -> Result<Vec<CaseEdit>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
         let case = now.case(id)?;
@@ -179,16 +182,17 @@ fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
         return Err(changed_since_then(&changed));
     }
     let again: Vec<&CaseId> =
-        edits.iter().filter(|edit| is_another_attempt(transaction, edit, now)).map(|edit| &edit.id).collect();
+        edits.iter().filter(|edit| is_another_attempt(transaction, edit, now, holds)).map(|edit| &edit.id).collect();
     if again.is_empty() { Ok(edits) } else { Err(worked_on_again(&again)) }
 }
 
 /// Whether the undo would mark a task as merged by its earlier work while a workspace with newer work exists: that workspace
 /// would be taken for the rest of merged work, and moved to the trash.
-fn is_another_attempt(transaction: &Transaction, edit: &CaseEdit, now: &State) -> bool {
-    let merges = edit.changes.iter().any(CaseChange::merges);
+fn is_another_attempt(transaction: &Transaction, edit: &CaseEdit, now: &State, holds: Holds<'_>) -> bool {
+    let mut merged = edit.changes.iter().filter_map(CaseChange::merges);
     let its_own = transaction.workspaces.iter().any(|change| change.task == edit.id);
-    merges && !its_own && now.restorable.workspaces.contains_key(&edit.id)
+    // A workspace that was kept has the merged work, and no more.
+    !its_own && now.restorable.workspaces.contains_key(&edit.id) && merged.any(|merged| !holds(&edit.id, merged))
 }
 
 fn worked_on_again(tasks: &[&CaseId]) -> Error {

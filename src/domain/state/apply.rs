@@ -56,6 +56,8 @@ impl State {
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
             Event::WorkspaceOpened { task, workspace } => self.open_workspace(task, workspace)?,
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
+            Event::MergedBranchesLeave { .. } => {}
+            Event::MergedBranchesLeft { gone, stay: _ } => self.forget_branches(gone),
             Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
             Event::IterationIntended { agent, iteration, token, from, exit_completes, program, resumes } => {
                 let work = self.intend(agent, *iteration, token, at)?;

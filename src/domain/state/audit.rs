@@ -6,7 +6,8 @@ use super::attempt::{self, Attempt};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::whole::State;
 use crate::domain::base::ids::{AgentId, CaseId, GateId, TxnId};
-use crate::domain::base::plural::count;
+use crate::domain::base::names::RefName;
+use crate::domain::base::plural::{count, count_of};
 use crate::domain::base::text::Text;
 use crate::domain::base::times;
 use crate::domain::work::agent::Outcome;
@@ -15,6 +16,7 @@ use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::gate::Decision;
 use crate::domain::work::session::{Request, SessionState};
 use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
+use crate::domain::work::task_branches::task_of;
 use crate::domain::work::verification::{StepResult, Verification};
 use crate::error::Result;
 
@@ -118,7 +120,9 @@ impl Audit {
             Event::GateDecided { id, .. } | Event::GateClosed { id, .. } => {
                 self.state.restorable.gates.get(id).is_some_and(|gate| gate.task_id.as_ref() == Some(&self.id))
             }
-            Event::CasesAdded { .. }
+            Event::MergedBranchesLeave { refs } => refs.iter().any(|change| task_of(&change.name).as_ref() == Some(&self.id)),
+            Event::MergedBranchesLeft { .. }
+            | Event::CasesAdded { .. }
             | Event::CasesChanged { .. }
             | Event::SessionStarted { .. }
             | Event::SessionChanged { .. }
@@ -138,6 +142,15 @@ impl Audit {
             | Event::LearningForgotten { .. }
             | Event::LogRepaired { .. } => false,
         }
+    }
+}
+
+/// Branches in words: the name of a single one, or how many.
+fn branches<'n>(names: impl IntoIterator<Item = &'n RefName>) -> String {
+    let names: Vec<&RefName> = names.into_iter().collect();
+    match names.as_slice() {
+        [one] => one.short().to_owned(),
+        many => count_of(many.len(), "branch", "branches"),
     }
 }
 
@@ -224,6 +237,11 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
         Event::WorkspaceClosed { task, .. } => (2, format!("workspace of {task} moved to the trash")),
+        Event::MergedBranchesLeave { refs } => {
+            (2, format!("{} deleted: merged", branches(refs.iter().map(|change| &change.name))))
+        }
+        Event::MergedBranchesLeft { gone, stay } if stay.is_empty() => (1, format!("{} deleted", branches(gone))),
+        Event::MergedBranchesLeft { gone: _, stay } => (1, format!("{} not deleted: somebody moved it", branches(stay))),
         Event::GateOpened { gate } => (2, format!("gate {}: {}", gate.id, gate.reason)),
         Event::GateClosed { id, reason } => (2, format!("gate {id} closed: {reason}")),
         Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),

@@ -13,11 +13,11 @@ use super::changes::RestorableChanges;
 use super::place::Placing;
 use super::whole::{Restorable, State};
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
-use crate::domain::base::names::Oid;
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::hook::run::HookRun;
-use crate::domain::operation::journaled::{AsideChange, Operation};
+use crate::domain::operation::journaled::{AsideChange, Operation, RefChange};
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
@@ -141,6 +141,19 @@ pub enum Event {
         task: CaseId,
         /// Where it is now; `None` where it did not exist any more.
         trash: Option<String>,
+    },
+    /// Branches of merged tasks are about to be deleted: the target has their commits.
+    MergedBranchesLeave {
+        /// The branches, with their commits.
+        refs: Vec<RefChange>,
+    },
+    /// The branches of a `mergedBranchesLeave` are deleted.
+    MergedBranchesLeft {
+        /// Those that are gone.
+        gone: Vec<RefName>,
+        /// Those that stay after all: somebody moved them meanwhile.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stay: Vec<RefName>,
     },
     /// An agent took a task: pending → active.
     TaskClaimed {
@@ -411,6 +424,8 @@ impl Event {
             Self::RequestHandled { .. } => "requestHandled",
             Self::WorkspaceOpened { .. } => "workspaceOpened",
             Self::WorkspaceClosed { .. } => "workspaceClosed",
+            Self::MergedBranchesLeave { .. } => "mergedBranchesLeave",
+            Self::MergedBranchesLeft { .. } => "mergedBranchesLeft",
             Self::TaskClaimed { .. } => "taskClaimed",
             Self::IterationIntended { .. } => "iterationIntended",
             Self::IterationStarted { .. } => "iterationStarted",

@@ -32,7 +32,7 @@ const FOURTH: u32 = 4;
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
 /// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
-/// answers, and ends of waits for a model.
+/// answers, ends of waits for a model, and branches of merged tasks that are deleted.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -52,6 +52,8 @@ impl Event {
             FOURTH
         } else if let Self::RecoveryDecided { .. } = self {
             FIFTH
+        } else if let Self::MergedBranchesLeave { .. } | Self::MergedBranchesLeft { .. } = self {
+            SIXTH
         } else if let Self::HookRan { .. } = self {
             THIRD
         } else if let Self::StepVerified { result, .. } = self {

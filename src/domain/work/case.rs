@@ -179,9 +179,9 @@ impl CaseChange {
         }
     }
 
-    /// Whether the change marks the task as merged.
-    pub fn merges(&self) -> bool {
-        matches!(self, Self::Merged(change) if change.new.is_some())
+    /// The merge, where the change marks the task as merged.
+    pub fn merges(&self) -> Option<&Merged> {
+        if let Self::Merged(change) = self { change.new.as_ref() } else { None }
     }
 
     /// The change that undoes this one.

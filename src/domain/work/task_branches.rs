@@ -46,6 +46,11 @@ impl State {
         self.made_branches().insert(name.clone());
     }
 
+    /// Branches of merged tasks are deleted.
+    pub(in crate::domain) fn forget_branches(&mut self, names: &[RefName]) {
+        self.made_branches().retain(|name| !names.contains(name));
+    }
+
     /// Follows an operation that deleted branches, or brought back some of git axiom's.
     pub(in crate::domain) fn follow_branches(&mut self, refs: &[RefChange]) {
         for change in refs {

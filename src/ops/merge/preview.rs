@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::plan::{Planned, operation_of, plan, unverified};
-use super::{MergeOutcome, checked_out, result_of};
+use super::{MergeOutcome, checked_out, cleanup, result_of};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::work::guarded::Allowed;
@@ -27,6 +27,8 @@ pub struct Preview {
     pub files: Vec<FileLine>,
     /// What happens to the workspace.
     pub workspaces: Vec<WorkspaceLine>,
+    /// Branches that are deleted, since the target has their commits then.
+    pub branches: Vec<RefName>,
     /// Commands that still have to pass on the result before it is merged.
     pub verify: Vec<String>,
 }
@@ -58,13 +60,13 @@ fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
     let (of, case, target, settled) = match plan(ctx, task, allowed)? {
         Planned::Merge { of, case, target, settled } => (of, case, target, settled),
         Planned::HasAll { merged, case: _ } => {
-            let mut preview = of_target(ctx, task, merged.target, merged.commit);
+            let mut preview = of_target(ctx, task, merged.target, merged.commit)?;
             preview.was_merged_before = true;
             return Ok(Foreseen::Preview(Box::new(preview)));
         }
         Planned::Ends(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
     };
-    let mut preview = of_target(ctx, task, target.clone(), of.target.clone());
+    let mut preview = of_target(ctx, task, target.clone(), of.target.clone())?;
     match unverified(ctx, &case, &of, &settled)? {
         None => {}
         Some(MergeOutcome::Unverified { of: _, failed: None }) => {
@@ -82,15 +84,16 @@ fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
     Ok(Foreseen::Preview(Box::new(preview)))
 }
 
-fn of_target(ctx: &Context, task: &CaseId, target: RefName, commit: Oid) -> Preview {
-    let workspace = ctx.state().restorable.workspaces.get(task);
-    Preview {
+fn of_target(ctx: &Context, task: &CaseId, target: RefName, commit: Oid) -> Result<Preview> {
+    let workspace = ctx.state().restorable.workspaces.get(task).filter(|_| !ctx.config.agents.keep_merged);
+    Ok(Preview {
         task_id: task.clone(),
+        branches: cleanup::would_leave(ctx, task, &target)?.into_iter().collect(),
         target,
         commit,
         was_merged_before: false,
         files: Vec::new(),
         workspaces: workspace.map(|workspace| WorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
         verify: Vec::new(),
-    }
+    })
 }

@@ -163,13 +163,21 @@ fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperat
     report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
 }
 
-/// After a crash between a merge and the removal of its workspace, the workspace is still there.
+/// After a crash between a merge and the removal of its workspace and branch, these are still there.
 fn close_merged(ctx: &mut Context, report: &mut Repaired) {
-    for task in merge::merged_with_workspace(ctx.state()) {
-        match merge::close_workspace(ctx, &task) {
+    for task in merge::cleanup::with_workspace(ctx) {
+        match merge::cleanup::close_workspace(ctx, &task) {
             Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was moved to the trash")),
             Err(error) => report.left.push(error.to_string()),
         }
+    }
+    match merge::cleanup::delete_branches(ctx, &merge::cleanup::with_branch(ctx)) {
+        Ok(gone) if gone.is_empty() => {}
+        Ok(gone) => {
+            let words = count_of(gone.len(), "branch of a merged task was", "branches of merged tasks were");
+            report.done.push(format!("{words} deleted: the target has their commits"));
+        }
+        Err(error) => report.left.push(format!("branches of merged tasks could not be deleted: {error}")),
     }
 }
 

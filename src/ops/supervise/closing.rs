@@ -1,5 +1,6 @@
-//! Putting aside the workspaces of merged tasks that could not be put aside right after their merge: a keeper that was just ending
-//! still held one, for example. The merge stands meanwhile, and nothing waits for it, except the end of the session for a while.
+//! Putting aside the workspaces of merged tasks, and deleting their branches, where that could not be done right after their merge: a
+//! keeper that was just ending still held one, for example. The merge stands meanwhile, and nothing waits for it, except the end of
+//! the session for a while.
 
 use super::Supervisor;
 use crate::domain::work::failures::{MOST_TRIES, Shared, Step};
@@ -10,7 +11,7 @@ impl Supervisor<'_> {
     /// Puts aside what is left of merged tasks; returns whether anything was done. What cannot be put aside is tried again a few
     /// times, and then left for the next merge, or the start of the next session.
     pub(super) fn put_merged_aside(&mut self) -> Result<bool> {
-        let left = merge::merged_with_workspace(self.ctx.state());
+        let left = merge::cleanup::with_workspace(self.ctx);
         if left.is_empty() {
             self.no_standstill(Shared::Workspaces);
             return Ok(false);
@@ -20,7 +21,7 @@ impl Supervisor<'_> {
         }
         let mut did = false;
         for task in left {
-            match self.ctx.with_operation_lock(|ctx| merge::close_workspace(ctx, &task)) {
+            match self.ctx.with_operation_lock(|ctx| merge::cleanup::clean_up(ctx, &task)) {
                 Ok(()) => did = true,
                 Err(error) => {
                     self.stand_still(Shared::Workspaces);

@@ -6,11 +6,12 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-use super::{Chosen, needs, operation};
+use super::{Chosen, holds, needs, operation};
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo;
+use crate::domain::work::task_branches::task_of;
 use crate::error::Result;
 use crate::ops::checkpoint::{self, Captured};
 use crate::ops::context::handle::Context;
@@ -48,7 +49,7 @@ impl<'a> Standing<'a> {
     fn refused(&self, transaction: &Transaction) -> Result<()> {
         self.ctx.no_open_operation()?;
         let state = self.ctx.state();
-        undo::state_back(transaction, state)?;
+        undo::state_back(transaction, state, &|task, merged| holds(self.ctx, task, merged))?;
         if !transaction.moves() {
             return Ok(());
         }
@@ -74,7 +75,10 @@ impl<'a> Standing<'a> {
                     now
                 }
             };
-            if now.as_ref() != expected {
+            // A branch of a task may be where the undo brings it already.
+            let is_back =
+                || transaction.refs.iter().any(|one| one.name == *name && one.value.old == now && task_of(name).is_some());
+            if now.as_ref() != expected && !is_back() {
                 return Err(super::changed(&[format!("{} moved", name.short())]));
             }
         }

@@ -110,7 +110,8 @@ impl Model {
                 let wanted = self.merged(task, real);
                 let outcome = real.merge(task);
                 let wanted = wanted.map(|(wanted, tree)| self.new_head(real, wanted, tree, Some(task), &outcome));
-                // The workspace is put aside after the merge, and stays so when the merge is undone: the branch has it all.
+                // The workspace is put aside after the merge, and stays so when the merge is undone: the branch, which comes back,
+                // has it all.
                 if outcome.is_ok() {
                     self.now.tasks.get_mut(*task).unwrap().workspace = false;
                 }
@@ -201,11 +202,11 @@ impl Model {
         let mut then = self.now.clone();
         let task = then.tasks.get_mut(id)?;
         if task.merged {
-            task.workspace = false;
+            (task.workspace, task.branch) = (false, None);
             return Some((then, None));
         }
         let branch = task.branch.clone().filter(|_| task.status == "done")?;
-        (task.merged, task.workspace) = (true, false);
+        (task.merged, task.workspace, task.branch) = (true, false, None);
         let base = real.merge_base(&self.now.head, &branch);
         if base == branch {
             return Some((then, None));

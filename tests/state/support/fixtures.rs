@@ -170,7 +170,8 @@ fn verified(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
     .concat()
 }
 
-/// What version 6 added: a persona that looks at the work, what its program used, and what is told of requests and answers.
+/// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, and branches
+/// of merged tasks that are deleted.
 fn looked_at(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
     let used = r#""used":{"program":"claude","tokens":1200,"costUsd":0.25}"#;
     let run = format!(r#""run":{{"exit":0,"durationMs":1500,{used}}}"#);
@@ -185,6 +186,8 @@ fn looked_at(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
         line(6, 27, r#"{"iterationIntended":{"agent":"ed-001","iteration":1,"token":"k24","from":"0000000000000000000000000000000000000009","exitCompletes":true}}"#),
         line(6, 28, &heard(r#""requestSent","hash":"00ff""#)),
         line(6, 29, &heard(r#""responseReceived","id":"msg-1","hash":"00ff""#)),
+        line(6, 30, &format!(r#"{{"mergedBranchesLeave":{{"refs":[{{"name":"refs/heads/axiom/a","value":{{"old":"{of}","new":null}}}}]}}}}"#)),
+        line(6, 31, r#"{"mergedBranchesLeft":{"gone":["refs/heads/axiom/a"]}}"#),
     ]
     .concat()
 }
@@ -231,7 +234,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         ("good-v3", log_only(with(hooked(&line))), Ok(25)),
         ("good-v4", log_only(with(reported(&line))), Ok(28)),
         ("good-v5", log_only(with(verified(&line))), Ok(26)),
-        ("good-v6", log_only(with(looked_at(&line))), Ok(29)),
+        ("good-v6", log_only(with(looked_at(&line))), Ok(31)),
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
