@@ -6,6 +6,7 @@ use std::path::Path;
 use super::notice::Notice;
 use super::{Supervisor, Then};
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
@@ -80,13 +81,19 @@ impl Supervisor<'_> {
         if state.restorable.workspaces.contains_key(&case.id) || state.agent_on(&from).is_some() {
             return Ok(None);
         }
-        workspaces::branch_is_not_others(self.ctx, &case.id)?;
         let target = self.target()?.clone();
         let Some(base) = self.ctx.repo.refs().read_ref(&target)? else {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("restore it: git branch, or git reflog"));
         };
         let branch = task_branches::branch_of(&case.id);
+        let base = match self.switched_before(&old, &branch, &base)? {
+            Some(tip) => tip,
+            None => {
+                workspaces::branch_is_not_others(self.ctx, &case.id)?;
+                base
+            }
+        };
         let new = Workspace { agent: agent.clone(), path: old.path.clone(), branch, base };
         let switched = self.ctx.with_operation_lock(|ctx| {
             let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&old.path))?.filter(|entry| entry.present) else {
@@ -109,5 +116,22 @@ impl Supervisor<'_> {
         let closed = Event::WorkspaceClosed { task: from, trash: None };
         self.steps(vec![closed, Event::WorkspaceOpened { task: case.id.clone(), workspace: new.clone() }])?;
         Ok(Some(new))
+    }
+
+    /// Where the branch stands, if a supervisor switched to it in this workspace and died before it could record that: nobody else
+    /// does that in a workspace without an agent, and there is nothing on the branch that the target does not have.
+    fn switched_before(&self, old: &Workspace, branch: &RefName, target: &Oid) -> Result<Option<Oid>> {
+        let repo = &self.ctx.repo;
+        let Some(entry) = repo.worktrees().worktree_at(Path::new(&old.path))?.filter(|entry| entry.present) else {
+            return Ok(None);
+        };
+        if repo.refs().head(&entry.worktree)?.branch() != Some(branch) {
+            return Ok(None);
+        }
+        let tip = repo.refs().read_ref(branch)?;
+        Ok(match tip {
+            Some(tip) if repo.history().is_ancestor(&tip, target)? => Some(tip),
+            Some(_) | None => None,
+        })
     }
 }

@@ -117,6 +117,42 @@ fn without_a_session_the_next_one_goes_on_with_the_other_task() {
     world.quits_well(live);
 }
 
+/// Killed at any step on the way: the next session sends the agent there, or the verb says that it has to be asked again.
+#[test]
+fn a_supervisor_that_dies_on_the_way_forgets_neither_task() {
+    for (point, is_on_its_way) in [("redirect.noted:1", false), ("git.switched:1", true), ("redirect.switched:1", true)] {
+        let mut world = World::new();
+        until_told(&world, "a", &[]);
+        until_told(&world, "b", &[]);
+        world.variables = vec![("AXIOM_TEST_FAULT".into(), point.into())];
+        let live = world.start(&["--mode", "autopilot", "--agents", "1"]);
+        world.variables.clear();
+        world.wait_for_file("begun-a");
+        wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+        let sends = ["redirect", "agent-001", "b", "--same-workspace"];
+        let said = world.env.axiom(&sends);
+        assert_eq!((live.wait().code, said.code == Some(0)), (None, is_on_its_way), "{point}: {said}");
+        let live = world.start(&["--mode", "autopilot", "--agents", "1"]);
+        if !is_on_its_way {
+            assert!(said.stderr.contains("run the command again"), "{point}: {said}");
+            wait_until("it was taken over", || world.agents().iter().any(|agent| agent["state"] == "running"));
+            world.env.ok(&sends);
+        }
+        world.wait_for_file("begun-b");
+        let [from, to] = ["place-a", "place-b"].map(|name| std::fs::read_to_string(world.beside(name)).unwrap());
+        assert_eq!(from, to, "{point}");
+        world.signal_file("go-b");
+        world.wait_until_merged("b");
+        assert!(held(&world, "a"), "{point}");
+        world.signal_file("go-a");
+        world.env.ok(&["gate", "approve", "claim-a"]);
+        world.wait_until_merged("a");
+        assert_eq!((world.env.read("a.txt").as_str(), world.env.read("b.txt").as_str()), ("a\n", "b\n"), "{point}");
+        world.quits_well(live);
+        world.all_is_well();
+    }
+}
+
 #[test]
 fn at_a_terminal_it_asks_and_the_best_is_marked() {
     let world = World::new();
