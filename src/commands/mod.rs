@@ -41,6 +41,7 @@ pub mod stop;
 pub mod task;
 pub mod trust;
 pub mod undo;
+mod verified;
 
 use std::path::{Path, PathBuf};
 

@@ -9,6 +9,7 @@ mod plan;
 pub mod preview;
 mod replay;
 pub mod scratch;
+pub mod sides;
 pub mod verified;
 
 pub use plan::guarded_by;
@@ -89,7 +90,29 @@ pub enum MergeOutcome {
 /// `CHANGED_MEANWHILE` where the target moves during every attempt; `BRANCH_IN_USE` where it is being rebased or bisected;
 /// those of the before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
-    with_signatures(ctx, |ctx| merge_locked(ctx, task, allowed))
+    let _span = tracing::info_span!("merge", %task).entered();
+    let outcome = with_signatures(ctx, |ctx| merge_locked(ctx, task, allowed));
+    match &outcome {
+        Ok(outcome) => tracing::info!(outcome = outcome.word(), "merge ends"),
+        Err(error) => tracing::info!(code = error.code().as_str(), "merge fails"),
+    }
+    outcome
+}
+
+impl MergeOutcome {
+    /// The outcome, in one word.
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Merged(_) => "merged",
+            Self::Noted(_) => "noted",
+            Self::NothingToMerge(_) => "nothingToMerge",
+            Self::Conflict { .. } => "conflict",
+            Self::InTheWay { .. } => "inTheWay",
+            Self::Guarded { .. } => "guarded",
+            Self::Unverified { .. } => "unverified",
+            Self::TargetMissing { .. } => "targetMissing",
+        }
+    }
 }
 
 fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {

@@ -9,22 +9,19 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
+use crate::commands::verified::{self, Verified};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::state::whole::{CaseRecord, State};
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::budget::{Used, UsedLine};
 use crate::domain::work::case::{Case, Kind};
-use crate::domain::work::checks::reported::StepReport;
-use crate::domain::work::checks::shown::{self, Check, CheckOf, CheckState};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::needs::{self, Need};
 use crate::domain::work::spending::Doubt;
 use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
-use crate::ops::context::handle::Context;
-use crate::ops::output::steps::StepLog;
 use crate::ops::supervise::budget::used_of;
 
 /// Arguments of `task show`.
@@ -52,14 +49,6 @@ struct TaskShowAnswer<'a> {
     used: Vec<UsedLine>,
 }
 
-/// A verify step, with the log of its last run where there is one.
-#[derive(Serialize)]
-struct Verified<'a> {
-    #[serde(flatten)]
-    check: Check<'a>,
-    log: Option<String>,
-}
-
 /// Shows a case.
 ///
 /// # Errors
@@ -79,38 +68,11 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(Reported::of),
-        verification: verification(&ctx, case),
+        verification: verified::of(&ctx, case),
         used: used.iter().map(UsedLine::from).collect(),
     };
     screen.answer(&answer, || in_words(&groups, case, (&answer.verification, &used), body.as_deref()))?;
     Ok(Exit::Done)
-}
-
-fn verification<'a>(ctx: &'a Context, case: &'a Case) -> Vec<Verified<'a>> {
-    let checks = shown::checks(case, ctx.state().record.cases.get(&case.id)).into_iter();
-    checks
-        .map(|check| {
-            let log = StepLog::of(ctx, &case.id, &check).map(|log| log.path().display().to_string());
-            Verified { check, log }
-        })
-        .collect()
-}
-
-/// Rows about a step: how it ended, what it reported last, and where it failed, its log.
-fn verified_rows(id: &CaseId, verified: &Verified<'_>) -> Vec<Vec<String>> {
-    let Verified { check, log } = verified;
-    let what = match check.of {
-        CheckOf::Task => "verify:",
-        CheckOf::Merge => "verify merge:",
-    };
-    let reported = check.reported.last().map(StepReport::in_words);
-    let name = check.files.strip_prefix("task/").unwrap_or(&check.files);
-    let how = || format!("see: git axiom output {id} --step {name}");
-    let log = log.as_ref().filter(|_| check.state == CheckState::Failed).map(|_| how());
-    let lines = std::iter::once(check.in_words()).chain(reported).chain(log).enumerate();
-    lines
-        .map(|(place, text)| vec![if place == 0 { what.to_owned() } else { String::new() }, visible::line(&text).into_owned()])
-        .collect()
 }
 
 fn in_words<'a>(
@@ -150,7 +112,7 @@ fn in_words<'a>(
     if let Some(persona) = &case.persona {
         row("persona", persona.clone());
     }
-    rows.extend(verification.iter().flat_map(|verified| verified_rows(&case.id, verified)));
+    rows.extend(verification.iter().flat_map(|step| verified::rows(&case.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &case.merged {
         row("merged", format!("{} into {}", merged.commit.short(), merged.target.short()));

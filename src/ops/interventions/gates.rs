@@ -7,10 +7,12 @@ use crate::domain::base::text::Change;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::{self, NewLimits};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
-use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::domain::work::gate::{Decision, Gate, GateKind, is_of_conflict};
+use crate::domain::work::verification::{Checker, StepResult};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
+use crate::ops::merge::sides::Sides;
 use crate::ops::task_diff::{self, TaskDiff};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
@@ -87,6 +89,8 @@ pub struct Look {
     pub diff: Option<TaskDiff>,
     /// The guarded files that the merge would change.
     pub guarded: Vec<RepoPath>,
+    /// Both sides of its merge, where that conflicts now.
+    pub conflict: Option<Sides>,
     /// Whether its verify steps have passed, where there were some.
     pub verified: Option<bool>,
     /// The hooks and commands that were run on the result of its merge.
@@ -96,6 +100,8 @@ pub struct Look {
 /// The result of one hook or command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
+    /// Whether it is a hook.
+    pub by: Checker,
     /// The command, or the hook's file.
     pub command: String,
     /// Why it did not pass.
@@ -112,7 +118,7 @@ pub fn look(ctx: &Context, name: &str) -> Result<Look> {
     let gate = state.restorable.gates.get(&id).cloned();
     let gate = gate.ok_or_else(|| Error::new(Code::UnknownGate, format!("there is no open gate '{name}'")))?;
     let Some(task) = gate.task_id.clone() else {
-        return Ok(Look { gate, diff: None, guarded: Vec::new(), verified: None, steps: Vec::new() });
+        return Ok(Look { gate, diff: None, guarded: Vec::new(), conflict: None, verified: None, steps: Vec::new() });
     };
     let diff = match task_diff::of(ctx, &task) {
         Ok(diff) => Some(diff),
@@ -123,9 +129,12 @@ pub fn look(ctx: &Context, name: &str) -> Result<Look> {
     let is_done = state.case(&task)?.status == Status::Done;
     let files = if is_done { merge::guarded_by(ctx, &task).unwrap_or_default() } else { None };
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
+    let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
+    let conflict = if conflicts { merge::sides::sides(ctx, &task).unwrap_or_default() } else { None };
     let verified = state.reports(&task).and_then(|reports| reports.verified);
     let of_merge = state.record.cases.get(&task).and_then(|record| record.merge_verified.as_ref());
     let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();
-    let steps = ran.map(|step| Step { command: step.command.clone(), failure: step.failure.clone() }).collect();
-    Ok(Look { gate, diff, guarded, verified, steps })
+    let step = |step: &StepResult| Step { by: step.by, command: step.command.clone(), failure: step.failure.clone() };
+    let steps = ran.map(step).collect();
+    Ok(Look { gate, diff, guarded, conflict, verified, steps })
 }

@@ -27,9 +27,10 @@ fn what_the_target_has_of_a_task_already_does_not_conflict_and_is_verified_by_th
     assert!(refused.stderr.contains("'own' exited with status 1"), "{refused}");
     assert_eq!(world.lines("own").len(), 2, "for the work, and for what comes of the merge");
     std::fs::remove_file(world.beside("bad")).unwrap();
+    let work = world.env.git(&["rev-parse", "axiom/t"]);
     world.env.ok(&["merge", "t"]);
     assert_eq!((world.env.read("f.txt").as_str(), world.env.read("b.txt").as_str()), ("3\n", "b\n"));
-    assert_eq!(world.env.git(&["rev-parse", "main^2"]), world.env.git(&["rev-parse", "axiom/t"]), "the work is what it was");
+    assert_eq!(world.env.git(&["rev-parse", "main^2"]), work, "the work is what it was");
     world.env.ok(&["undo", "--yes"]);
     assert!(!world.env.repo().join("b.txt").exists());
     world.all_is_well();
@@ -58,6 +59,30 @@ fn a_conflict_is_given_back_to_an_agent_that_is_told_both_sides() {
     world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
     world.autopilot(&[]).code(1);
     assert_eq!(world.wait_for_gate("merge-t")["details"]["files"][0], "README");
+    // Whoever settles it sees who changed what, on both sides.
+    let shown = world.env.json(&["gate", "show", "t"])["conflict"].clone();
+    assert_eq!(
+        (&shown["files"], &shown["ours"]["taskIds"]),
+        (&serde_json::json!(["README"]), &serde_json::json!(["t"])),
+        "{shown}"
+    );
+    let subjects =
+        |side: &str| shown[side]["commits"].as_array().unwrap().iter().map(|one| one["subject"].clone()).collect::<Vec<_>>();
+    assert_eq!((subjects("theirs"), &shown["theirs"]["branch"]), (vec!["theirs".into()], &"refs/heads/main".into()), "{shown}");
+    assert_eq!((subjects("ours").len(), &shown["ours"]["commits"][0]["files"][0]), (1, &"README".into()), "{shown}");
+    let text = world.env.ok(&["gate", "show", "t"]);
+    assert!(
+        text.contains("Changed on axiom/t (at ") && text.contains("Changed on main (at ") && text.contains(" theirs\n"),
+        "{text}"
+    );
+    // Settled by hand.
+    let workspace = world.show("t")["workspace"].as_str().unwrap().to_owned();
+    let workspace = std::path::Path::new(&workspace);
+    assert_ne!(world.env.try_git_in(workspace, &["merge", "-q", "main"]).code, Some(0));
+    std::fs::write(workspace.join("README"), "both\n").unwrap();
+    world.env.git_in(workspace, &["commit", "-qam", "settled"]);
+    let text = world.env.ok(&["gate", "show", "t"]);
+    assert!(text.contains("It does not conflict any more: approving merges it."), "{text}");
     assert!(world.beside("prompt.2").exists() && !world.beside("prompt.3").exists());
     world.all_is_well();
 }

@@ -1,0 +1,85 @@
+//! Both sides of a merge that conflicts, for the human who settles it: who changed the files in conflict, and in which commits.
+
+use std::collections::BTreeSet;
+
+use super::plan::{Planned, plan};
+use super::{MergeOutcome, branch_of};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::work::guarded::Allowed;
+use crate::error::Result;
+use crate::ops::checkpoint::target_branch;
+use crate::ops::context::handle::Context;
+
+/// The most files whose commits are looked for.
+const MOST_FILES: usize = 100;
+/// The most commits of a side that are told.
+const MOST_COMMITS: usize = 20;
+
+/// A conflict, as it is now.
+#[derive(Debug, Clone)]
+pub struct Sides {
+    /// The files in conflict.
+    pub files: Vec<RepoPath>,
+    /// What the task did.
+    pub ours: Side,
+    /// What the target got since the task's branch began.
+    pub theirs: Side,
+}
+
+/// One side of a conflict.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// The branch.
+    pub branch: RefName,
+    /// Its commit.
+    pub tip: Oid,
+    /// The tasks of its commits that changed the files.
+    pub tasks: BTreeSet<String>,
+    /// These commits, newest first.
+    pub commits: Vec<SideCommit>,
+}
+
+/// A commit that changed files in conflict.
+#[derive(Debug, Clone)]
+pub struct SideCommit {
+    /// The commit.
+    pub oid: Oid,
+    /// The first line of its message.
+    pub subject: String,
+    /// The tasks that it names.
+    pub tasks: Vec<String>,
+    /// Those of the files in conflict that it changed.
+    pub files: Vec<RepoPath>,
+}
+
+/// Both sides, where the merge of a task would conflict now. Writes nothing.
+///
+/// # Errors
+/// As [`super::merge_task`] before its checkpoint.
+pub fn sides(ctx: &Context, task: &CaseId) -> Result<Option<Sides>> {
+    let Planned::Ends(MergeOutcome::Conflict { files, target: theirs }) = plan(ctx, task, &Allowed::Everything)? else {
+        return Ok(None);
+    };
+    let branch = branch_of(ctx, task);
+    let Some(ours) = ctx.repo.refs().read_ref(&branch)? else { return Ok(None) };
+    let mut own = side(ctx, branch, (&theirs, &ours), &files)?;
+    // Its agent's own commits name no task.
+    own.tasks.insert(task.to_string());
+    Ok(Some(Sides { ours: own, theirs: side(ctx, target_branch(ctx)?, (&ours, &theirs), &files)?, files }))
+}
+
+fn side(ctx: &Context, branch: RefName, (without, tip): (&Oid, &Oid), files: &[RepoPath]) -> Result<Side> {
+    let history = ctx.repo.history();
+    let asked = &files[..files.len().min(MOST_FILES)];
+    let mut side = Side { branch, tip: tip.clone(), tasks: BTreeSet::new(), commits: Vec::new() };
+    for commit in history.log_of_paths(without, tip, asked, MOST_COMMITS)? {
+        let before = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
+        let changed: BTreeSet<RepoPath> =
+            history.diff_trees(&before, &commit.oid)?.into_iter().map(|change| change.path).collect();
+        let of_it = asked.iter().filter(|file| changed.contains(*file)).cloned().collect();
+        side.tasks.extend(commit.tasks.iter().cloned());
+        side.commits.push(SideCommit { oid: commit.oid, subject: commit.subject, tasks: commit.tasks, files: of_it });
+    }
+    Ok(side)
+}
