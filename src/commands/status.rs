@@ -9,6 +9,7 @@ use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
+use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
@@ -84,7 +85,11 @@ fn in_words(report: &Report) -> String {
     let mut text = match (&session.metadata.target, session.state) {
         (Some(target), state) if state != SessionNow::Idle => {
             let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
-            format!("Session {}, {} into {target}{by}.\n", state.as_str(), session.mode)
+            let ran = match session.time_used_ms {
+                0 => String::new(),
+                ms => format!("; agents ran {}", times::short_span(ms)),
+            };
+            format!("Session {}, {} into {target}{by}{ran}.\n", state.as_str(), session.mode)
         }
         (_, _) => format!("No session runs; mode {}.\n", session.mode),
     };
@@ -139,8 +144,9 @@ fn session_budget(report: &Report) -> Option<String> {
     let of = &report.session;
     let limits = of.limits.filter(|limits| !limits.is_empty() && report.session.state != SessionNow::Idle)?;
     let cost = of.cost_usd.and_then(Usd::of).map(|cost| cost.to_string());
-    let used: Vec<String> =
-        cost.into_iter().chain(of.tokens_used.map(|tokens| format!("{} tokens", thousands(tokens)))).collect();
+    let tokens = of.tokens_used.map(|tokens| format!("{} tokens", thousands(tokens)));
+    let time = limits.max_time.map(|_| times::short_span(of.time_used_ms));
+    let used: Vec<String> = cost.into_iter().chain(tokens).chain(time).collect();
     let used = if used.is_empty() { "nothing known".to_owned() } else { used.join(", ") };
     Some(format!("{}; used: {used}", limits.in_words()))
 }

@@ -56,7 +56,6 @@ impl State {
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
             Event::WorkspaceOpened { task, workspace } => self.open_workspace(task, workspace)?,
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
-            Event::MergedBranchesLeave { .. } => {}
             Event::MergedBranchesLeft { gone, stay: _ } => self.forget_branches(gone),
             Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
             Event::IterationIntended { agent, iteration, token, from, exit_completes, program, resumes } => {
@@ -109,7 +108,7 @@ impl State {
             Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
             Event::LearningForgotten { id } => self.forget_learning(*id)?,
-            Event::HookRan { .. } | Event::LogRepaired { .. } => {}
+            Event::HookRan { .. } | Event::LogRepaired { .. } | Event::MergedBranchesLeave { .. } => {}
         }
         Ok(())
     }

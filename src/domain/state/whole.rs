@@ -28,6 +28,7 @@ use crate::domain::work::learnings::{Learning, LearningId};
 use crate::domain::work::ledger::Ledger;
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Mode, Request, Session};
+use crate::domain::work::session_time::SessionTime;
 use crate::domain::work::spending::{Doubt, Most, Results, Tally, Usd};
 use crate::domain::work::verification::{ProgramUse, Verification};
 use crate::error::{Code, Error, Result};
@@ -118,6 +119,9 @@ pub struct Record {
     /// What the iterations of the newest session used.
     #[serde(skip_serializing_if = "Tally::is_empty")]
     pub session_spent: Tally,
+    /// How long programs ran in the newest session.
+    #[serde(skip_serializing_if = "SessionTime::is_empty")]
+    pub session_time: SessionTime,
     /// The same when a human allowed the session as much again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_counted_from: Option<Tally>,

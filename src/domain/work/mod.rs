@@ -35,6 +35,7 @@ pub mod ready;
 pub mod reports;
 pub mod resuming;
 pub mod session;
+pub mod session_time;
 pub mod signal;
 pub(super) mod signal_json;
 pub mod spending;

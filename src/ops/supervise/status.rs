@@ -71,6 +71,8 @@ pub struct SessionView {
     pub tokens_used: Option<u64>,
     /// The same in US dollars.
     pub cost_usd: Option<f64>,
+    /// How long programs ran in it, in milliseconds.
+    pub time_used_ms: u64,
 }
 
 /// A summary of the project for scripts: one task, one agent, one word.
@@ -262,6 +264,8 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         checkpoints: state.record.checkpoints.len(),
         events: state.seq,
     };
+    // Without a supervisor, nobody knows how long what still runs has run.
+    let until = if alive { now } else { state.updated_at.unwrap_or(now) };
     let waiting = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
     let now_is = session_now(state, alive);
     Status {
@@ -276,6 +280,7 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
             limits: session.map(|session| session.limits),
             tokens_used: state.record.session_spent.tokens,
             cost_usd: state.record.session_spent.cost.map(Usd::dollars),
+            time_used_ms: state.record.session_time.millis(until),
         },
         supervisor: SupervisorView { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),

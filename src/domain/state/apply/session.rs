@@ -1,13 +1,17 @@
 //! How events change the session, the mode, and gates.
 
+use jiff::Timestamp;
+
 use super::{Result, refuse};
 use crate::domain::base::ids::GateId;
 use crate::domain::base::text::Change;
 use crate::domain::state::whole::State;
+use crate::domain::work::agent::{Stage, Work};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::{Decision, Gate, GateKind};
 use crate::domain::work::session::{Mode, Session, SessionState};
+use crate::domain::work::session_time::SessionTime;
 use crate::domain::work::spending::Tally;
 use crate::error::Code;
 
@@ -16,9 +20,21 @@ impl State {
         self.record.session = Some(session.clone());
         self.record.added_by_agents = 0;
         (self.record.session_spent, self.record.session_counted_from) = (Tally::default(), None);
+        self.record.session_time = SessionTime::beginning(self.programs_run(), session.started_at);
         self.record.delays.clear();
         self.record.last_action = Some("session started".into());
         Ok(())
+    }
+
+    /// Follows the begin or the end of an iteration.
+    pub(super) fn keep_session_time(&mut self, at: Timestamp) {
+        let runs = self.programs_run();
+        self.record.session_time.follow(runs, at);
+    }
+
+    fn programs_run(&self) -> bool {
+        let runs = |work: &Work| matches!(work.stage, Stage::Running { .. });
+        self.restorable.agents.values().any(|agent| agent.work.as_ref().is_some_and(runs))
     }
 
     pub(super) fn change_session(&mut self, state: SessionState, reason: &str) -> Result<()> {

@@ -93,6 +93,7 @@ impl State {
         if let Some(record) = self.record.cases.get_mut(&task) {
             record.told();
         }
+        self.keep_session_time(at);
         Ok(())
     }
 
@@ -139,6 +140,7 @@ impl State {
         if report.not_started {
             work.iteration = work.iteration.saturating_sub(1);
             work.stage = Stage::Between { last: None };
+            self.keep_session_time(at);
             return Ok(());
         }
         let never_seen = matches!(work.stage, Stage::Intended { .. });
@@ -167,6 +169,7 @@ impl State {
         }
         record.interrupted = report.outcome == Outcome::Crashed;
         self.ran(agent, &task, report, at);
+        self.keep_session_time(at);
         self.record.last_action = Some(format!("iteration of {task} ended"));
         Ok(())
     }
