@@ -8,9 +8,13 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::own_names::SCRATCH;
 use crate::domain::state::event::By;
+use crate::domain::state::whole::State;
 use crate::domain::work::agent::Agent;
+use crate::domain::work::case::Status;
+use crate::domain::work::checks::shown::CheckOf;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Beneath};
@@ -132,6 +136,7 @@ fn tidy_some(ctx: &Context, days: SignedDuration, mut done: Tidied) -> Result<Ti
     // Copies of approved files that nobody has run for a while: they are written again where they are needed.
     done.remove_old(Beneath::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);
     done.remove_old_runs(ctx, days)?;
+    done.remove_old_checks(ctx, days)?;
     Ok(done)
 }
 
@@ -173,6 +178,46 @@ impl Tidied {
         gone
     }
 
+    /// Deletes the logs of verify steps of tasks that are merged, archived or gone. Of others, each step has one log, of its last run.
+    fn remove_old_checks(&mut self, ctx: &Context, age: SignedDuration) -> Result<()> {
+        let (common, all) = (ctx.repo.common_dir(), ctx.layout().checks_dir());
+        let Ok(all) = all.strip_prefix(common) else { return Ok(()) };
+        // A step changes its folder when it begins, so a younger one may run: on the result of a merge that was taken back since.
+        let age = age.max(AT_LEAST);
+        let Some(tasks) = Beneath::open(common, all)? else { return Ok(()) };
+        for task in tasks.names()? {
+            let id = task.to_str().filter(|id| CaseId::new(*id).is_ok());
+            if id.is_none_or(|id| needs_its_checks(ctx.state(), id)) {
+                continue;
+            }
+            let mut younger = false;
+            for of in [CheckOf::Task, CheckOf::Merge] {
+                let Some(steps) = Beneath::open(common, &all.join(&task).join(of.as_str()))? else { continue };
+                for step in steps.names()? {
+                    younger |= self.has_enough() || !self.is_removed(&steps, &step, age);
+                }
+            }
+            if !younger {
+                tasks.remove(&task)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes an entry if it is old enough; returns whether it is gone.
+    fn is_removed(&mut self, folder: &Beneath, name: &OsStr, age: SignedDuration) -> bool {
+        match remove_if_older(folder, name, age) {
+            Ok(gone) => {
+                self.most -= usize::from(gone);
+                gone
+            }
+            Err(error) => {
+                self.left.push(error);
+                false
+            }
+        }
+    }
+
     /// Deletes the folders of ended iterations: their events stay in the log; the prompt and the keeper's files are useful
     /// only for a while.
     fn remove_old_runs(&mut self, ctx: &Context, age: SignedDuration) -> Result<()> {
@@ -193,6 +238,12 @@ impl Tidied {
         }
         Ok(())
     }
+}
+
+/// Whether the verify steps of a task may run again, or somebody may want to read what they printed.
+fn needs_its_checks(state: &State, task: &str) -> bool {
+    let case = state.restorable.cases.get(task);
+    case.is_some_and(|case| case.merged.is_none() && case.status != Status::Archived)
 }
 
 fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<bool> {

@@ -47,6 +47,31 @@ fn steps_have_names_and_results_and_only_what_failed_runs_again() {
     world.all_is_well();
 }
 
+/// The logs of steps go with what else a merged task leaves; somebody may still want those of one that waits.
+#[test]
+fn logs_of_steps_expire_once_their_task_is_merged() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.merge.verify", "merged=true"]);
+    world.task("t", "echo 1 > a.txt", &["--verify", "unit=echo fine"]);
+    world.task("u", "echo 1 > u.txt", &["--verify", "unit=echo no good; false"]);
+    world.autopilot(&["--max-iterations", "1"]).code(1);
+    let checks = world.env.axiom_dir().join("checks");
+    let later = |days: i64| {
+        let mut command = world.env.axiom_command(&world.env.repo(), ["recover", "--yes"]);
+        let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+        let ended = command.env("AXIOM_TEST_NOW", then.to_string()).output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        ["t/task/unit/log", "t/merge/merged/log", "u/task/unit/log"].map(|log| checks.join(log).exists())
+    };
+    assert_eq!(later(6), [true; 3]);
+    assert_eq!(later(8), [false, false, true]);
+    assert!(!checks.join("t").exists());
+    // What is known of them stays.
+    assert_eq!(world.show("t")["verification"][0]["state"], "passed");
+    let gone = world.env.axiom(&["output", "t", "--step", "unit"]);
+    assert!(gone.code != Some(0) && gone.stderr.contains("unit"), "{gone}");
+}
+
 #[test]
 fn verifications_that_go_on_failing_wait_for_a_human_and_what_was_mended_is_verified_at_once() {
     let world = World::new();
