@@ -1,5 +1,7 @@
 //! Error messages on the terminal, `error[CODE]: what happened: why` with hints, and the set-up of tracing.
 
+use tracing_subscriber::fmt::format::FmtSpan;
+
 use super::document::{self, Failure, OnlyFailed};
 use super::screen::Screen;
 use crate::error::{Code, Error, Exit};
@@ -57,7 +59,7 @@ pub fn start_tracing() {
         None => (wanted, None),
     };
     let filter = tracing_subscriber::EnvFilter::new(filter);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_span_events(FmtSpan::CLOSE);
     match file.map(|path| crate::files::Rotated::open(&path, TRACE_LIMIT, TRACES_KEPT)) {
         Some(Ok(file)) => builder.with_writer(std::sync::Mutex::new(file)).init(),
         Some(Err(_)) | None => builder.with_writer(std::io::stderr).init(),

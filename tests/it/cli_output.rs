@@ -175,3 +175,37 @@ fn tracing_goes_where_it_is_asked() {
     env.run(command, None).success();
     assert!(log.exists());
 }
+
+/// What a supporter gets: what happened, how long it took, how much it was; no words of agents.
+#[test]
+fn traces_of_a_session_have_numbers_and_no_words() {
+    let mut world = crate::session_support::World::new();
+    let log = world.beside("trace");
+    world.variables = vec![("AXIOM_LOG".into(), format!("info>{}", log.display()))];
+    world.task(
+        "t",
+        "echo 'my secret'; git axiom signal learning 'my secret'; echo 1 > t.txt",
+        &["--verify", "unit=echo '3 passed in 1s'"],
+    );
+    world.autopilot(&[]).code(0);
+    let traced = std::fs::read_to_string(&log).unwrap();
+    for wanted in [
+        "session{pid=",
+        ": sessionStarted session=",
+        "taskClaimed agent=agent-001 task=t",
+        "iterationIntended agent=agent-001 iteration=1 program= resumes=false task=t",
+        "iterationEnded agent=agent-001 outcome=complete ms=",
+        "stepVerified task=t passed=true exit=0 ms=",
+        " tests=3/3",
+        "merge{task=t}: ",
+        "merge ends outcome=\"merged\"",
+        "operationEnded end=done",
+        "recovery: ",
+        "time.busy=",
+        "sessionChanged state=ended iterations=1 merged=1 failed=0 programMs=",
+    ] {
+        assert!(traced.contains(wanted), "{wanted}: {traced}");
+    }
+    assert!(!traced.contains("secret"), "{traced}");
+    world.all_is_well();
+}

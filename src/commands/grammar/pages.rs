@@ -36,7 +36,8 @@ Errors are printed as \fBerror[CODE]: what happened: why\fR, followed by hints o
 .SH "ENVIRONMENT"
 .TP
 AXIOM_LOG
-What to trace, such as \fBdebug\fR, to standard error; \fBdebug>FILE\fR appends to a file
+What to trace to standard error: \fBinfo\fR tells what happens, with numbers and without words of agents or of yours;
+\fBdebug\fR tells more. \fBinfo>FILE\fR appends to a file
 instead, which becomes FILE.1 at 10 MB; three of these are kept.
 .TP
 NO_COLOR

@@ -11,6 +11,7 @@ pub mod changes;
 pub mod event;
 pub mod folded;
 pub mod place;
+pub mod traced;
 pub mod version;
 pub mod wedge;
 pub mod whole;

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::domain::base::ids::{AgentId, TxnId};
 use crate::domain::hook::due::due;
 use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::state::traced::{self, Interest};
 use crate::domain::state::whole::{OpenOperation, State};
 use crate::domain::work::learnings;
 use crate::env;
@@ -233,6 +234,7 @@ impl Context {
             Ok(events)
         })?;
         told.into_iter().for_each(|facts| self.hooks.note(facts));
+        self.trace(&appended);
         if appended.iter().any(|envelope| learnings::changes(&envelope.event))
             && let Err(error) = pages::write(self.store.layout(), self.store.state())
         {
@@ -247,7 +249,25 @@ impl Context {
     /// # Errors
     /// As [`Store::append_with`].
     pub fn append_unsynced(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
-        self.store.append_unsynced(&self.author, decide)
+        let appended = self.store.append_unsynced(&self.author, decide)?;
+        self.trace(&appended);
+        Ok(appended)
+    }
+
+    /// Traces what was appended, where somebody wants to know: see [`traced`].
+    fn trace(&self, appended: &[Envelope]) {
+        if !tracing::enabled!(tracing::Level::INFO) {
+            return;
+        }
+        for Envelope { seq, by, event, .. } in appended {
+            let (interest, facts) = traced::facts(event, self.state());
+            let facts: Vec<String> = facts.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let (name, facts) = (event.name(), facts.join(" "));
+            match interest {
+                Interest::Info => tracing::info!(seq, %by, "{name} {facts}"),
+                Interest::Debug => tracing::debug!(seq, %by, "{name} {facts}"),
+            }
+        }
     }
 
     /// Does `work` while holding the operation lock, which git children hold too; waits for operations of other processes.

@@ -44,6 +44,7 @@ pub enum HumansOperation {
 /// `BUSY` while an operation is under way; `OPERATION_OPEN` with [`HumansOperation::Refuse`]; those of an open operation
 /// that can neither be finished nor reversed.
 pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
+    let _span = tracing::info_span!("recovery").entered();
     let mut report = Repaired::default();
     ctx.layout().ensure()?;
     let other_boot = !ctx.repo.durability().objects_are_proved();
@@ -81,6 +82,7 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         empty_trash(ctx, &mut report);
         objects(ctx, &mut report)
     })?;
+    tracing::info!(done = report.done.len(), left = report.left.len(), "recovery ends");
     Ok(report)
 }
 

@@ -288,6 +288,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
         }
     };
     ctx.store.refresh()?;
+    let _span = tracing::info_span!("session", pid = std::process::id()).entered();
     let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target))?;
     supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
