@@ -66,7 +66,7 @@ fn holds_what_was_merged(world: &World, merged: &BTreeSet<String>, tasks: usize,
 }
 
 /// Kills an agent, a keeper or the supervisor, of those that run. A killed supervisor is started again.
-fn strike(world: &World, random: &mut Random, live: &mut Live, args: &[&str]) {
+pub fn strike(world: &World, random: &mut Random, live: &mut Live, args: &[&str]) {
     let of = |random: &mut Random, pids: Vec<i32>| match pids.len() {
         0 => false,
         count => kill(pids[usize::try_from(random.below(count as u64)).unwrap()]),

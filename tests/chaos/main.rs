@@ -19,6 +19,7 @@ mod session_support;
 
 mod before_after;
 mod crowd;
+mod driver;
 mod faults;
 mod keepers;
 mod supervisor;

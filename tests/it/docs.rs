@@ -108,3 +108,24 @@ fn the_readme_names_every_verb_and_exit_status() {
         assert!(readme.contains(&format!("| {status} |")), "README does not explain exit status {status}");
     }
 }
+
+/// Whoever reads that a test covers something must find it.
+#[test]
+fn the_tests_that_the_document_on_testing_names_exist() {
+    let text = std::fs::read_to_string(path_of("docs/TESTING.md")).unwrap();
+    let sources: Vec<(String, String)> = ["tests", "src"]
+        .iter()
+        .flat_map(|folder| walkdir::WalkDir::new(path_of(folder)).into_iter().flatten())
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "rs"))
+        .map(|entry| (entry.path().display().to_string(), std::fs::read_to_string(entry.path()).unwrap()))
+        .collect();
+    let mut named = 0;
+    for (module, test) in text.split('`').skip(1).step_by(2).filter_map(|code| code.split_once("::")) {
+        let Some(begin) = test.strip_suffix('…') else { continue };
+        named += 1;
+        let file = format!("/{module}.rs");
+        let exists = sources.iter().any(|(path, source)| path.ends_with(&file) && source.contains(&format!("fn {begin}")));
+        assert!(exists, "there is no test {module}::{test}");
+    }
+    assert!(named > 30, "{named}");
+}

@@ -44,7 +44,7 @@ fn a_gate_shows_commits_files_secrets_guarded_files_and_the_verification() {
     world.task(
         "t",
         "mkdir -p .claude; echo 1 > .claude/x; git add -A; git commit -qm 'Add it'; echo key > .env; echo 2 > y",
-        &["--verify", "true"],
+        &["--verify", "unit=echo '3 passed in 0.1s'"],
     );
     let live = world.start(&["--mode", "review"]);
     world.wait_for_gate("merge-t");
@@ -52,10 +52,16 @@ fn a_gate_shows_commits_files_secrets_guarded_files_and_the_verification() {
     assert_eq!((&shown["guarded"], &shown["secrets"]), (&serde_json::json!([".claude/x"]), &serde_json::json!([".env"])));
     assert_eq!((&shown["verified"], &shown["gate"]["kind"]), (&true.into(), &"merge".into()));
     assert_eq!(shown["commits"].as_array().unwrap().len(), 2);
+    assert_eq!(shown["verification"], world.show("t")["verification"], "one place shows steps");
     let text = world.env.ok(&["gate", "show", "merge-t"]);
-    for wanted in
-        ["Add it", "Look like secrets: .env", "Guarded, and changed: .claude/x", "Not committed: .env", "git axiom gate approve"]
-    {
+    for wanted in [
+        "Add it",
+        "Look like secrets: .env",
+        "Guarded, and changed: .claude/x",
+        "Not committed: .env",
+        "unit: echo '3 passed in 0.1s'; passed, 3/3 tests passed",
+        "git axiom gate approve",
+    ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
     world.env.axiom(&["gate", "show", "none"]).fails_with(Code::UnknownGate);
@@ -111,6 +117,23 @@ fn an_agent_is_held_while_a_human_is_in_its_workspace_and_goes_on_afterwards() {
     live.wait().code(0);
     assert_eq!(world.env.read("human.txt"), "human\n");
     assert!(world.env.ok(&["task", "audit", "t"]).contains("a human opens its workspace, agent-001 is held"));
+    world.all_is_well();
+}
+
+#[test]
+fn without_a_session_its_workspace_is_opened_as_it_is() {
+    let world = World::new();
+    world.waiting_task("t");
+    let live = world.start_until_begun();
+    world.env.ok(&["quit", "--yes"]);
+    live.wait().code(0);
+    let human = debugging(&world, "editor");
+    world.signal_file("editor-go");
+    let said = human.wait().code(0);
+    assert!(!said.stdout.contains("goes on"), "{}", said.stdout);
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("human.txt"), "human\n");
     world.all_is_well();
 }
 
