@@ -37,10 +37,15 @@ fn is_zero(number: &u32) -> bool {
 impl Delay {
     /// What is waited for, in words.
     pub fn in_words(&self) -> String {
-        let Self { step, code, why, tried, failed_at: _, until: _ } = self;
+        format!("{}: {}", self.in_short(), self.why)
+    }
+
+    /// The same without the error's own words, which may be many lines.
+    pub fn in_short(&self) -> String {
+        let Self { step, code, why: _, tried, failed_at: _, until: _ } = self;
         match tried {
-            0 => format!("waits while {}: {code}: {why}", step.words()),
-            tried => format!("is tried again while {} (failed {tried} of {MOST_TRIES} times): {code}: {why}", step.words()),
+            0 => format!("waits while {}: {code}", step.words()),
+            tried => format!("is tried again while {} (failed {tried} of {MOST_TRIES} times): {code}", step.words()),
         }
     }
 

@@ -269,8 +269,7 @@ fn an_agent_that_waits_for_its_model_is_shown_as_waiting() {
         status.contains(", until ") && told["delays"][0]["until"].as_str() > told["delays"][0]["failedAt"].as_str(),
         "{told}"
     );
-    let last = told["project"]["lastAction"].as_str().unwrap();
-    assert!(last.starts_with("t waits while an iteration is started: MODEL_BUSY: "), "{told}");
+    assert_eq!(told["project"]["lastAction"], "t waits while an iteration is started: MODEL_BUSY");
     world.quits_well(live);
 }
 
@@ -310,7 +309,7 @@ fn an_error_with_its_calls_is_read_as_one_line() {
     run(&world, 0);
     let shown = world.env.ok(&["output", "t"]);
     let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
-    let failed = "Attempt 1 failed with status 429. Retrying with backoff... _ApiError: scripted error";
+    let failed = "= waits for the model: Attempt 1 failed with status 429. Retrying with backoff... _ApiError: scripted error";
     assert_eq!(lines, ["YOLO mode is enabled. All tool calls will be automatically approved.", failed, "= reports complete"]);
     assert!(world.env.ok(&["output", "t", "--raw"]).contains("    at throwErrorIfNotOK"));
 }

@@ -63,6 +63,11 @@ impl Dumps {
         vec![plain(line)]
     }
 
+    /// A line was shown otherwise: calls that led to it may follow.
+    pub fn said(&mut self) {
+        self.shown = true;
+    }
+
     /// Nothing more belongs to what is held.
     pub fn end(&mut self) -> Vec<String> {
         let Some(open) = self.open.take() else { return Vec::new() };

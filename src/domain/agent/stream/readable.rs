@@ -7,7 +7,7 @@ use super::about::{about, differing, replaced};
 use super::decode::Decoder;
 use super::dumps::Dumps;
 use super::json::nothing;
-use super::rules::StreamRules;
+use super::rules::{Output, StreamRules};
 use super::seen::{Denied, Ended, Failed, Seen, ToolCompleted, ToolStarted, Waits};
 use super::summary::Summary;
 use crate::domain::agent::adapter::ToolKind;
@@ -65,6 +65,8 @@ impl Line {
 #[derive(Debug)]
 pub struct Readable {
     decoder: Decoder,
+    /// Knows some lines of standard error.
+    errors: Decoder,
     summary: Summary,
     /// Calls that have begun: id, name, kind.
     open: VecDeque<(Option<String>, String, ToolKind)>,
@@ -80,8 +82,10 @@ impl Readable {
     /// For a run of a program with these rules and tools.
     pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
         let (decoder, summary) = (Decoder::new(rules, tools), Summary::new(rules));
+        let errors = Decoder::of(Output::Error, rules, tools);
         Self {
             decoder,
+            errors,
             summary,
             open: VecDeque::new(),
             latest: None,
@@ -107,7 +111,15 @@ impl Readable {
 
     /// What there is to read in a whole line of standard error.
     pub fn error_line(&mut self, line: &[u8]) -> Vec<Line> {
-        beside(&mut self.beside[1], line)
+        let told = self.errors.line(line).unwrap_or_default();
+        let told: Vec<Seen> = told.into_iter().filter(|seen| !matches!(seen, Seen::Text { .. })).collect();
+        if told.is_empty() {
+            return beside(&mut self.beside[1], line);
+        }
+        let mut lines = others(self.beside[1].end());
+        lines.extend(self.all(told));
+        self.beside[1].said();
+        lines
     }
 
     /// The run has ended, or nobody waits for more: a text whose pieces were still coming.
@@ -234,9 +246,9 @@ fn first_lines<'a>(part: Part, all: impl Iterator<Item = &'a str>, most: usize, 
 }
 
 fn refused(denied: &Denied) -> String {
-    let why = denied.why.trim();
-    let because = if why.is_empty() { String::new() } else { format!(": {why}") };
-    short(&one_line(&format!("refused {}{because}", denied.tool)))
+    let call = format!("refused {}", denied.tool);
+    let parts: Vec<&str> = [call.trim(), denied.why.trim()].into_iter().filter(|part| !part.is_empty()).collect();
+    short(&one_line(&parts.join(": ")))
 }
 
 fn waiting(waits: &Waits) -> String {

@@ -117,6 +117,24 @@ fn what_is_no_json_is_text_and_kinds_without_a_rule_are_left_out() {
     assert_eq!(shown(&plain.line(b"said\xff")), ["said\u{fffd}"]);
 }
 
+#[test]
+fn lines_of_standard_error_that_a_rule_knows_are_said_as_what_they_are() {
+    let read = |preset: &str, name: &str| {
+        let text = std::fs::read_to_string(format!("{}/fixtures/streams/{name}.stderr", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let mut readable = of(preset);
+        let mut lines: Vec<Line> = text.lines().flat_map(|line| readable.error_line(line.as_bytes())).collect();
+        lines.extend(readable.end());
+        shown(&lines)
+    };
+    let refused =
+        "! refused: `/bin/bash -c 'rm -rf /tmp/lab-x'` rejected: rm -f style commands are not permitted. Use a safer approach";
+    assert_eq!(read("codex", "codex-rejected"), [refused]);
+    let waits = "= waits for the model: Attempt 1 failed with status 429. Retrying with backoff... _ApiError: scripted error";
+    let yolo = "? YOLO mode is enabled. All tool calls will be automatically approved.";
+    assert_eq!(read("gemini", "gemini-limited"), [yolo, waits]);
+    assert_eq!(read("pi", "pi-sign-in")[0], "! failed: No API key found for the selected model.");
+}
+
 /// What a program answers to a call that it refused is the refusal once more.
 #[test]
 fn a_refusal_is_said_once() {

@@ -237,7 +237,7 @@ impl State {
         self.case(task)?;
         match delay {
             Some(delay) => {
-                self.record.last_action = Some(format!("{task} {}", delay.in_words()));
+                self.record.last_action = Some(format!("{task} {}", delay.in_short()));
                 self.record.delays.insert(task.clone(), delay.clone());
             }
             None => drop(self.record.delays.remove(task)),
