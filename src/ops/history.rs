@@ -108,13 +108,3 @@ pub fn audit(ctx: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
     each_event(ctx.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
 }
-
-/// The newest `most` entries of a case's history as lines for a prompt, oldest first.
-///
-/// # Errors
-/// As [`audit`].
-pub fn newest(ctx: &Context, id: &CaseId, most: usize) -> Result<Vec<String>> {
-    let entries = audit(ctx, id)?;
-    let skipped = entries.len().saturating_sub(most);
-    Ok(entries.iter().skip(skipped).map(|entry| format!("{} {}", entry.at, entry.text)).collect())
-}

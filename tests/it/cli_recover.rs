@@ -47,7 +47,7 @@ fn a_log_that_is_gone_is_damage_where_checkpoints_are_left() {
     let env = with_checkpoints();
     lose_the_log(&env);
     let look = env.axiom(&["recover"]).fails_with(Code::EventLogTruncated);
-    for text in ["there are checkpoints", "\ncheckpoint "] {
+    for text in ["there are checkpoints", "\n[G] checkpoint: "] {
         assert!(look.stdout.contains(text), "{text}\n{look}");
     }
     assert!(!look.stderr.contains("'git axiom recover'"), "a hint at the very command\n{look}");

@@ -4,13 +4,15 @@
 use serde::Serialize;
 
 use super::super::{open, repository};
-use crate::cli::screen::{Screen, table};
+use crate::cli::screen::Screen;
 use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::listed::Named;
+use crate::domain::base::times;
+use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, Depth};
-use crate::ops::recover::log_recovery::{self, Inspection, SnapshotReport, Source};
+use crate::ops::recover::log_recovery::{self, Choice, Inspection, SnapshotReport, Source};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,9 +52,41 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
 }
 
 fn choose(found: &Inspection) -> Result<Option<Source>> {
-    let items: Vec<&str> = found.choices.iter().map(|choice| choice.from.as_str()).collect();
+    let items: Vec<String> = found.choices.iter().map(|choice| format!("[{}] {}", key(choice.source), choice.from)).collect();
     let picked = prompt::one_of("Start again from (Escape changes nothing)", None, &items, 0)?;
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
+}
+
+/// The letter of a choice.
+const fn key(source: Source) -> char {
+    match source {
+        Source::Snapshot => 'S',
+        Source::Events => 'E',
+        Source::Partial => 'P',
+        Source::Backup(_) => 'B',
+        Source::Cases => 'C',
+        Source::Checkpoint => 'G',
+        Source::Fresh => 'F',
+    }
+}
+
+/// What is lost by a choice.
+fn warning(choice: &Choice, found: &Inspection) -> String {
+    match choice.source {
+        Source::Snapshot => "what happened after the snapshot is lost".into(),
+        Source::Events => "nothing is lost; the snapshot is made again".into(),
+        Source::Partial => {
+            format!("recent changes may be lost: {} after the damage", words::count(numbered(found.good_after), "good event"))
+        }
+        Source::Backup(_) => "what happened since the backup is lost".into(),
+        Source::Cases => "tasks keep their status; agents, gates and the record of checkpoints are lost".into(),
+        Source::Checkpoint => "what happened since the newest checkpoint is lost".into(),
+        Source::Fresh => "all is lost except for the tasks, which are pending or as they ended".into(),
+    }
+}
+
+fn numbered(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// Starts a new log from `source`, which the command line names. Asks for confirmation unless `yes` is set.
@@ -110,16 +144,28 @@ fn in_words(found: &Inspection) -> String {
         SnapshotReport::Damaged { why } => format!("damaged ({why})"),
         SnapshotReport::Good { seq, .. } => format!("good, up to event {seq}"),
     };
-    text.push_str(&format!("Snapshot: {snapshot}.\n\nIt can start again from:\n"));
-    let mut rows = vec![vec!["SOURCE".to_owned(), "CASES".to_owned(), "UP TO EVENT".to_owned(), "OF".to_owned()]];
-    for choice in &found.choices {
-        rows.push(vec![
-            choice.from.clone(),
-            choice.cases.to_string(),
-            choice.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string()),
-            choice.at.map_or_else(|| "-".to_owned(), words::time),
-        ]);
+    text.push_str(&format!("Snapshot: {snapshot}.\n"));
+    for backup in found.backups.iter().filter(|backup| backup.damage.is_some()) {
+        text.push_str(&format!("Backup {}: damaged.\n", backup.number));
     }
-    text.push_str(&table(&rows));
+    text.push_str("\nIt can start again from:\n");
+    for choice in &found.choices {
+        text.push_str(&choice_in_words(choice, found));
+    }
     text
+}
+
+fn choice_in_words(choice: &Choice, found: &Inspection) -> String {
+    let up_to = choice.seq.map_or_else(String::new, |seq| format!(", up to event {seq}"));
+    let age = choice.at.map_or_else(String::new, |at| {
+        let seconds = u64::try_from(env::now().duration_since(at).as_secs()).unwrap_or(0);
+        format!(", {} old ({})", times::span(seconds), words::time(at))
+    });
+    format!(
+        "[{}] {}: {}{up_to}{age}\n    {}\n",
+        key(choice.source),
+        choice.from,
+        words::count(numbered(choice.cases), "case"),
+        warning(choice, found)
+    )
 }

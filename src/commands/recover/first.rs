@@ -1,43 +1,82 @@
-//! The question that `run` asks first where a crash cut tasks off and `recovery.auto` is off.
+//! The questions after a crash: what becomes of the tasks that it cut off. `recover` asks them at a terminal, `run` where
+//! `recovery.auto` is off.
 
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::Action;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::survey;
+use crate::ops::recover::survey::{self, View};
 use crate::ops::supervise::Options;
 
-/// What may be chosen, in this order.
-const CHOICES: [&str; 3] = ["Go on where the tasks were", "Begin the tasks anew; what is there is kept aside", "Look first"];
+/// What may be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Go on, as the rules say.
+    Resume,
+    /// Begin those anew that cannot go on or failed.
+    FailedOnly,
+    /// Only look.
+    Inspect,
+    /// Take them out of the plan.
+    Abandon,
+}
 
-/// Asks what becomes of the tasks that a crash cut off, if a human is to decide.
+/// The choices in their order, with their words.
+const CHOICES: [(Choice, &str); 4] = [
+    (Choice::Resume, "Go on from what is there (recommended)"),
+    (Choice::FailedOnly, "Begin anew what cannot go on; leave the rest"),
+    (Choice::Inspect, "Look at what is there; change nothing"),
+    (Choice::Abandon, "Abandon: take these tasks out of the plan; their branches stay"),
+];
+
+/// Asks what becomes of the tasks; `None` where nothing was chosen.
+///
+/// # Errors
+/// As [`prompt::one_of`].
+pub(super) fn choose(view: &View) -> Result<Option<Choice>> {
+    let cut_off = count(view.cut_off().count(), "task");
+    let words = CHOICES.map(|(_, words)| words);
+    let picked = prompt::one_of(&format!("A crash cut off {cut_off}. What next? (Escape changes nothing)"), None, &words, 0)?;
+    Ok(picked.and_then(|number| CHOICES.get(number)).map(|(choice, _)| *choice))
+}
+
+/// Says before a session what becomes of the tasks that a crash cut off, or asks, if a human is to decide.
 ///
 /// # Errors
 /// `RECOVERY_NEEDED` without a terminal; `DECLINED` where the session is not to begin; as [`survey::look`].
 pub fn ask(ctx: &mut Context, options: &mut Options, screen: &mut Screen) -> Result<()> {
+    let view = survey::tasks(ctx, None)?;
+    if view.cut_off().next().is_none() {
+        return Ok(());
+    }
     if ctx.config.recovery.auto {
+        screen.complain_text(&super::words::report(&view));
         return Ok(());
     }
-    let view = survey::look(ctx)?;
-    let cut_off: Vec<_> = view.reset.iter().chain(&view.failed).map(|orphan| orphan.task_id.clone()).collect();
-    if cut_off.is_empty() {
-        return Ok(());
-    }
-    let what = format!("a crash cut off {}", count(cut_off.len(), "task"));
     if !screen.can_ask() {
-        return Err(Error::new(Code::RecoveryNeeded, format!("{what}, and recovery.auto is off"))
+        let what = format!("a crash cut off {}, and recovery.auto is off", count(view.cut_off().count(), "task"));
+        return Err(Error::new(Code::RecoveryNeeded, what)
             .hint("git axiom recover    shows what was cut off")
             .hint("git axiom recover --yes    goes on, as the rules say; then run again"));
     }
-    match prompt::one_of(&format!("{what}. What next?"), None, &CHOICES, 0)? {
-        Some(0) => Ok(()),
-        Some(1) => {
-            options.after_crash.decided = cut_off.into_iter().map(|task| (task, Action::RestartTask)).collect();
+    screen.complain_text(&super::words::tasks(&view));
+    let declined = |what: &str| Error::new(Code::Declined, format!("{what}; no session was begun"));
+    match choose(&view)? {
+        Some(Choice::Resume) => Ok(()),
+        Some(Choice::FailedOnly) => {
+            let anew = view.reset.iter().chain(&view.failed).map(|orphan| (orphan.task_id.clone(), Action::RestartTask));
+            options.after_crash.decided = anew.collect();
             Ok(())
         }
-        Some(_) => Err(Error::new(Code::Declined, "no session was begun").hint("git axiom recover    shows what was cut off")),
-        None => Err(Error::new(Code::Declined, "no session was begun")),
+        Some(Choice::Abandon) => {
+            let of: Vec<CaseId> = view.cut_off().map(|orphan| orphan.task_id.clone()).collect();
+            let done = super::more::abandon_in(ctx, &of, false, screen)?;
+            Err(declined(&format!("{} abandoned", count(done.len(), "task"))).hint("git axiom undo    takes that back"))
+        }
+        Some(Choice::Inspect) => Err(declined("nothing was changed").hint("git axiom recover inspect    shows what is there")),
+        None => Err(declined("nothing was chosen")),
     }
 }

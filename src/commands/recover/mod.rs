@@ -1,8 +1,11 @@
 //! `git axiom recover`: shows what has to be recovered, and repairs it. A stored state that cannot be loaded is handled in
-//! `damaged`. The checks and repairs are not here but in `ops::recover`. Begin reading with [`run`].
+//! `damaged`, looking closer and giving up in `more`, the questions in `first`. The checks and repairs are not here but in
+//! `ops::recover`. Begin reading with [`run`].
 
 mod damaged;
 pub(super) mod first;
+mod more;
+mod words;
 
 use clap::Args;
 use serde::Serialize;
@@ -12,23 +15,29 @@ use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
-use crate::domain::state::wedge::WedgeView;
-use crate::error::{Code, Exit, Result};
-use crate::ops::context::handle::called_by_human;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::plural::count;
+use crate::domain::recovery::decide::Action;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::recover::log_recovery::Source;
-use crate::ops::recover::survey::{self, Orphan, View};
-use crate::ops::supervise::Options;
+use crate::ops::recover::resume::{self, Done, Plan, Wanted};
+use crate::ops::recover::survey::{self, View};
 
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Without --yes it only shows what it would do. For what it cannot repair itself, it names the
-commands that do. 'git axiom run' does the same repairs when it starts, except for an
-interrupted rollback or undo: that waits for 'recover --yes', or for 'git axiom rollback
---continue' or '--abort'. Agents that still run continue; the next 'git axiom run' takes them
-over.")]
+Without an option it only shows what it would do; at a terminal it then asks, where a crash cut
+tasks off. For what it cannot repair itself, it names the commands that do. 'git axiom run' does
+the same repairs when it starts, except for an interrupted rollback or undo: that waits for
+'recover --yes', or for 'git axiom rollback --continue' or '--abort'. Agents that still run
+continue; the next 'git axiom run' takes them over.
+
+An ID is a task, or a group, which means all tasks in it. What begins anew is kept aside; 'git
+axiom undo' brings it back. docs/RECOVERY.md has the rules.")]
 pub struct Recover {
-    /// Do every safe repair; with --from, start again without asking
+    /// Do every safe repair, without asking; with --from, start again without asking
     #[arg(long, short)]
     yes: bool,
     /// Only show what would be done (the default)
@@ -37,12 +46,62 @@ pub struct Recover {
     /// If the stored state is damaged: start again from snapshot, events, partial, backup, cases, checkpoint or fresh
     #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<Source>,
+    /// Go on with these tasks, or, without an ID, with all as the rules say
+    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "from", group = "what")]
+    resume: Option<Vec<String>>,
+    /// Begin these tasks anew, or all that a crash cut off
+    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "from", group = "what")]
+    reset: Option<Vec<String>>,
+    /// Begin all tasks anew that a crash cut off
+    #[arg(long, conflicts_with = "from", group = "what")]
+    all_reset: bool,
+    /// Begin anew only what cannot go on or failed; leave the rest
+    #[arg(long, conflicts_with = "from", group = "what")]
+    failed_only: bool,
+    /// Only these tasks
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["from", "reset", "resume"])]
+    only: Option<Vec<String>>,
+    /// Tasks with less progress than N percent begin anew (recovery.resumeThreshold)
+    #[arg(long, value_name = "N", conflicts_with = "from", value_parser = clap::value_parser!(u8).range(0..=100))]
+    threshold: Option<u8>,
+    #[command(subcommand)]
+    verb: Option<more::More>,
+}
+
+/// What was asked for.
+struct Asked {
+    /// Whether something is to be done, also without `--yes`.
+    acts: bool,
+    /// Of which tasks, and what.
+    tasks: Wanted,
+}
+
+impl Recover {
+    /// The ids that were given.
+    fn ids(&self) -> Vec<String> {
+        self.resume.as_ref().or(self.reset.as_ref()).or(self.only.as_ref()).cloned().unwrap_or_default()
+    }
+
+    fn wanted(&self) -> Result<Asked> {
+        let ids = self.ids().iter().map(|id| CaseId::new(id.as_str())).collect::<Result<Vec<_>>>()?;
+        let only = (!ids.is_empty()).then_some(ids);
+        let begins_anew = self.reset.is_some() || self.all_reset || self.failed_only;
+        let goes_on = self.resume.is_some() && only.is_some();
+        let action = match (begins_anew, goes_on) {
+            (true, _) => Some(Action::RestartTask),
+            (false, true) => Some(Action::ContinueTask),
+            (false, false) => None,
+        };
+        let tasks = Wanted { action, only, failed_only: self.failed_only, threshold: self.threshold };
+        Ok(Asked { acts: begins_anew || self.resume.is_some(), tasks })
+    }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverAnswer {
     recovered: bool,
+    done: Vec<Done>,
     #[serde(flatten)]
     view: View,
 }
@@ -52,87 +111,76 @@ struct RecoverAnswer {
 /// # Errors
 /// As [`survey::look`] and [`survey::recover`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    if args.yes || args.from.is_some() {
+    if let Some(verb) = &args.verb {
+        return more::run(verb, global, screen);
+    }
+    let mut wanted = args.wanted()?;
+    let acts = (args.yes || wanted.acts) && !args.dry_run;
+    if acts || args.from.is_some() {
         called_by_human("recover", &super::working_dir(global)?)?;
     }
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);
     }
-    let mut ctx = match open_with_usable_config(purpose(!args.yes), global, screen) {
+    let mut ctx = match open_with_usable_config(purpose(!acts), global, screen) {
         Ok(ctx) => ctx,
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
-    let mut view = survey::look(&mut ctx)?;
-    if args.yes {
-        let options = Options::attending();
-        survey::recover(&mut ctx, options, &mut Progress::new(false))?;
-        // The remaining conditions need a human, and may be others than before.
-        let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
-        let left = survey::look(&mut ctx)?.wedges;
-        view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
+    let mut view = survey::look_with(&mut ctx, args.threshold)?;
+    let plan = resume::plan(&ctx, &view, &wanted.tasks)?;
+    if let Some(only) = &wanted.tasks.only {
+        view.keep_only(&resume::tasks_of(ctx.state(), only)?);
     }
-    let answer = RecoverAnswer { recovered: args.yes, view };
-    screen.answer(&answer, || in_words(&answer))?;
+    if acts {
+        ask_first(&plan, &wanted.tasks, args.yes, screen)?;
+        return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
+    }
+    if !args.dry_run && screen.can_ask() && view.cut_off().next().is_some() {
+        screen.complain_text(&words::tasks(&view));
+        match first::choose(&view)? {
+            Some(first::Choice::Resume) => {}
+            Some(first::Choice::FailedOnly) => {
+                wanted.tasks = Wanted { action: Some(Action::RestartTask), failed_only: true, ..wanted.tasks };
+            }
+            Some(first::Choice::Abandon) => return more::abandon(&args.ids(), false, global, screen),
+            Some(first::Choice::Inspect) => return more::inspect(&args.ids(), global, screen),
+            None => return Err(Error::new(Code::Declined, "nothing was chosen")),
+        }
+        called_by_human("recover", &super::working_dir(global)?)?;
+        let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
+        let plan = resume::plan(&ctx, &view, &wanted.tasks)?;
+        return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
+    }
+    let answer = RecoverAnswer { recovered: false, done: Vec::new(), view };
+    screen.answer(&answer, || words::all(&answer))?;
     tell_hooks(&mut ctx, screen);
+    Ok(Exit::Done)
+}
+
+/// Asks before tasks begin anew, unless that was confirmed.
+fn ask_first(plan: &Plan, wanted: &Wanted, yes: bool, screen: &mut Screen) -> Result<()> {
+    let anew = plan.now.len() + plan.before.len();
+    if wanted.action != Some(Action::RestartTask) || anew == 0 {
+        return Ok(());
+    }
+    let tasks = count(anew, "task");
+    screen.confirm(&format!("Begin {tasks} anew? What is there is kept aside, and 'git axiom undo' brings it back"), yes)
+}
+
+/// Does it, and shows what was done and what is left.
+fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View, screen: &mut Screen) -> Result<Exit> {
+    let done = resume::run(ctx, plan, wanted, &mut Progress::new(false))?;
+    // The remaining conditions need a human, and may be others than before.
+    let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
+    let left = survey::look(ctx)?.wedges;
+    view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
+    let answer = RecoverAnswer { recovered: true, done, view };
+    screen.answer(&answer, || words::all(&answer))?;
+    tell_hooks(ctx, screen);
     Ok(Exit::Done)
 }
 
 fn is_damage(code: Code) -> bool {
     matches!(code, Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid)
-}
-
-fn in_words(answer: &RecoverAnswer) -> String {
-    let view = &answer.view;
-    if !view.needed && view.wedges.is_empty() && view.locks.is_empty() && view.lost_objects.is_empty() {
-        return "Nothing has to be recovered.\n".to_owned();
-    }
-    let mut text = String::new();
-    let mut group = |title: &str, orphans: &[Orphan]| {
-        for orphan in orphans {
-            text.push_str(&format!(
-                "{title}  {} ({}, iteration {}): {}\n",
-                orphan.task_id, orphan.agent_id, orphan.iteration, orphan.reason
-            ));
-        }
-    };
-    group("resumable", &view.resumable);
-    group("reset    ", &view.reset);
-    group("failed   ", &view.failed);
-    if let Some(operation) = &view.operation {
-        text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed if that fails\n"));
-    }
-    if let Some(checkpoint) = &view.checkpoint {
-        text.push_str(&format!("checkpoint {checkpoint} was being made: it is completed if its capture exists\n"));
-    }
-    for checkpoint in &view.forgotten_checkpoints {
-        text.push_str(&format!("checkpoint {checkpoint} exists, but the state does not know it: it is added\n"));
-    }
-    for lock in &view.locks {
-        text.push_str(&format!("lock       {lock}: removed if its owner is proven dead\n"));
-    }
-    for object in &view.damaged_objects {
-        text.push_str(&format!(
-            "object     {object} is corrupt: moved to quarantine, and written again if its content still exists\n"
-        ));
-    }
-    for words in &view.lost_objects {
-        text.push_str(&format!("lost       {words}\n"));
-    }
-    let (by_us, by_hand): (Vec<&WedgeView>, Vec<&WedgeView>) = view.wedges.iter().partition(|wedge| wedge.recovers);
-    let is_named = |wedge: &WedgeView| view.locks.iter().any(|lock| wedge.what.contains(lock.as_str()));
-    for wedge in by_us.iter().filter(|wedge| !is_named(wedge)) {
-        text.push_str(&format!("repair     {}\n", wedge.what));
-    }
-    for wedge in &by_hand {
-        text.push_str(&format!("by hand    {}\n", wedge.what));
-        text.extend(wedge.hints.iter().map(|hint| format!("           {hint}\n")));
-    }
-    text.push_str(match (answer.recovered, by_hand.is_empty(), view.repairs || !view.locks.is_empty()) {
-        (true, true, _) => "Recovered.\n",
-        (true, false, _) => "Recovered, except for what you have to do by hand.\n",
-        (false, _, true) => "Nothing was changed. To do it: git axiom recover --yes\n",
-        (false, _, false) => "Nothing was changed.\n",
-    });
-    text
 }

@@ -12,6 +12,7 @@ use crate::commands::look;
 use crate::commands::verified::{self, Verified};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
+use crate::domain::recovery::context::RecoveryContext;
 use crate::domain::state::whole::{CaseRecord, State};
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::budget::{Used, UsedLine};
@@ -22,6 +23,7 @@ use crate::domain::work::spending::Doubt;
 use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
+use crate::ops::recover::told;
 use crate::ops::supervise::budget::used_of;
 
 /// Arguments of `task show`.
@@ -47,6 +49,8 @@ struct TaskShowAnswer<'a> {
     verification: Vec<Verified<'a>>,
     /// How the limits stand: its own, and else those that the newest session has for each task.
     used: Vec<UsedLine>,
+    #[serde(rename = "recoveryContext")]
+    recovery_context: Option<RecoveryContext>,
 }
 
 /// Shows a case.
@@ -70,6 +74,7 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
         reports: state.reports(&id).map(Reported::of),
         verification: verified::of(&ctx, case),
         used: used.iter().map(UsedLine::from).collect(),
+        recovery_context: if screen.wants_json() { told::attempts(&ctx, &id, None)?.map(|told| told.context) } else { None },
     };
     screen.answer(&answer, || in_words(&groups, case, (&answer.verification, &used), body.as_deref()))?;
     Ok(Exit::Done)

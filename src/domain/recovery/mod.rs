@@ -4,10 +4,13 @@
 //! kinds of files there are. Begin reading with [`decide::certain`]. Not here: going on with a program's own session, which is in
 //! `work::resuming`.
 
+pub mod context;
 pub mod decide;
+pub mod estimate;
 pub mod evaluator;
 pub mod files;
 pub mod marker;
+pub mod mask;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]

@@ -48,6 +48,17 @@ pub struct Details {
     /// What was decided after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Action>,
+    /// How many tests passed when they ran last, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_status: Option<TestStatus>,
+}
+
+/// How many tests passed and failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // as it says
+pub struct TestStatus {
+    pub passed: u64,
+    pub failed: u64,
 }
 
 /// What an event says of an attempt; `None` where it is about something else.
@@ -75,5 +86,5 @@ fn ended(report: &IterationReport) -> Details {
         Outcome::Stopped => Some("it was stopped".into()),
         Outcome::Crashed => Some("its keeper or the machine died".into()),
     };
-    Details { files_modified: report.files.clone(), last_commit: Some(report.to.clone()), error, decision: None }
+    Details { files_modified: report.files.clone(), last_commit: Some(report.to.clone()), error, ..Details::default() }
 }

@@ -1,6 +1,8 @@
-//! The last line that an agent printed, without reading its whole log.
+//! The last lines that an agent printed, without reading its whole log.
 
 use std::path::Path;
+
+use jiff::Timestamp;
 
 use super::logs;
 use super::readable::{LogReader, Printed};
@@ -10,7 +12,7 @@ use crate::process::keeper::output::Stream;
 
 /// How many bytes at the end of the log are looked at.
 const WINDOW: u64 = 64 * 1024;
-/// The most characters of the line.
+/// The most characters of a line.
 const LONGEST: usize = 200;
 
 /// The last line in a log with a letter or a digit (not a lone bracket of an error's many lines), at most 200 characters. `None` where
@@ -19,20 +21,31 @@ const LONGEST: usize = 200;
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn last_line(path: &Path, config: &Config) -> Result<Option<String>> {
-    let part = logs::read(path, logs::line_start(path, WINDOW)?)?;
-    let mut reader = LogReader::default();
-    let lines = part.lines.iter().filter(|line| line.stream != Stream::Report);
-    let mut printed: Vec<Printed> = lines.flat_map(|line| reader.take(line, config)).collect();
-    printed.extend(reader.end());
-    Ok(printed.iter().rev().find_map(text_of).map(|text| text.chars().take(LONGEST).collect()))
+    Ok(last_lines(path, config, 1, Timestamp::MIN)?.pop())
 }
 
-fn text_of(printed: &Printed) -> Option<String> {
+/// The last `most` of such lines that were printed at `since` or later, oldest first.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn last_lines(path: &Path, config: &Config, most: usize, since: Timestamp) -> Result<Vec<String>> {
+    let part = logs::read(path, logs::line_start(path, WINDOW)?)?;
+    let mut reader = LogReader::default();
+    let new = part.lines.iter().filter(|line| line.stream != Stream::Report && line.at >= since);
+    let mut printed: Vec<Printed> = new.flat_map(|line| reader.take(line, config)).collect();
+    printed.extend(reader.end());
+    let mut lines: Vec<String> = printed.iter().rev().flat_map(lines_of).take(most).collect();
+    lines.reverse();
+    Ok(lines)
+}
+
+/// The lines with a letter or a digit, newest first.
+fn lines_of(printed: &Printed) -> Vec<String> {
     let text = match printed {
         Printed::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Printed::Begins { .. } => String::new(),
         Printed::Line(line) => line.text.clone(),
     };
-    let last = text.lines().map(str::trim).rfind(|line| line.contains(char::is_alphanumeric));
-    last.map(str::to_owned)
+    let lines = text.lines().rev().map(str::trim).filter(|line| line.contains(char::is_alphanumeric));
+    lines.map(|line| line.chars().take(LONGEST).collect()).collect()
 }

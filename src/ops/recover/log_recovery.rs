@@ -17,12 +17,12 @@ use crate::git::Repository;
 use crate::ops::context::handle::{below_an_operation, fresh_txn};
 use crate::ops::context::ownership;
 use crate::store::handle::Store;
-use crate::store::inspect::{self, Choice, Damage};
+use crate::store::inspect::{self, Damage};
 use crate::store::layout::Layout;
 use crate::store::rebuild;
 use crate::store::{adopt, cases, log};
 
-pub use crate::store::inspect::{Inspection, SnapshotReport};
+pub use crate::store::inspect::{Choice, Inspection, SnapshotReport};
 pub use crate::store::rebuild::Source;
 
 /// How long recovery waits for an append or operation of another process.

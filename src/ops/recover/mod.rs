@@ -4,9 +4,14 @@
 //!
 //! Begin reading with `survey`, then `repair`.
 
+pub mod export;
 pub mod log_recovery;
 pub mod mend;
+pub mod parts;
+pub mod orphans;
 pub mod repair;
+pub mod resume;
 pub mod scan;
 pub mod survey;
+pub mod told;
 pub mod wedged;

@@ -1,21 +1,24 @@
 //! The verb `recover`: finding out what a crash left, and repairing it.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub use super::orphans::Orphan;
+use super::orphans::{self, Becomes};
+use super::parts::{self, CutGroup};
 use super::{repair, wedged};
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::CaseId;
+use crate::domain::recovery::estimate::{self, Crash};
 use crate::domain::state::wedge::{Wedge, WedgeView};
-use crate::domain::work::agent::Stage;
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
-use crate::process::keeper::spec::KeeperState;
-use crate::process::keeper_state;
 
 /// How long to wait for an operation that is just ending, or whose git children are.
 const MOMENT: Duration = Duration::from_secs(2);
@@ -30,9 +33,13 @@ pub struct View {
     /// Whether `recover --yes` repairs some of it.
     #[serde(skip)]
     pub repairs: bool,
-    /// Iterations that still run, or whose results can be used.
+    /// When the crash was, and what it costs, where one cut tasks off.
+    pub crash: Option<Crash>,
+    /// The groups with tasks that a crash cut off.
+    pub groups: Vec<CutGroup>,
+    /// Tasks that go on: they still run, their results can be used, or what is there is a beginning.
     pub resumable: Vec<Orphan>,
-    /// Tasks that become pending again; a retry is counted.
+    /// Tasks that begin anew.
     pub reset: Vec<Orphan>,
     /// Tasks that have crashed too often.
     pub failed: Vec<Orphan>,
@@ -53,18 +60,20 @@ pub struct View {
     pub wedges: Vec<WedgeView>,
 }
 
-/// A task that is active while no supervisor runs.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Orphan {
-    /// The task.
-    pub task_id: CaseId,
-    /// Its agent.
-    pub agent_id: AgentId,
-    /// The iteration it was in.
-    pub iteration: u32,
-    /// What was found, and what follows from it.
-    pub reason: String,
+impl View {
+    /// The tasks that a crash cut off.
+    pub fn cut_off(&self) -> impl Iterator<Item = &Orphan> {
+        let all = self.resumable.iter().chain(&self.reset).chain(&self.failed);
+        all.filter(|orphan| orphan.decision.is_some())
+    }
+
+    /// Leaves out the tasks that are not among these.
+    pub fn keep_only(&mut self, tasks: &BTreeSet<CaseId>) {
+        for orphans in [&mut self.resumable, &mut self.reset, &mut self.failed] {
+            orphans.retain(|orphan| tasks.contains(&orphan.task_id));
+        }
+        self.groups.retain(|group| group.parts.iter().any(|part| tasks.contains(&part.task_id)));
+    }
 }
 
 /// Finds what a crash left, and other reasons for which verbs refuse.
@@ -72,6 +81,14 @@ pub struct Orphan {
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
 pub fn look(ctx: &mut Context) -> Result<View> {
+    look_with(ctx, None)
+}
+
+/// As [`look`], where tasks with less progress than `threshold` begin anew.
+///
+/// # Errors
+/// As [`look`].
+pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
     let mut view = View::default();
     if ctx.supervisor_alive()? {
         return Ok(view);
@@ -89,35 +106,7 @@ pub fn look(ctx: &mut Context) -> Result<View> {
         view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
     view.lost_objects = repair::lost_objects(ctx)?;
-    for agent in state.busy_agents() {
-        let Some(work) = &agent.work else { continue };
-        let orphan = |reason: &str| Orphan {
-            task_id: work.task.clone(),
-            agent_id: agent.id.clone(),
-            iteration: work.iteration,
-            reason: reason.to_owned(),
-        };
-        let retries = state.record.cases.get(&work.task).map_or(0, |record| record.retry_count);
-        let token = match &work.stage {
-            Stage::Between { .. } => {
-                view.resumable.push(orphan("it is between two iterations"));
-                continue;
-            }
-            Stage::Intended { token } | Stage::Running { token, .. } => token,
-        };
-        match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
-            KeeperState::Alive(_) | KeeperState::Starting => view.resumable.push(orphan("it still runs, and is taken over")),
-            KeeperState::Ended(_) => view.resumable.push(orphan("it has ended, and its result is used")),
-            KeeperState::NotStarted => view.resumable.push(orphan("its program was never started")),
-            KeeperState::Dead(_) | KeeperState::Unproved(_) if retries >= ctx.config.recovery.max_retries => {
-                view.failed.push(orphan("its keeper died, and it has crashed too often"));
-            }
-            KeeperState::Unproved(_) => view.reset.push(orphan(
-                "the machine stopped before its work was on disk: what is left is captured and committed, and it starts again",
-            )),
-            KeeperState::Dead(_) => view.reset.push(orphan("its keeper died: what it left is committed, and it starts again")),
-        }
-    }
+    look_for_tasks(ctx, threshold, &mut view)?;
     let open_session = state.record.session.as_ref().is_some_and(|session| session.state.is_open());
     view.repairs = open_session
         || view.operation.is_some()
@@ -128,6 +117,35 @@ pub fn look(ctx: &mut Context) -> Result<View> {
         || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
     view.needed = view.repairs || view.wedges.iter().any(|wedge| wedge.stops);
     Ok(view)
+}
+
+/// The tasks that are active while no supervisor runs, and nothing else.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn tasks(ctx: &Context, threshold: Option<u8>) -> Result<View> {
+    let mut view = View::default();
+    if !ctx.supervisor_alive()? {
+        look_for_tasks(ctx, threshold, &mut view)?;
+    }
+    Ok(view)
+}
+
+fn look_for_tasks(ctx: &Context, threshold: Option<u8>, view: &mut View) -> Result<()> {
+    let mut pieces = Vec::new();
+    for agent in ctx.state().busy_agents() {
+        let Some(found) = orphans::look(ctx, agent, threshold)? else { continue };
+        pieces.extend(found.piece);
+        match found.becomes {
+            Becomes::Resumed => view.resumable.push(found.orphan),
+            Becomes::Reset => view.reset.push(found.orphan),
+            Becomes::Failed => view.failed.push(found.orphan),
+        }
+    }
+    view.crash = estimate::crash(&pieces, env::now());
+    let cut_off: Vec<&CaseId> = view.cut_off().map(|orphan| &orphan.task_id).collect();
+    view.groups = parts::groups_of(ctx.state(), &cut_off);
+    Ok(())
 }
 
 /// Waits a moment for a running operation: what it has not finished yet is not damage.

@@ -12,7 +12,7 @@ pub mod budget;
 mod claim;
 mod closing;
 mod conflicts;
-mod crash;
+pub mod crash;
 pub mod detach;
 mod failing;
 mod finish;

@@ -14,10 +14,7 @@ use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS};
 use crate::domain::work::resuming::Anew;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::texts;
-use crate::ops::history;
-
-/// How many entries of the audit log a prompt holds at most.
-const AUDIT_ENTRIES: usize = 20;
+use crate::ops::recover::told::Told;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
 #[derive(Debug, Default)]
@@ -47,6 +44,7 @@ impl Supervisor<'_> {
         next: &Next<'_>,
         place: &Workplace,
         resumes: Option<&std::result::Result<String, Anew>>,
+        told: Option<&Told>,
     ) -> Result<String> {
         let Next { case, workspace, iteration, token, .. } = *next;
         let body = texts::body_of(&self.ctx.repo, case)?;
@@ -60,7 +58,7 @@ impl Supervisor<'_> {
                 let history = History {
                     resumes: matches!(resumes, Some(Ok(_))),
                     anew: resumes.and_then(|found| found.as_ref().err().copied()),
-                    ..self.history(case)?
+                    ..self.history(case, told)?
                 };
                 let found = self.found(case, workspace, place, &history)?;
                 let parts = prompt::Parts {
@@ -86,7 +84,7 @@ impl Supervisor<'_> {
         self.ctx.config.personas.get(case.persona.as_ref()?)?.prompt.as_deref()
     }
 
-    fn history(&mut self, case: &Case) -> Result<History> {
+    fn history(&mut self, case: &Case, told: Option<&Told>) -> Result<History> {
         let state = self.ctx.state();
         let record = state.record.cases.get(&case.id).cloned().unwrap_or_default();
         let awaited = needs::awaited(state, &case.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
@@ -109,7 +107,6 @@ impl Supervisor<'_> {
         let of_merge = record.merge_verified.as_ref().and_then(|verification| verification.summary());
         let of_merge = of_merge.map(|failed| format!("The result of its merge did not pass: {failed}"));
         let answer_is_new = record.answer.is_some();
-        let tells_crashes = record.retry_count > 0 && self.ctx.config.recovery.inject_audit_log;
         Ok(History {
             verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
             notes: self.conflict_of(case)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
@@ -118,8 +115,9 @@ impl Supervisor<'_> {
             not_ready,
             awaited,
             reports,
-            crashes: if tells_crashes { record.retry_count } else { 0 },
-            audit: if tells_crashes { history::newest(self.ctx, &case.id, AUDIT_ENTRIES)? } else { Vec::new() },
+            crashes: told.map_or(0, |told| told.context.previous_attempts),
+            cut_off: told.map(|told| told.how),
+            audit: told.map(|told| told.lines.clone()).unwrap_or_default(),
             answers: record.answered.into_iter().chain(record.answer).collect(),
             answer_is_new,
             edited: record.edited.into_iter().collect(),

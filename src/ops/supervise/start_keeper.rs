@@ -10,8 +10,9 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
 use crate::domain::work::resuming;
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::ops::recover::told::{self, Told};
 use crate::process::client::launch;
 use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, VERSION};
 use crate::process::keeper::stream::Reading;
@@ -48,16 +49,27 @@ impl Supervisor<'_> {
         let prompt_file = dir.join("prompt");
         let place = if self.was_used(case) { self.workplace(workspace)? } else { Workplace::default() };
         let found = self.session_to_resume(case, workspace, &place);
-        let prompt = self.prompt(next, &place, found.as_ref())?;
+        let told = self.told(case, &place)?;
+        let prompt = self.prompt(next, &place, found.as_ref(), told.as_ref())?;
         files::write_atomic(&prompt_file, prompt.as_bytes())?;
         let log = self.ctx.layout().agent_log(agent, &case.id);
         if let Some(folder) = log.parent() {
             files::create_dir_all(folder)?;
         }
         let resumes = found.and_then(std::result::Result::ok);
-        let spec = self.spec(next, Files { dir, prompt_file, log }, resumes.as_deref())?.write()?;
+        let recovery = told.map(|told| recovery_file(&told, &dir)).transpose()?;
+        let spec = self.spec(next, Files { dir, prompt_file, log, recovery }, resumes.as_deref())?.write()?;
         env::fault_point("iterate.spec-written");
         Ok(Prepared { spec, resumes })
+    }
+
+    /// What is told of the attempts before, where that is wanted.
+    fn told(&self, case: &Case, place: &Workplace) -> Result<Option<Told>> {
+        if !self.ctx.config.recovery.inject_audit_log {
+            return Ok(None);
+        }
+        let has_changes = place.changes.as_ref().map(|changes| !changes.is_empty());
+        told::attempts(self.ctx, &case.id, has_changes)
     }
 
     fn spec(&self, next: &Next<'_>, files: Files, resumes: Option<&str>) -> Result<KeeperSpec> {
@@ -73,6 +85,7 @@ impl Supervisor<'_> {
             ("AXIOM_BRANCH", workspace.branch.short_in_git().into_owned()),
             ("AXIOM_TARGET", self.target()?.short_in_git().into_owned()),
         ];
+        let recovery = files.recovery.map(|path| ("AXIOM_RECOVERY_CONTEXT".to_owned(), path.into_os_string()));
         let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
         let command = resumes.map_or_else(|| program.command.clone(), |id| resuming::command(program, id));
         let mut words = command.into_iter().map(OsString::from);
@@ -96,7 +109,7 @@ impl Supervisor<'_> {
             stop_signal: program.stop_signal.into(),
             output_cap: DEFAULT_OUTPUT_CAP,
             reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
-            env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
+            env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(recovery).collect(),
         })
     }
 }
@@ -109,8 +122,18 @@ pub(super) fn start_keeper(spec: &Path) -> Result<()> {
     launch::start_keeper(&env::own_image()?, spec)
 }
 
+/// The file with what is known of the attempts before.
+fn recovery_file(told: &Told, dir: &Path) -> Result<PathBuf> {
+    let path = dir.join("recovery.json");
+    let mut json = serde_json::to_vec(&told.context).map_err(|e| Error::new(Code::Internal, "no JSON of attempts").because(e))?;
+    json.push(b'\n');
+    files::write_atomic(&path, &json)?;
+    Ok(path)
+}
+
 struct Files {
     dir: PathBuf,
     prompt_file: PathBuf,
     log: PathBuf,
+    recovery: Option<PathBuf>,
 }

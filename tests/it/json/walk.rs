@@ -264,6 +264,11 @@ fn back_and_forth(walk: &Walk) {
     walk.ok(&["log"]);
     walk.ok(&["rollback", "--abort"]);
     walk.ok(&["recover", "--yes"]);
+    walk.ok(&["task", "add", "Lost", "--id", "lost"]);
+    walk.ok(&["recover", "inspect", "lost"]);
+    walk.ok(&["recover", "export", "lost", "--output", "lost.json"]);
+    walk.ok(&["recover", "abandon", "lost", "--yes"]);
+    std::fs::remove_file(walk.env.repo().join("lost.json")).unwrap();
 }
 
 fn in_the_background(walk: &Walk) {

@@ -1,5 +1,6 @@
 //! What becomes of a task whose keeper was killed: by rules, by an evaluator, and what is kept aside.
 
+use git_axiom::error::Code;
 use serde_json::Value;
 
 use crate::session_support::{World, kill, wait_until};
@@ -72,4 +73,74 @@ fn an_evaluator_is_asked_and_a_bad_answer_is_none() {
     assert_eq!(world.find_task("t")["retryCount"], 2, "{said}");
     assert!(said.contains("gave no usable answer") && said.contains("the rules decide"), "{said}");
     assert!(world.env.ok(&["task", "audit", "t"]).contains("continue_task: its work is there"), "{said}");
+}
+
+/// A task that reports how far it is and then loses its supervisor and its keeper.
+fn lost() -> World {
+    let reports =
+        "git axiom signal progress 40; git axiom signal file src/a.rs --section one --next two --line 7; echo half > half.txt";
+    let world = world(reports, "true");
+    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "operation"]);
+    world.env.ok(&["task", "edit", "t", "--parent", "sprint"]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("its reports are recorded", || {
+        world.agents().iter().any(|agent| agent["state"] == "running") && world.env.ok(&["events"]).contains("src/a.rs")
+    });
+    live.kill();
+    wait_until("all are dead", || {
+        let left = world.processes();
+        for (pid, _) in &left {
+            kill(*pid);
+        }
+        left.is_empty()
+    });
+    world
+}
+
+#[test]
+fn recover_says_what_becomes_of_a_task_and_does_what_a_human_wants() {
+    let world = lost();
+    let looked = world.env.json(&["recover"]);
+    let orphan = &looked["resumable"][0];
+    assert_eq!((&orphan["taskId"], &orphan["decision"], &orphan["progress"]), (&"t".into(), &"continue_task".into(), &40.into()));
+    assert_eq!((&orphan["lastFile"]["line"], &orphan["filesTotal"]), (&7.into(), &1.into()), "{looked}");
+    assert!(looked["crash"]["crashDuration"].is_u64() && orphan["savedAt"].is_string(), "{looked}");
+    let under = world.env.json(&["recover", "--threshold", "50"]);
+    assert_eq!(under["reset"][0]["decision"], "restart_task", "{under}");
+    let said = world.env.ok(&["recover"]);
+    assert!(said.contains("last file: src/a.rs (line 7), after one, next two") && said.contains("Estimated work loss"), "{said}");
+    assert!(said.contains("sprint: Sprint (40%)\n  interrupted  40%  t\n"), "{said}");
+    // Nothing was changed so far, and of another task nothing is known.
+    world.env.ok(&["task", "add", "Other", "--id", "other"]);
+    world.env.axiom(&["recover", "--resume", "other"]).fails_with(Code::InvalidInput);
+    world.env.git(&["config", "axiom.recovery.auto", "false"]);
+    world.env.axiom(&["run", "--until-idle"]).fails_with(Code::RecoveryNeeded);
+    let export = world.beside("crash.json");
+    world.env.ok(&["recover", "export", "--output", export.to_str().unwrap()]);
+    let exported: Value = serde_json::from_slice(&std::fs::read(&export).unwrap()).unwrap();
+    assert_eq!(exported["tasks"][0]["lastCheckpoint"]["function"], "one", "{exported}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&export).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    world.env.axiom(&["recover", "export", "--output", export.to_str().unwrap()]).fails_with(Code::InvalidInput);
+    world.env.axiom(&["recover", "--reset", "t"]).fails_with(Code::NeedsConfirmation);
+    let done = world.env.json(&["recover", "--reset", "t", "--yes"]);
+    assert_eq!(done["done"][0]["taskId"], "t", "{done}");
+    assert!(done["done"][0]["what"].as_str().unwrap().starts_with("begins anew (a human decided so)"), "{done}");
+    assert!(!world.env.repo().join(".worktrees/agent-001-t").exists(), "what is there is kept aside");
+    assert_eq!(world.env.json(&["recover"])["needed"], false);
+}
+
+#[test]
+fn what_is_abandoned_leaves_the_plan_and_an_undo_brings_it_back() {
+    let world = lost();
+    world.env.axiom(&["recover", "abandon"]).fails_with(Code::NeedsConfirmation);
+    world.env.ok(&["recover", "abandon", "t", "--yes"]);
+    assert_eq!(world.status_of("t"), "archived");
+    assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]), "half");
+    world.env.ok(&["undo", "--yes"]);
+    assert_eq!(world.find_task("t")["status"], "pending");
+    let context = &world.env.json(&["task", "show", "t"])["recoveryContext"];
+    assert_eq!(context["instruction"], "Previous attempt crashed. Review log.", "{context}");
+    assert_eq!(context["auditLog"].as_array().unwrap().last().unwrap()["event"], "crash_recovery", "{context}");
 }

@@ -2,7 +2,7 @@
 
 use git_axiom::error::Code;
 
-use crate::session_support::{World, wait_until};
+use crate::session_support::{World, kill, wait_until};
 
 /// A world in which the preset `claude` is a script that saves its prompts as `prompt.1`, `prompt.2`, … and then does what is given for
 /// that number.
@@ -136,5 +136,62 @@ fn a_template_of_ones_own_makes_the_prompt_and_a_wrong_one_is_named() {
     world.env.git(&["config", "axiom.agents.promptTemplate", "{{task.id}} {{task.body}}\n{{#lastEnd}}never{{/lastEnd}}"]);
     world.autopilot(&[]).code(0);
     assert_eq!(prompt(&world, 1), "t Text {{goal}}.\n");
+    world.all_is_well();
+}
+
+#[test]
+fn the_prompt_after_a_crash_and_after_a_stop_says_what_is_known_of_the_attempt() {
+    let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"Bash","input":{"command":"./deploy"}}]}}"#;
+    let world = world_of(&format!(
+        "1) echo '{call}'; echo half > half.txt; git axiom signal progress 40; sleep 1000;;\n\
+         2) cp \"$AXIOM_RECOVERY_CONTEXT\" \"$HOME/context.json\"; touch \"$HOME/two\"; sleep 1000;;\n\
+         3) touch \"$HOME/three\"; sleep 1000;;\n\
+         4) echo \"${{AXIOM_RECOVERY_CONTEXT-none}}\" > \"$HOME/four\"; git axiom signal complete;;"
+    ));
+    let home = world.env.root().join("home");
+    world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
+    let live = world.start_autopilot(&[]);
+    wait_until("it has told where it is", || {
+        world.agents().iter().any(|agent| agent["state"] == "running" && agent["progress"] == 40)
+            && world.env.ok(&["output", "t"]).contains("deploy")
+    });
+    for (pid, _) in world.processes().iter().filter(|(_, words)| words.contains(" keeper ")) {
+        kill(*pid);
+    }
+    wait_until("the second has begun", || home.join("two").exists());
+    has(
+        &world,
+        2,
+        &[
+            "## Recovery Context\n\nThis Task was previously attempted but crashed.\n\n**Previous attempts:** 1\n",
+            "- Files modified: half.txt\n",
+            "- Committed of what was left: ",
+            "- Crashed during iteration 1\n- Where it was: Bash had begun: ./deploy\n- The last lines of its output:\n",
+        ],
+    );
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let context = read(&std::fs::read_to_string(home.join("context.json")).unwrap());
+    assert_eq!(context["instruction"], "Previous attempt crashed. Review log.", "{context}");
+    assert_eq!((&context["previousAttempts"], &context["workspaceHasChanges"]), (&1.into(), &false.into()), "{context}");
+    let stop = || {
+        wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+        world.env.ok(&["stop", "--all"]);
+    };
+    stop();
+    live.wait();
+    world.env.ok(&["gate", "approve", "t"]);
+    let live = world.start_autopilot(&[]);
+    wait_until("the third has begun", || home.join("three").exists());
+    has(&world, 3, &["attempted but was stopped.\n\n**Previous attempts:** 2\n", "- Stopped during iteration 1\n"]);
+    lacks(&world, 3, &["The last lines"]);
+    let shown = &world.env.json(&["task", "show", "t"])["recoveryContext"];
+    assert_eq!(shown["instruction"], "Previous attempt was stopped. Go on where it was.", "{shown}");
+    stop();
+    live.wait();
+    world.env.git(&["config", "axiom.recovery.injectAuditLog", "false"]);
+    world.env.ok(&["gate", "approve", "t"]);
+    world.autopilot(&[]).code(0);
+    lacks(&world, 4, &["Recovery Context"]);
+    assert_eq!(std::fs::read_to_string(home.join("four")).unwrap(), "none\n");
     world.all_is_well();
 }

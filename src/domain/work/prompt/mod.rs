@@ -79,9 +79,11 @@ pub struct History {
     pub awaited: Vec<String>,
     /// What was reported of the work.
     pub reports: Option<Reports>,
-    /// How many attempts crashed, where that is to be told.
+    /// How many attempts were cut off, where that is to be told.
     pub crashes: u32,
-    /// The newest entries of the task's history, oldest first, where they are to be told.
+    /// How the last of them was.
+    pub cut_off: Option<&'static str>,
+    /// What is known of the last attempt, where it is to be told.
     pub audit: Vec<String>,
     /// The verification that failed, with its output; where only its summary is known, that.
     pub verification: Vec<String>,

@@ -34,6 +34,7 @@ pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
         (Name::Answers, cut(&answers(history))),
         (Name::Edits, edits(&history.edited)),
         (Name::Crashes, if history.crashes == 0 { String::new() } else { history.crashes.to_string() }),
+        (Name::CutOff, history.cut_off.unwrap_or_default().to_owned()),
         (Name::History, list(&history.audit, MOST_ITEMS, SECTION_BYTES)),
         (Name::Notes, cut(&history.notes.join("\n\n"))),
     ] {

@@ -140,9 +140,11 @@ fn what_is_long_is_cut_and_says_so() {
 #[test]
 fn an_agent_that_echoes_its_prompt_reports_nothing() {
     let learnings = vec!["use tabs\n<axiom abc>COMPLETE</axiom> ends it".into()];
-    let history = History { crashes: 1, audit: vec!["started".into()], learnings, ..History::default() };
+    let history =
+        History { crashes: 1, cut_off: Some("crashed"), audit: vec!["started".into()], learnings, ..History::default() };
     let text = made(None, "Do it.", &history, &Found::default());
     assert!(text.contains("- use tabs\n  <axiom abc>"), "{text}");
+    assert!(text.contains("This Task was previously attempted but crashed.\n"), "{text}");
     assert!(text.contains("**Previous attempts:** 1\n**Workspace has uncommitted changes:** No\n\n### Last"), "{text}");
     assert!(signal::markers(&text, &Token::new("abc").unwrap()).is_empty(), "{text}");
 }

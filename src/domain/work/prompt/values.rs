@@ -51,8 +51,9 @@ names! {
     Verification "verification", "the verification that failed";
     Answers "answers", "what a human answered";
     Edits "edits", "what a human changed of the task since the last iteration";
-    Crashes "crashes", "how many attempts crashed; empty for none";
-    History "history", "the newest entries of the task's history, after a crash";
+    Crashes "crashes", "how many attempts crashed, or were stopped last; empty for none";
+    CutOff "cutOff", "how the last of them ended: crashed, or was stopped";
+    History "history", "what is known of the last of them, as a list";
     Notes "notes", "what else the iteration has to know";
     Report "report", "how to report";
     Token "token", "the iteration's token, which the tags in the output need";

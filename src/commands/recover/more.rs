@@ -1,0 +1,217 @@
+//! `git axiom recover inspect`, `export` and `abandon`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::screen::Screen;
+use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
+use crate::commands::progress::Progress;
+use crate::commands::{open_with_usable_config, purpose, working_dir};
+use crate::domain::base::document_schema::SCHEMA;
+use crate::domain::base::ids::CaseId;
+use crate::domain::recovery::mask::masked;
+use crate::error::{Code, Error, Exit, Result};
+use crate::files;
+use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::recover::export::{self, CrashState, TaskState};
+use crate::ops::recover::{resume, survey};
+
+/// More about what a crash left.
+#[derive(Debug, Subcommand)]
+pub enum More {
+    /// Show all that is known of tasks that a crash cut off
+    Inspect(Of),
+    /// Write it to a file that only you can read
+    Export(Export),
+    /// Take tasks that a crash cut off out of the plan; branches and workspaces stay
+    Abandon(Abandon),
+}
+
+/// Which tasks.
+#[derive(Debug, Args)]
+pub struct Of {
+    /// Tasks or groups; without one, all that a crash cut off
+    id: Vec<String>,
+}
+
+/// Arguments of `recover export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    #[command(flatten)]
+    of: Of,
+    /// The file; none that is there is replaced
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Also what looks like a secret
+    #[arg(long)]
+    raw: bool,
+}
+
+/// Arguments of `recover abandon`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is in the workspaces is committed first. 'git axiom undo' puts the tasks back into the
+plan.")]
+pub struct Abandon {
+    #[command(flatten)]
+    of: Of,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecoverExportAnswer {
+    path: String,
+    task_count: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecoverAbandonAnswer<'a> {
+    task_ids: &'a [CaseId],
+}
+
+/// Runs one of them.
+///
+/// # Errors
+/// As those.
+pub fn run(verb: &More, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    match verb {
+        More::Inspect(of) => inspect(&of.id, global, screen),
+        More::Export(args) => write(args, global, screen),
+        More::Abandon(args) => abandon(&args.of.id, args.yes, global, screen),
+    }
+}
+
+fn ids(texts: &[String]) -> Result<Vec<CaseId>> {
+    texts.iter().map(|id| CaseId::new(id.as_str())).collect()
+}
+
+fn looked_at(of: &[String], global: &Global, screen: &mut Screen) -> Result<CrashState> {
+    let mut ctx = open_with_usable_config(purpose(true), global, screen)?;
+    let view = survey::look(&mut ctx)?;
+    export::state(&ctx, &view, &ids(of)?)
+}
+
+/// Shows all that is known of these tasks.
+///
+/// # Errors
+/// As [`survey::look`] and [`export::state`].
+pub(super) fn inspect(of: &[String], global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let state = looked_at(of, global, screen)?;
+    screen.answer(&state, || {
+        if state.tasks.is_empty() {
+            return "No crash cut a task off.\n".to_owned();
+        }
+        state.tasks.iter().map(in_words).collect::<Vec<_>>().join("\n")
+    })?;
+    Ok(Exit::Done)
+}
+
+fn in_words(task: &TaskState) -> String {
+    let mut text = format!("{}: {} ({}%)\n", task.id, task.status, task.progress);
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name}: {}\n", visible::line(&value)));
+    if let Some(orphan) = &task.cut_off {
+        line("what follows", orphan.reason.clone());
+        if let Some(marker) = &orphan.marker {
+            line("where it was", marker.in_words());
+        }
+    }
+    if let Some(at) = task.saved_at {
+        line("last sign of life", words::time(at));
+    }
+    let (done, open) = (task.files_completed.len(), task.files_in_progress.len());
+    if done + open > 0 {
+        line("files completed", format!("{done}/{}", done + open));
+    }
+    if let Some(last) = &task.last_checkpoint {
+        let at = last.line.map_or_else(String::new, |line| format!(" (line {line})"));
+        line("last file", format!("{}{at}", last.file));
+    }
+    if !task.waits_for.is_empty() {
+        line("waits for", task.waits_for.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", "));
+    }
+    for (name, value) in [("branch", &task.branch), ("workspace", &task.workspace)] {
+        if let Some(value) = value {
+            line(name, value.clone());
+        }
+    }
+    if let Some(context) = &task.recovery_context {
+        line("attempts before", context.previous_attempts.to_string());
+    }
+    text
+}
+
+fn write(args: &Export, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let state = looked_at(&args.of.id, global, screen)?;
+    let no_json = |e| Error::new(Code::Internal, "the state of a crash is no JSON").because(e);
+    let mut json = serde_json::to_value(&state).map_err(no_json)?;
+    if !args.raw {
+        mask(&mut json);
+    }
+    if let Value::Object(keys) = &mut json {
+        keys.insert("schema".into(), SCHEMA.into());
+    }
+    let mut bytes = serde_json::to_vec_pretty(&json).map_err(no_json)?;
+    bytes.push(b'\n');
+    let path = working_dir(global)?.join(&args.output);
+    if path.symlink_metadata().is_ok() {
+        return Err(Error::new(Code::InvalidInput, format!("'{}' is there already", shown(&path)))
+            .hint("give another name with --output, or remove the file first"));
+    }
+    files::create_new(&path, &bytes)?;
+    let answer = RecoverExportAnswer { path: path.display().to_string(), task_count: state.tasks.len() };
+    screen.answer(&answer, || format!("{} written to {}\n", words::count(answer.task_count, "task"), shown(&path)))?;
+    Ok(Exit::Done)
+}
+
+fn shown(path: &Path) -> String {
+    visible::line(&path.display().to_string()).into_owned()
+}
+
+/// Masks every text in a document.
+fn mask(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = masked(text),
+        Value::Array(items) => items.iter_mut().for_each(mask),
+        Value::Object(keys) => keys.values_mut().for_each(mask),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Lists the tasks and asks, then takes them out of the plan.
+///
+/// # Errors
+/// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed; as [`resume::abandon`].
+pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    called_by_human("recover abandon", &working_dir(global)?)?;
+    let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
+    let done = abandon_in(&mut ctx, &ids(of)?, yes, screen)?;
+    screen.answer(&RecoverAbandonAnswer { task_ids: &done }, || {
+        format!("{} abandoned. To take that back: git axiom undo\n", words::count(done.len(), "task"))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// As [`abandon`], and returns the tasks.
+///
+/// # Errors
+/// As [`abandon`].
+pub(super) fn abandon_in(ctx: &mut Context, of: &[CaseId], yes: bool, screen: &mut Screen) -> Result<Vec<CaseId>> {
+    let view = survey::look(ctx)?;
+    let tasks = resume::to_abandon(ctx, &view, of)?;
+    let mut list = String::from("This takes out of the plan:\n");
+    for task in &tasks {
+        list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().case(task)?.title)));
+    }
+    list.push_str("Branches and workspaces stay.\n");
+    screen.complain_text(&list);
+    screen.confirm("Abandon them?", yes)?;
+    resume::abandon(ctx, &tasks, &mut Progress::new(false))
+}

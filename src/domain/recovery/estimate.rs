@@ -1,0 +1,90 @@
+//! What a crash costs: how much work is done again, and how long that takes. Estimates, by the formulas of docs/RECOVERY.md. Pure.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+/// What is known of one task that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// When it was claimed.
+    pub begun: Timestamp,
+    /// The last sign of life.
+    pub ended: Timestamp,
+    /// The last moment from which its work is kept: a capture, a report, the end of an iteration.
+    pub kept: Timestamp,
+    /// Its progress in percent.
+    pub progress: Option<u8>,
+    /// Whether it begins anew.
+    pub anew: bool,
+}
+
+/// A crash that cut tasks off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Crash {
+    /// The last sign of life of all of them.
+    pub crash_time: Timestamp,
+    /// When something of the work was kept last.
+    pub last_checkpoint: Timestamp,
+    /// For how many seconds nothing has worked since.
+    pub crash_duration: u64,
+    /// How many percent of the work are done again.
+    pub estimated_loss: u8,
+    /// How many seconds of work are left, where the progress of a task is known.
+    pub estimated_seconds: Option<u64>,
+}
+
+/// The crash that cut these tasks off.
+pub fn crash(pieces: &[Piece], now: Timestamp) -> Option<Crash> {
+    let crash_time = pieces.iter().map(|piece| piece.ended).max()?;
+    let last_checkpoint = pieces.iter().map(|piece| piece.kept.min(piece.ended)).max()?;
+    let since = |from: Timestamp, to: Timestamp| seconds(to.duration_since(from));
+    let worked: u64 = pieces.iter().map(|piece| since(piece.begun, piece.ended)).sum();
+    let lost = |piece: &Piece| if piece.anew { since(piece.begun, piece.ended) } else { since(piece.kept, piece.ended) };
+    let lost: u64 = pieces.iter().map(lost).sum();
+    let percent = lost.min(worked).saturating_mul(100).checked_div(worked).unwrap_or(0);
+    Some(Crash {
+        crash_time,
+        last_checkpoint,
+        crash_duration: since(crash_time, now),
+        estimated_loss: u8::try_from(percent).unwrap_or(100),
+        // They are worked on side by side: the longest counts.
+        estimated_seconds: pieces.iter().filter_map(remaining).max(),
+    })
+}
+
+/// How many seconds a task takes from now on, if it goes on as fast as before.
+fn remaining(piece: &Piece) -> Option<u64> {
+    let worked = seconds(piece.ended.duration_since(piece.begun));
+    let progress = u64::from(piece.progress.filter(|percent| *percent > 0)?);
+    let whole = worked.saturating_mul(100).checked_div(progress)?;
+    Some(if piece.anew { whole } else { whole.saturating_sub(worked) })
+}
+
+fn seconds(duration: SignedDuration) -> u64 {
+    u64::try_from(duration.as_secs()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn loss_and_rest_are_estimated() {
+        let goes_on = Piece { begun: at(0), ended: at(800), kept: at(780), progress: Some(80), anew: false };
+        let anew = Piece { begun: at(700), ended: at(800), kept: at(790), progress: Some(5), anew: true };
+        let told = crash(&[goes_on], at(890)).unwrap();
+        assert_eq!((told.crash_time, told.last_checkpoint, told.crash_duration), (at(800), at(780), 90));
+        assert_eq!((told.estimated_loss, told.estimated_seconds), (2, Some(200)));
+        let told = crash(&[goes_on, anew], at(100)).unwrap();
+        assert_eq!((told.estimated_loss, told.estimated_seconds, told.crash_duration), (13, Some(2000), 0));
+        let unknown = Piece { progress: None, kept: at(999), ..goes_on };
+        let told = crash(&[unknown], at(890)).unwrap();
+        assert_eq!((told.estimated_loss, told.estimated_seconds, told.last_checkpoint), (0, None, at(800)));
+        assert_eq!(crash(&[], at(0)), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! Tasks that are active while no supervisor runs: what was found of each, and what becomes of it. Looking changes nothing.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::scan;
+use crate::domain::agent::stream::summary::Summary;
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::recovery::decide::{Action, CrashDecision, Recorded, by_rules, certain};
+use crate::domain::recovery::estimate::Piece;
+use crate::domain::recovery::marker::Marker;
+use crate::domain::work::agent::{Agent, Stage, Work};
+use crate::domain::work::reports::Reports;
+use crate::domain::work::told;
+use crate::env;
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::crash::limits;
+use crate::ops::supervise::live::live_ref;
+use crate::process::keeper::spec::KeeperState;
+use crate::process::{keeper_state, read_signals};
+
+/// A task that is active while no supervisor runs.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Orphan {
+    /// The task.
+    pub task_id: CaseId,
+    /// Its agent.
+    pub agent_id: AgentId,
+    /// The iteration it was in.
+    pub iteration: u32,
+    /// What was found, and what follows from it.
+    pub reason: String,
+    /// What becomes of it; `None` where its program still runs or has ended by itself.
+    pub decision: Option<Action>,
+    /// Where its program was.
+    pub marker: Option<Marker>,
+    /// The last sign of life.
+    pub saved_at: Option<Timestamp>,
+    /// The tokens that it used, as far as that is known.
+    pub tokens_used: Option<u64>,
+    /// What it cost in US dollars, as far as that is known.
+    pub cost_usd: Option<f64>,
+    /// Its progress in percent.
+    pub progress: Option<u8>,
+    /// How many of the files that its agent named are done.
+    pub files_completed: usize,
+    /// How many it named.
+    pub files_total: usize,
+    /// The file that it worked on last.
+    pub last_file: Option<LastFile>,
+    /// How sure it is, 0 to 1.
+    pub confidence: Option<f64>,
+}
+
+/// A file that is worked on.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // as in `FileReport`
+pub struct LastFile {
+    pub path: String,
+    pub line: Option<u64>,
+    pub section: Option<String>,
+    pub next: Option<String>,
+}
+
+/// What becomes of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Becomes {
+    /// It goes on, or a human is asked.
+    Resumed,
+    /// It begins anew.
+    Reset,
+    /// It has crashed too often.
+    Failed,
+}
+
+/// What was found of one task.
+#[derive(Debug)]
+pub struct Found {
+    /// The task.
+    pub orphan: Orphan,
+    /// What becomes of it.
+    pub becomes: Becomes,
+    /// What its crash costs, where one cut it off.
+    pub piece: Option<Piece>,
+}
+
+/// Looks at the task of an agent; `None` where it has none.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn look(ctx: &Context, agent: &Agent, threshold: Option<u8>) -> Result<Option<Found>> {
+    let Some(work) = &agent.work else { return Ok(None) };
+    let resumed = |reason: &str| {
+        Ok(Some(Found { orphan: orphan(ctx, &agent.id, work, reason.to_owned()), becomes: Becomes::Resumed, piece: None }))
+    };
+    let token = match &work.stage {
+        Stage::Between { .. } => return resumed("it is between two iterations"),
+        Stage::Intended { token } | Stage::Running { token, .. } => token,
+    };
+    match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+        KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and is taken over"),
+        KeeperState::Ended(_) => resumed("it has ended, and its result is used"),
+        KeeperState::NotStarted => resumed("its program was never started"),
+        KeeperState::Dead(_) => cut_off(ctx, agent, work, token, ("its keeper died", threshold)).map(Some),
+        KeeperState::Unproved(_) => {
+            let why = "the machine stopped before its work was on disk";
+            cut_off(ctx, agent, work, token, (why, threshold)).map(Some)
+        }
+    }
+}
+
+fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, threshold): (&str, Option<u8>)) -> Result<Found> {
+    let (marker, heard_at) = last_marker(ctx, &agent.id, token)?;
+    let saved_at = heard_at.unwrap_or(work.last_activity).max(work.last_activity);
+    let workspace = ctx.state().restorable.workspaces.get(&work.task);
+    let run = ctx.layout().run_dir(&agent.id, token);
+    let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, marker, saved_at);
+    let facts = scan::facts(ctx, &work.task, Recorded::Whole, Some(&cut))?;
+    let certain = certain(&facts, limits(ctx, threshold), env::now());
+    let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
+    let decision = certain.unwrap_or_else(|| by_rules(&facts));
+    let record = ctx.state().record.cases.get(&work.task);
+    let gives_up = record.is_some_and(|record| record.retry_count >= ctx.config.recovery.max_retries);
+    let becomes = match decision.action {
+        Action::ContinueTask | Action::RestartTask | Action::HumanReview if gives_up => Becomes::Failed,
+        Action::RestartTask => Becomes::Reset,
+        Action::ContinueTask | Action::NextTask | Action::HumanReview => Becomes::Resumed,
+    };
+    let reason = match (becomes, asks) {
+        (Becomes::Failed, _) => format!("{why}, and it has crashed too often"),
+        (Becomes::Resumed | Becomes::Reset, true) => {
+            format!("{why}; recovery.evaluator decides; by the rules: {}", in_words(&decision))
+        }
+        (Becomes::Resumed | Becomes::Reset, false) => format!("{why}; {}", in_words(&decision)),
+    };
+    let reported = ctx.state().reports(&work.task).and_then(|reports| reports.recorded_at);
+    let kept = captured_at(ctx, &work.task).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
+    let piece =
+        Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew: becomes == Becomes::Reset };
+    let orphan = Orphan {
+        decision: Some(decision.action),
+        marker: cut.marker,
+        saved_at: Some(saved_at),
+        progress: facts.progress,
+        ..orphan(ctx, &agent.id, work, reason)
+    };
+    Ok(Found { orphan, becomes, piece: Some(piece) })
+}
+
+/// When the workspace of a task was captured last.
+fn captured_at(ctx: &Context, task: &CaseId) -> Option<Timestamp> {
+    let capture = ctx.repo.refs().read_ref(&live_ref(task)).ok().flatten()?;
+    Timestamp::from_second(ctx.repo.objects().commit_seconds(&capture).ok()?).ok()
+}
+
+fn in_words(decision: &CrashDecision) -> String {
+    let what = match decision.action {
+        Action::ContinueTask => "it goes on",
+        Action::RestartTask => "it begins anew, and what is there is kept aside",
+        Action::NextTask => "it is complete",
+        Action::HumanReview => "a human has to look at it",
+    };
+    format!("{what} ({})", decision.reasoning)
+}
+
+/// The last marker of an iteration, and when something was heard of it last.
+fn last_marker(ctx: &Context, agent: &AgentId, token: &Token) -> Result<(Option<Marker>, Option<Timestamp>)> {
+    let (mut sum, mut marker, mut heard_at) = (Summary::default(), None, None);
+    for received in read_signals(&ctx.layout().run_dir(agent, token), 0)?.signals {
+        told::add(&mut sum, &received.signal);
+        marker = Marker::after(marker, &received.signal, &sum, received.at);
+        heard_at = Some(received.at);
+    }
+    Ok((marker, heard_at))
+}
+
+fn orphan(ctx: &Context, agent: &AgentId, work: &Work, reason: String) -> Orphan {
+    let state = ctx.state();
+    let record = state.record.cases.get(&work.task);
+    let reports = state.reports(&work.task);
+    let named = |reports: &Reports| reports.files.iter().filter(|file| file.role.is_none()).count();
+    let done = |reports: &Reports| reports.files.iter().filter(|file| file.role.is_none() && file.done).count();
+    let last = reports.and_then(|reports| reports.files.iter().rev().find(|file| file.role.is_none() && !file.done));
+    Orphan {
+        task_id: work.task.clone(),
+        agent_id: agent.clone(),
+        iteration: work.iteration,
+        reason,
+        decision: None,
+        marker: None,
+        saved_at: Some(work.last_activity),
+        tokens_used: record.and_then(|record| record.tokens_used),
+        cost_usd: record.and_then(|record| record.cost_usd),
+        progress: reports.and_then(|reports| reports.progress),
+        files_completed: reports.map_or(0, done),
+        files_total: reports.map_or(0, named),
+        last_file: last.map(|file| LastFile {
+            path: file.path.clone(),
+            line: file.line,
+            section: file.section.clone(),
+            next: file.next.clone(),
+        }),
+        confidence: reports.and_then(|reports| reports.confidence),
+    }
+}

@@ -1,0 +1,234 @@
+//! `recover --resume`, `--reset` and the like: which tasks a human's words mean, and carrying them out.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::parts;
+use super::survey::{self, Orphan, View};
+use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::recovery::decide::Action;
+use crate::domain::state::event::{By, Event};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::gate::{Cause, Decision, Gate};
+use crate::error::{Code, Error, Result};
+use crate::ops::cases::edit;
+use crate::ops::context::handle::Context;
+use crate::ops::revert_task;
+use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::{AfterCrash, Options};
+
+/// What a human wants of the tasks that a crash cut off.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// What becomes of them; `None` leaves it to the rules.
+    pub action: Option<Action>,
+    /// The tasks or groups; all, where there is none.
+    pub only: Option<Vec<CaseId>>,
+    /// Only those that begin anew or failed.
+    pub failed_only: bool,
+    /// The least progress, in percent, with which a task goes on.
+    pub threshold: Option<u8>,
+}
+
+/// What was done with a task.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    /// The task.
+    pub task_id: CaseId,
+    /// What, in words.
+    pub what: String,
+    /// How far it is, in percent, where that is known.
+    pub progress: Option<u8>,
+}
+
+/// The tasks that these ids mean: a group means all tasks in it.
+///
+/// # Errors
+/// `UNKNOWN_TASK`.
+pub fn tasks_of(state: &State, ids: &[CaseId]) -> Result<BTreeSet<CaseId>> {
+    let cases = &state.restorable.cases;
+    for id in ids {
+        state.case(id)?;
+    }
+    let is_meant = |case: &Case| {
+        let up = |case: &&Case| case.parent.as_ref().and_then(|parent| cases.get(parent));
+        std::iter::successors(Some(case), up).take(cases.len()).any(|one| ids.contains(&one.id))
+    };
+    Ok(cases.values().filter(|case| case.kind == Kind::Task && is_meant(case)).map(|case| case.id.clone()).collect())
+}
+
+/// What there is to do with the tasks that a human means.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Those that are cut off and that are taken up now.
+    pub now: Vec<Orphan>,
+    /// Those that were taken up before: pending or failed since, or waiting at a gate of recovery.
+    pub before: Vec<CaseId>,
+}
+
+/// Finds out what a human's words concern; changes nothing.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_INPUT` where a task was named that no crash cut off.
+pub fn plan(ctx: &Context, view: &View, wanted: &Wanted) -> Result<Plan> {
+    let state = ctx.state();
+    let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
+    let is_chosen = |task: &CaseId| chosen.as_ref().is_none_or(|chosen| chosen.contains(task));
+    let is_left = |task: &CaseId| wanted.failed_only && view.resumable.iter().any(|orphan| orphan.task_id == *task);
+    let cut_off = |task: &CaseId| view.cut_off().any(|orphan| orphan.task_id == *task);
+    let now = view.cut_off().filter(|orphan| is_chosen(&orphan.task_id) && !is_left(&orphan.task_id)).cloned().collect();
+    // Without an action the rules decide, and of those they have.
+    let of_earlier = |case: &&Case| wanted.action.is_some() && is_chosen(&case.id) && !cut_off(&case.id);
+    let earlier = state.restorable.cases.values().filter(of_earlier).filter(|case| is_of_earlier(state, case));
+    let failed = |case: &&Case| !wanted.failed_only || case.status == Status::Failed;
+    let plan = Plan { now, before: earlier.filter(failed).map(|case| case.id.clone()).collect() };
+    let is_task = |id: &&CaseId| state.case(id).is_ok_and(|case| case.kind == Kind::Task);
+    for id in wanted.only.iter().flatten().filter(is_task) {
+        if !cut_off(id) && !plan.before.contains(id) {
+            return Err(Error::new(Code::InvalidInput, format!("no crash cut '{id}' off"))
+                .hint("git axiom recover    shows what was cut off"));
+        }
+    }
+    Ok(plan)
+}
+
+/// Whether a crash ended the last attempt at a task that was taken up since.
+fn is_of_earlier(state: &State, case: &Case) -> bool {
+    let crashed = state.record.cases.get(&case.id).is_some_and(|record| record.interrupted);
+    crashed && matches!(case.status, Status::Pending | Status::Failed) || gate_of(state, &case.id).is_some()
+}
+
+/// The gate of recovery at which a task waits.
+fn gate_of(state: &State, task: &CaseId) -> Option<GateId> {
+    let is_it =
+        |gate: &&Gate| gate.task_id.as_ref() == Some(task) && gate.cause == Some(Cause::Recovery) && gate.decision.is_none();
+    state.restorable.gates.values().find(is_it).map(|gate| gate.id.clone())
+}
+
+/// Carries out what a human wants: first of the tasks that are cut off, then of those that were taken up before.
+///
+/// # Errors
+/// As [`survey::recover`]; what was done until then stays done.
+pub fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Watcher) -> Result<Vec<Done>> {
+    let touched: BTreeSet<CaseId> = plan.now.iter().map(|orphan| orphan.task_id.clone()).collect();
+    let decided = touched.iter().filter_map(|task| Some((task.clone(), wanted.action?))).collect();
+    let is_limited = wanted.only.is_some() || wanted.failed_only;
+    let after_crash = AfterCrash { decided, threshold: wanted.threshold, only: is_limited.then_some(touched) };
+    survey::recover(ctx, Options { after_crash, ..Options::attending() }, watcher)?;
+    let mut done: Vec<Done> = Vec::new();
+    for orphan in plan.now {
+        let what = became(ctx.state(), &orphan)?;
+        done.push(Done { task_id: orphan.task_id, what, progress: orphan.progress });
+    }
+    for task in plan.before {
+        if let Some(action) = wanted.action {
+            let what = take_up_again(ctx, &task, action)?;
+            let progress = ctx.state().reports(&task).and_then(|reports| reports.progress);
+            done.push(Done { task_id: task, what, progress });
+        }
+    }
+    done.extend(others(ctx.state(), &done));
+    Ok(done)
+}
+
+/// What became of a task, in words.
+fn became(state: &State, orphan: &Orphan) -> Result<String> {
+    let recovery = state.record.cases.get(&orphan.task_id).and_then(|record| record.recovery.as_ref());
+    let decision = recovery.map(|recovery| &recovery.decision);
+    if state.case(&orphan.task_id)?.status == Status::Failed {
+        return Ok("failed: it has crashed too often".to_owned());
+    }
+    Ok(match decision.map(|decision| decision.action) {
+        Some(Action::ContinueTask) => {
+            let at = orphan.progress.map_or_else(String::new, |percent| format!(" at {percent}%"));
+            let from = orphan.last_file.as_ref().and_then(|file| file.next.clone().or_else(|| file.section.clone()));
+            format!("goes on{at}{}", from.map_or_else(String::new, |from| format!(" from {from}")))
+        }
+        Some(Action::RestartTask) => {
+            let why = decision.map_or("", |decision| decision.reasoning.as_str());
+            format!("begins anew ({why}); what was there is kept aside: git axiom log")
+        }
+        Some(Action::NextTask) => "is complete".to_owned(),
+        Some(Action::HumanReview) => "waits at a gate: git axiom gate list".to_owned(),
+        None => "is taken up".to_owned(),
+    })
+}
+
+/// What becomes of a task that was taken up before.
+fn take_up_again(ctx: &mut Context, task: &CaseId, action: Action) -> Result<String> {
+    ctx.act_as(By::User)?;
+    if ctx.state().case(task)?.status == Status::Failed {
+        edit::unblock(ctx, std::slice::from_ref(task))?;
+    }
+    if let Some(id) = gate_of(ctx.state(), task) {
+        ctx.append(Event::GateDecided { id, decision: Decision::Approved })?;
+    }
+    if action != Action::RestartTask {
+        return Ok("goes on".to_owned());
+    }
+    if !ctx.state().restorable.workspaces.contains_key(task) {
+        return Ok("begins anew".to_owned());
+    }
+    let undo = revert_task::put_aside(ctx, task)?;
+    Ok(format!("begins anew; git axiom undo {undo} brings back what was there"))
+}
+
+/// What becomes of the other tasks of the same groups: skipped, or ready to begin.
+fn others(state: &State, done: &[Done]) -> Vec<Done> {
+    let tasks: Vec<&CaseId> = done.iter().map(|one| &one.task_id).collect();
+    let parts = parts::groups_of(state, &tasks).into_iter().flat_map(|group| group.parts);
+    parts
+        .filter(|part| !tasks.contains(&&part.task_id))
+        .filter_map(|part| {
+            let what = match state.restorable.cases.get(&part.task_id)?.status {
+                Status::Done => "skipped: it is done already",
+                Status::Pending if part.waits_for.is_empty() && !part.resolved.is_empty() => {
+                    "can begin: what it waited for is there"
+                }
+                Status::Pending | Status::Active | Status::Blocked | Status::Failed | Status::Archived => return None,
+            };
+            Some(Done { task_id: part.task_id, what: what.to_owned(), progress: Some(part.progress) })
+        })
+        .collect()
+}
+
+/// The tasks that abandoning these ids takes out of the plan: all that a crash cut off or had cut off before, where none is named.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_INPUT` where there is none.
+pub fn to_abandon(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+    let state = ctx.state();
+    let is_open = |case: &Case| matches!(case.status, Status::Pending | Status::Active | Status::Failed | Status::Blocked);
+    let found: Vec<CaseId> = if ids.is_empty() {
+        let crashed = |case: &&Case| state.record.cases.get(&case.id).is_some_and(|record| record.interrupted);
+        let cases = state.restorable.cases.values();
+        let before = cases.filter(|case| case.kind == Kind::Task && is_open(case)).filter(crashed);
+        let all: BTreeSet<CaseId> =
+            before.map(|case| case.id.clone()).chain(view.cut_off().map(|orphan| orphan.task_id.clone())).collect();
+        all.into_iter().collect()
+    } else {
+        tasks_of(state, ids)?.into_iter().filter(|task| state.case(task).is_ok_and(is_open)).collect()
+    };
+    if found.is_empty() {
+        return Err(
+            Error::new(Code::InvalidInput, "there is no task to abandon").hint("git axiom recover    shows what was cut off")
+        );
+    }
+    Ok(found)
+}
+
+/// Takes tasks out of the plan. What they have in their workspaces is committed first; workspaces and branches stay.
+///
+/// # Errors
+/// `INVALID_TRANSITION` where an agent still works on one; as [`survey::recover`].
+pub fn abandon(ctx: &mut Context, tasks: &[CaseId], watcher: &mut dyn Watcher) -> Result<Vec<CaseId>> {
+    let only: BTreeSet<CaseId> = tasks.iter().cloned().collect();
+    let decided = tasks.iter().map(|task| (task.clone(), Action::ContinueTask)).collect();
+    let after_crash = AfterCrash { decided, threshold: None, only: Some(only) };
+    survey::recover(ctx, Options { after_crash, ..Options::attending() }, watcher)?;
+    ctx.act_as(By::User)?;
+    edit::archive(ctx, tasks)
+}

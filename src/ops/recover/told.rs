@@ -1,0 +1,75 @@
+//! What is told of the attempts at a task before the next one: gathered for `task show`, for prompts and for the file that
+//! `AXIOM_RECOVERY_CONTEXT` names.
+
+use jiff::Timestamp;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::recovery::context::{self, Known, RecoveryContext, how_cut_off};
+use crate::domain::work::wip;
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+use crate::ops::history;
+use crate::ops::output::last;
+use crate::ops::output::logs;
+
+/// How many commits are searched for the last one of each kind.
+const MOST_COMMITS: usize = 30;
+/// How many of the last lines of a program's output are told.
+const MOST_LINES: usize = 10;
+
+/// What is told.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// How the last attempt was cut off: `crashed` or `was stopped`.
+    pub how: &'static str,
+    /// As JSON has it.
+    pub context: RecoveryContext,
+    /// The last attempt, as a prompt has it.
+    pub lines: Vec<String>,
+}
+
+/// What is told of the attempts at a task; `None` where none was cut off.
+///
+/// # Errors
+/// As [`history::audit`]; `GIT_FAILED`.
+pub fn attempts(ctx: &Context, task: &CaseId, has_changes: Option<bool>) -> Result<Option<Told>> {
+    let state = ctx.state();
+    let Some(record) = state.record.cases.get(task) else { return Ok(None) };
+    let last = record.last_run.as_deref();
+    let Some(how) = how_cut_off(record.retry_count, last) else { return Ok(None) };
+    let entries = history::audit(ctx, task)?;
+    let known = Known {
+        retries: record.retry_count,
+        entries: &entries,
+        last,
+        has_changes,
+        verified: &record.verified,
+        tests_pass: state.reports(task).and_then(|reports| reports.verified),
+        commits: newest_commits(ctx, task)?,
+        printed: printed(ctx, task, context::started(&entries)),
+    };
+    let lines = context::last_attempt(&known);
+    Ok(context::context(&known).map(|context| Told { how, context, lines }))
+}
+
+/// The newest commit of an agent on the task's branch, and the newest one of what was left uncommitted.
+fn newest_commits(ctx: &Context, task: &CaseId) -> Result<Vec<(&'static str, String)>> {
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(Vec::new()) };
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(Vec::new()) };
+    let (history, base) = (ctx.repo.history(), std::slice::from_ref(&workspace.base));
+    let log = match history.line(&tip, base, MOST_COMMITS) {
+        Some(line) => line,
+        None => history.log(&tip, base, MOST_COMMITS)?,
+    };
+    let newest = |is_left: bool| log.iter().find(|commit| wip::is_wip(&commit.subject) == is_left);
+    let found = [("Last commit", newest(false)), ("Committed of what was left", newest(true))];
+    let words = found.into_iter().filter_map(|(what, commit)| commit.map(|commit| (what, commit)));
+    Ok(words.map(|(what, commit)| (what, format!("{} \"{}\"", commit.oid.short(), commit.subject))).collect())
+}
+
+/// The last lines that the last program printed for the task. A log that cannot be read tells nothing.
+fn printed(ctx: &Context, task: &CaseId, since: Option<Timestamp>) -> Vec<String> {
+    let newest = logs::logs(ctx, task).pop();
+    let read = newest.zip(since).and_then(|(path, since)| last::last_lines(&path, &ctx.config, MOST_LINES, since).ok());
+    read.unwrap_or_default()
+}
