@@ -68,6 +68,14 @@ pub fn home_dir() -> Option<PathBuf> {
     var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
+/// The folder for what programs remember of this user: `$XDG_STATE_HOME`, or `~/.local/state`.
+pub fn user_state_dir() -> Option<PathBuf> {
+    match var("XDG_STATE_HOME").map(PathBuf::from) {
+        Some(folder) if folder.is_absolute() => Some(folder),
+        Some(_) | None => home_dir().map(|home| home.join(".local/state")),
+    }
+}
+
 /// The time now, UTC, rounded to milliseconds. `AXIOM_TEST_NOW` (debug builds) sets the first reading; each later reading is
 /// one millisecond later.
 pub fn now() -> Timestamp {

@@ -87,6 +87,9 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let created = !ctx.layout().exists();
     ctx.layout().ensure()?;
     placement::write_down(ctx.layout(), &ctx.repo)?;
+    if let Err(error) = placement::list(ctx.layout()) {
+        screen.note(&format!("warning: 'git axiom recover --all' will not know of this repository: {error}"));
+    }
     let path = ctx.layout().root().display().to_string();
     let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
     let view = |file: Begun| SharedView { path: file.path, created: file.created };

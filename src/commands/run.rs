@@ -18,7 +18,9 @@ use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::context::placement;
 use crate::ops::programs::{self, Programs};
+use crate::ops::supervise::last_options;
 use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
 
 /// The largest number of agents.
@@ -101,6 +103,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.detached {
         crate::own_process::session::begin_session()?;
     }
+    note_for_recovery(&ctx, args, global, screen)?;
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
     let ending = supervise::run(&mut ctx, options, &interrupts, &mut progress)?;
@@ -165,6 +168,36 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
             Programs::only(programs::bare(from_here(args.program.clone(), &super::working_dir(global)?)?)?)
         },
     })
+}
+
+/// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
+fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Screen) -> Result<()> {
+    let arguments = arguments(args, from_here(args.program.clone(), &super::working_dir(global)?)?);
+    let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx.layout(), arguments));
+    if let Err(error) = noted {
+        screen.note(&format!("warning: 'git axiom recover --all' will not know of this session: {error}"));
+    }
+    Ok(())
+}
+
+/// The options that make a session like this one again.
+fn arguments(args: &Run, program: Vec<String>) -> Vec<String> {
+    let Run { agents, mode, max_iterations, until_idle, retry: _, budget, detach: _, detached: _, program: _ } = args;
+    let valued = [
+        ("--agents", agents.map(|n| n.to_string())),
+        ("--mode", mode.map(|mode| mode.as_str().to_owned())),
+        ("--max-iterations", max_iterations.map(|n| n.to_string())),
+        ("--max-cost", budget.max_cost.clone()),
+        ("--max-tokens", budget.max_tokens.clone()),
+        ("--max-time", budget.max_time.clone()),
+    ];
+    let mut all: Vec<String> = valued.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect();
+    all.extend(until_idle.then(|| "--until-idle".to_owned()));
+    if !program.is_empty() {
+        all.push("--".to_owned());
+        all.extend(program);
+    }
+    all
 }
 
 /// At the second Ctrl+C. Leaving is safe: operations in progress are journaled or durable, and agents belong to their

@@ -75,11 +75,7 @@ impl Approvals {
     /// # Errors
     /// `NOT_TRUSTED` without `HOME`: nothing can be approved, and nothing counts as approved.
     pub fn of_user() -> Result<Self> {
-        let state = match env::var("XDG_STATE_HOME").map(PathBuf::from) {
-            Some(folder) if folder.is_absolute() => Some(folder),
-            Some(_) | None => env::home_dir().map(|home| home.join(".local/state")),
-        };
-        let state = state.ok_or_else(|| {
+        let state = env::user_state_dir().ok_or_else(|| {
             Error::new(Code::NotTrusted, "there is no place for approvals: HOME is not set").hint("set HOME or XDG_STATE_HOME")
         })?;
         Ok(Self { folder: state.join("git-axiom/trust") })

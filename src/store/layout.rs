@@ -88,6 +88,11 @@ impl Layout {
         self.root.join("session.log")
     }
 
+    /// The options of the last session.
+    pub fn last_options(&self) -> PathBuf {
+        self.root.join("last-run.json")
+    }
+
     /// Held for the life of a session.
     pub fn supervisor_lock(&self) -> PathBuf {
         self.locks_dir().join("supervisor")

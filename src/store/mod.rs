@@ -13,6 +13,7 @@ pub mod handle;
 mod head;
 pub mod identity;
 pub mod inspect;
+pub mod known_repositories;
 pub mod layout;
 pub mod learnings;
 pub mod line;

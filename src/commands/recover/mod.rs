@@ -2,6 +2,7 @@
 //! `damaged`, looking closer and giving up in `more`, the questions in `first`. The checks and repairs are not here but in
 //! `ops::recover`. Begin reading with [`run`].
 
+mod all;
 mod damaged;
 pub(super) mod first;
 mod more;
@@ -20,6 +21,7 @@ use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::Action;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::recover::everywhere::Start;
 use crate::ops::recover::log_recovery::Source;
 use crate::ops::recover::resume::{self, Done, Plan, Wanted};
 use crate::ops::recover::survey::{self, View};
@@ -64,6 +66,12 @@ pub struct Recover {
     /// Tasks with less progress than N percent begin anew (recovery.resumeThreshold)
     #[arg(long, value_name = "N", conflicts_with = "from", value_parser = clap::value_parser!(u8).range(0..=100))]
     threshold: Option<u8>,
+    /// Look at all repositories in which you called init or run
+    #[arg(long, conflicts_with_all = ["yes", "dry_run", "from", "what", "only", "threshold"])]
+    all: bool,
+    /// With --all: start those sessions again, in the background, that had not been ended when they died
+    #[arg(long, requires = "all")]
+    run: bool,
     #[command(subcommand)]
     verb: Option<more::More>,
 }
@@ -113,6 +121,12 @@ struct RecoverAnswer {
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(verb) = &args.verb {
         return more::run(verb, global, screen);
+    }
+    if args.all {
+        if args.run {
+            called_by_human("recover --all --run", &super::working_dir(global)?)?;
+        }
+        return all::run(if args.run { Start::Again } else { Start::Nothing }, screen);
     }
     let mut wanted = args.wanted()?;
     let acts = (args.yes || wanted.acts) && !args.dry_run;

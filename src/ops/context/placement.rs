@@ -21,6 +21,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Repository, Whose};
 use crate::store::identity::{self, Identity};
+use crate::store::known_repositories;
 use crate::store::layout::Layout;
 
 use super::handle::Context;
@@ -72,6 +73,14 @@ pub fn settle(ctx: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
         }
         (Purpose::Write, Found::Unknown | Found::SamePlace(_) | Found::Placed(..)) => locked(ctx),
     }
+}
+
+/// Lists the repository for `recover --all`.
+///
+/// # Errors
+/// As [`known_repositories::note`].
+pub fn list(layout: &Layout) -> Result<()> {
+    known_repositories::note(layout)
 }
 
 /// Records the place of the repository, where none is recorded yet.

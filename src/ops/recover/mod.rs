@@ -4,11 +4,12 @@
 //!
 //! Begin reading with `survey`, then `repair`.
 
+pub mod everywhere;
 pub mod export;
 pub mod log_recovery;
 pub mod mend;
-pub mod parts;
 pub mod orphans;
+pub mod parts;
 pub mod repair;
 pub mod resume;
 pub mod scan;

@@ -19,6 +19,7 @@ mod finish;
 mod gates;
 mod hooks;
 mod iterate;
+pub mod last_options;
 pub mod live;
 mod merge_check;
 mod merging;

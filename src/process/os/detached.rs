@@ -4,9 +4,10 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
 
-use super::command::command_with_callers_repository;
+use super::command::{command, command_with_callers_repository};
 use crate::env;
 use crate::error::{Error, Result};
 
@@ -27,4 +28,16 @@ pub fn start(arguments: &[OsString], log: File) -> Result<Child> {
         .stderr(second)
         .spawn()
         .map_err(failed)
+}
+
+/// Runs this program with these arguments in another repository, to its end, and returns what it printed. The verb that is called
+/// limits how long that takes.
+///
+/// # Errors
+/// `IO_FAILED` where the program cannot be started.
+pub fn in_repository(folder: &Path, arguments: &[OsString]) -> Result<Output> {
+    let program = env::own_image()?;
+    let mut child = command(&program);
+    let child = child.arg0("git-axiom").arg("-C").arg(folder).args(arguments).stdin(Stdio::null());
+    child.output().map_err(|e| Error::io("start", &program, e))
 }

@@ -265,6 +265,7 @@ fn back_and_forth(walk: &Walk) {
     walk.ok(&["rollback", "--abort"]);
     walk.ok(&["recover", "--yes"]);
     walk.ok(&["task", "add", "Lost", "--id", "lost"]);
+    walk.ok(&["recover", "--all"]);
     walk.ok(&["recover", "inspect", "lost"]);
     walk.ok(&["recover", "export", "lost", "--output", "lost.json"]);
     walk.ok(&["recover", "abandon", "lost", "--yes"]);

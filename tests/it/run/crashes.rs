@@ -144,3 +144,32 @@ fn what_is_abandoned_leaves_the_plan_and_an_undo_brings_it_back() {
     assert_eq!(context["instruction"], "Previous attempt crashed. Review log.", "{context}");
     assert_eq!(context["auditLog"].as_array().unwrap().last().unwrap()["event"], "crash_recovery", "{context}");
 }
+
+#[test]
+fn recover_all_starts_sessions_again_that_died_and_no_others() {
+    let world = lost();
+    let other = World::new();
+    let state = world.beside("state");
+    let list = state.join("git-axiom/repositories.jsonl");
+    let axiom = |world: &World, args: &[&str]| {
+        let mut command = world.env.axiom_command(&world.env.repo(), args);
+        command.env("XDG_STATE_HOME", &state);
+        world.env.run(command, None)
+    };
+    axiom(&world, &["init"]).success();
+    axiom(&other, &["init"]).success();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&list).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    // One that is gone, and a line that is none.
+    let more = "{\"id\":\"x\",\"commonDir\":\"/nowhere/.git\"}\nnonsense\n";
+    std::fs::write(&list, std::fs::read_to_string(&list).unwrap() + more).unwrap();
+    let said = axiom(&world, &["recover", "--all"]).success().stdout;
+    assert!(said.contains("/repo: its session died, 1 active task\n") && said.contains("/repo: nothing to recover\n"), "{said}");
+    assert_eq!(said.lines().count(), 3, "{said}");
+    std::fs::write(other.env.axiom_dir().join("state/events.jsonl"), "damage\n").unwrap();
+    let said = axiom(&world, &["recover", "--all", "--run"]).stdout;
+    assert!(said.contains("; started again\n") && said.contains("EVENT_LOG"), "{said}");
+    wait_until("its work is merged", || world.status_of("t") == "done");
+    wait_until("it has ended", || world.processes().is_empty());
+    world.all_is_well();
+}

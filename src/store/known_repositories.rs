@@ -1,0 +1,88 @@
+//! The repositories in which this user prepared git axiom or began a session: one file in the user's own state folder, a line each,
+//! for `recover --all`. What is listed is only a hint: it counts where the repository there still has that id.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{self, Identity};
+use super::layout::Layout;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+
+/// The largest list that is read, in bytes.
+const LIMIT: u64 = 16 * 1024 * 1024;
+/// From so many on, those that are gone are left out when one is added.
+const MANY: usize = 200;
+/// How long to wait for another process that adds one.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A line of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Known {
+    /// Its id.
+    pub id: String,
+    /// Its common git directory.
+    pub common_dir: String,
+}
+
+impl Known {
+    /// What is recorded of it, where it is still there: the same repository in the same place.
+    pub fn still_there(&self) -> Option<Identity> {
+        let found = identity::read(&Layout::new(Path::new(&self.common_dir))).ok().flatten()?;
+        (found.id == self.id && found.place.common_dir == self.common_dir).then_some(found)
+    }
+}
+
+/// The file; `None` where the user has no state folder.
+fn file() -> Option<PathBuf> {
+    env::user_state_dir().map(|state| state.join("git-axiom/repositories.jsonl"))
+}
+
+/// All that are listed, also those that are gone. Lines that cannot be read are none.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn all() -> Result<Vec<Known>> {
+    file().map_or_else(|| Ok(Vec::new()), |file| read(&file))
+}
+
+fn read(file: &Path) -> Result<Vec<Known>> {
+    let bytes = files::read_optional(file, LIMIT)?.unwrap_or_default();
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// Lists the repository, readable only by the user, if it is not listed yet. A crash leaves the old list or the new one.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`, `BUSY`: then the list is as it was.
+pub fn note(layout: &Layout) -> Result<()> {
+    let (Some(file), Some(here)) = (file(), identity::read(layout)?) else { return Ok(()) };
+    let known = Known { id: here.id, common_dir: here.place.common_dir };
+    if read(&file)?.contains(&known) {
+        return Ok(());
+    }
+    if let Some(folder) = file.parent() {
+        files::create_dir_all(folder)?;
+    }
+    let LockAttempt::Taken(_lock) = FileLock::take(&file.with_extension("lock"), PATIENCE)? else {
+        return Err(Error::new(Code::Busy, "another process changes the list of your repositories"));
+    };
+    let mut list = read(&file)?;
+    if list.len() >= MANY {
+        list.retain(|one| one.still_there().is_some());
+    }
+    // The place of one that was moved is another one now.
+    list.retain(|one| one.id != known.id && one.common_dir != known.common_dir);
+    list.push(known);
+    let mut text = Vec::new();
+    for one in &list {
+        let line = serde_json::to_vec(one).map_err(|e| Error::new(Code::Internal, "a repository is no JSON").because(e))?;
+        text.extend(line);
+        text.push(b'\n');
+    }
+    files::write_atomic(&file, &text)
+}
