@@ -90,7 +90,7 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
     history[..16].iter().for_each(|envelope| state.apply(envelope).unwrap());
     // As version 1 wrote it: it kept no reports, and no sums but those by task.
     state.restorable.reports.clear();
-    (state.record.ledger, state.record.session_spent) = Default::default();
+    (state.record.ledger, state.record.session_spent, state.record.session_time) = Default::default();
     for record in state.record.cases.values_mut() {
         (record.tokens_doubt, record.cost_doubt, record.results) = Default::default();
         record.last_program.clear();
