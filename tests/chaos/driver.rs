@@ -156,7 +156,21 @@ fn in_words(mut took: Vec<i64>) -> String {
     }
 }
 
-fn drive(world: &World, random: &mut Random, wanted: &Drive, note: &str) {
+/// Adds tasks where fewer are left than agents could work on: there must be somebody to intervene with until the end.
+fn add_where_few_are_left(world: &World, tasks: &mut Vec<String>, wanted: &Drive) {
+    let counts = world.env.json(&["status"])["tasks"].clone();
+    let left: u64 = ["pending", "active", "blocked"].iter().map(|status| counts[status].as_u64().unwrap()).sum();
+    if usize::try_from(left).unwrap() >= wanted.agents {
+        return;
+    }
+    for _ in 0..wanted.agents {
+        let id = format!("t-{}", tasks.len());
+        world.task(&id, &script(world, &id), &[]);
+        tasks.push(id);
+    }
+}
+
+fn drive(world: &World, random: &mut Random, (wanted, tasks): (&Drive, &mut Vec<String>), note: &str) {
     let agents = wanted.agents.to_string();
     let args = ["--agents", agents.as_str(), "--mode", "autopilot", "--max-iterations", "30"];
     let mut live = world.start(&args);
@@ -166,7 +180,8 @@ fn drive(world: &World, random: &mut Random, wanted: &Drive, note: &str) {
     while made < wanted.interventions {
         std::thread::sleep(Duration::from_millis(random.below(80)));
         assert_or_restart(world, &mut live, &args);
-        if let Some((words, moments, is_done)) = intervene(world, random, wanted.tasks) {
+        add_where_few_are_left(world, tasks, wanted);
+        if let Some((words, moments, is_done)) = intervene(world, random, tasks.len()) {
             made += 1;
             if is_done {
                 *done
@@ -229,11 +244,11 @@ fn a_human_who_intervenes_at_random_is_obeyed_and_nothing_is_lost() {
     for name in ["pids", "told"] {
         std::fs::write(world.beside(name), "").unwrap();
     }
-    let tasks: Vec<String> = (0..wanted.tasks).map(|number| format!("t-{number}")).collect();
+    let mut tasks: Vec<String> = (0..wanted.tasks).map(|number| format!("t-{number}")).collect();
     for task in &tasks {
         world.task(task, &script(&world, task), &[]);
     }
-    drive(&world, &mut random, &wanted, &note);
+    drive(&world, &mut random, (&wanted, &mut tasks), &note);
     // Whatever was stopped or blocked goes on.
     for _ in 0..3 {
         let_go_on(&world);
