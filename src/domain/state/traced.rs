@@ -127,7 +127,7 @@ fn operation_facts(operation: &Operation) -> Facts {
 
 /// The session, and when it ended, what it came to.
 fn session_facts(now: SessionState, state: &State) -> Facts {
-    let mut facts = vec![("state", format!("{now:?}").to_lowercase())];
+    let mut facts = vec![("state", now.as_str().to_owned())];
     if !now.is_open() {
         let spent = &state.record.session_spent;
         facts.push(("iterations", spent.iterations.to_string()));

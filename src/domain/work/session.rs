@@ -112,6 +112,19 @@ pub enum SessionState {
 }
 
 impl SessionState {
+    /// The word, as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Pausing => "pausing",
+            Self::Paused => "paused",
+            Self::Ending => "ending",
+            Self::Ended => "ended",
+            Self::Interrupted => "interrupted",
+            Self::Crashed => "crashed",
+        }
+    }
+
     /// Whether the session has not ended.
     pub fn is_open(self) -> bool {
         match self {
