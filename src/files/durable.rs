@@ -21,24 +21,30 @@ const AT_ONCE: usize = 4;
 /// # Errors
 /// `IO_FAILED` with the path; `TOO_LARGE` over the limit.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    content(File::open(path), path, limit)
+}
+
+/// Like [`read`], but `None` where there is no such file. A link that leads nowhere is something that is there.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    // Opened without a look before: another process may remove it at any moment.
+    match File::open(path) {
+        Err(e) if says_nothing_is_there(&e) && !is_link() => Ok(None),
+        opened => content(opened, path, limit).map(Some),
+    }
+}
+
+fn content(opened: std::io::Result<File>, path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = opened.map_err(|e| Error::io("open", path, e))?;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
     if bytes.len() as u64 > limit {
         return Err(Error::new(Code::TooLarge, format!("'{}' is larger than {limit} bytes", path.display())));
     }
     Ok(bytes)
-}
-
-/// Like [`read`], but `None` where there is no such file.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
-    match std::fs::symlink_metadata(path) {
-        Err(e) if says_nothing_is_there(&e) => Ok(None),
-        _ => read(path, limit).map(Some),
-    }
 }
 
 /// Replaces `path` by `bytes` with mode `0600`: the old or the new content is there, never a mixture, and once this returns
@@ -365,6 +371,26 @@ pub(super) fn parent(path: &Path) -> Result<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever writes a new state removes files of the old one while others read.
+    #[test]
+    fn a_file_that_another_removes_meanwhile_is_there_or_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("part");
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for _ in 0..20_000 {
+                    std::fs::write(&path, "x").unwrap();
+                    std::fs::remove_file(&path).unwrap();
+                }
+            });
+            while !writer.is_finished() {
+                read_optional(&path, 10).unwrap();
+            }
+        });
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        assert!(read_optional(&path, 10).is_err(), "a link that leads nowhere is there");
+    }
 
     #[test]
     fn folders_are_synced_together_and_one_that_is_gone_is_told() {
