@@ -81,7 +81,8 @@ fn recover_puts_right_what_a_dead_machine_left_without_a_session() {
     let before = events();
     let looked = world.env.json(&["recover"]);
     assert_eq!((looked["needed"].as_bool(), looked["recovered"].as_bool()), (Some(true), Some(false)), "{looked}");
-    assert_eq!(looked["reset"][0]["taskId"], "t", "{looked}");
+    let orphan = &looked["resumable"][0];
+    assert_eq!((orphan["taskId"].as_str(), orphan["decision"].as_str()), (Some("t"), Some("continue_task")), "{looked}");
     assert_eq!(world.env.json(&["status"])["recovery"]["needed"], true);
     assert_eq!(events(), before, "looking changes nothing");
     world.env.ok(&["recover", "--yes"]);
