@@ -263,6 +263,11 @@ pub struct OpenOperation {
 }
 
 impl State {
+    /// Whether the last attempt at a task was cut off, and its work is to go on.
+    pub fn is_interrupted(&self, task: &CaseId) -> bool {
+        self.record.cases.get(task).is_some_and(|record| record.interrupted)
+    }
+
     /// The case with this id.
     ///
     /// # Errors

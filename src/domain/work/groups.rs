@@ -88,10 +88,7 @@ impl<'a> Groups<'a> {
     /// What is known of the work on a case.
     pub(super) fn facts(&self, case: &Case) -> Facts {
         match case.kind {
-            Kind::Task => {
-                let interrupted = self.state.record.cases.get(&case.id).is_some_and(|record| record.interrupted);
-                Facts::of_task(case, self.state.reports(&case.id), interrupted)
-            }
+            Kind::Task => Facts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id)),
             Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or_else(Facts::default, |whole| whole.facts),
         }
     }

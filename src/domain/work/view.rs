@@ -83,9 +83,7 @@ impl Shown {
     fn of_task<'a>(groups: &Groups<'a>, case: &'a Case) -> Self {
         match case.status {
             Status::Pending if !groups.dependencies_met(case) => Self::Waiting,
-            Status::Pending if groups.state().record.cases.get(&case.id).is_some_and(|record| record.interrupted) => {
-                Self::Interrupted
-            }
+            Status::Pending if groups.state().is_interrupted(&case.id) => Self::Interrupted,
             Status::Pending => Self::Pending,
             Status::Active => Self::Active,
             Status::Done => Self::Done,

@@ -61,10 +61,9 @@ pub struct LastCheckpoint {
 /// `UNKNOWN_TASK`; those of a damaged log.
 pub fn state(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<CrashState> {
     let state = ctx.state();
-    let crashed = |task: &CaseId| state.record.cases.get(task).is_some_and(|record| record.interrupted);
     let tasks: Vec<CaseId> = if ids.is_empty() {
         let is_cut_off = |task: &CaseId| view.cut_off().any(|orphan| orphan.task_id == *task);
-        state.restorable.cases.keys().filter(|task| is_cut_off(task) || crashed(task)).cloned().collect()
+        state.restorable.cases.keys().filter(|task| is_cut_off(task) || state.is_interrupted(task)).cloned().collect()
     } else {
         tasks_of(state, ids)?.into_iter().collect()
     };

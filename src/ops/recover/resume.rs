@@ -97,8 +97,8 @@ pub fn plan(ctx: &Context, view: &View, wanted: &Wanted) -> Result<Plan> {
 
 /// Whether a crash ended the last attempt at a task that was taken up since.
 fn is_of_earlier(state: &State, case: &Case) -> bool {
-    let crashed = state.record.cases.get(&case.id).is_some_and(|record| record.interrupted);
-    crashed && matches!(case.status, Status::Pending | Status::Failed) || gate_of(state, &case.id).is_some()
+    state.is_interrupted(&case.id) && matches!(case.status, Status::Pending | Status::Failed)
+        || gate_of(state, &case.id).is_some()
 }
 
 /// The gate of recovery at which a task waits.
@@ -203,9 +203,8 @@ pub fn to_abandon(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<Vec<Case
     let state = ctx.state();
     let is_open = |case: &Case| matches!(case.status, Status::Pending | Status::Active | Status::Failed | Status::Blocked);
     let found: Vec<CaseId> = if ids.is_empty() {
-        let crashed = |case: &&Case| state.record.cases.get(&case.id).is_some_and(|record| record.interrupted);
         let cases = state.restorable.cases.values();
-        let before = cases.filter(|case| case.kind == Kind::Task && is_open(case)).filter(crashed);
+        let before = cases.filter(|case| case.kind == Kind::Task && is_open(case)).filter(|case| state.is_interrupted(&case.id));
         let all: BTreeSet<CaseId> =
             before.map(|case| case.id.clone()).chain(view.cut_off().map(|orphan| orphan.task_id.clone())).collect();
         all.into_iter().collect()
