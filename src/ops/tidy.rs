@@ -166,14 +166,7 @@ impl Tidied {
             if self.has_enough() {
                 break;
             }
-            match remove_if_older(&folder, name, age) {
-                Ok(false) => {}
-                Ok(true) => {
-                    gone += 1;
-                    self.most -= 1;
-                }
-                Err(error) => self.left.push(error),
-            }
+            gone += usize::from(self.counted(remove_if_older(&folder, name, age)));
         }
         gone
     }
@@ -194,7 +187,7 @@ impl Tidied {
             for of in [CheckOf::Task, CheckOf::Merge] {
                 let Some(steps) = Beneath::open(common, &all.join(&task).join(of.as_str()))? else { continue };
                 for step in steps.names()? {
-                    younger |= self.has_enough() || !self.is_removed(&steps, &step, age);
+                    younger |= self.has_enough() || !self.counted(remove_if_older(&steps, &step, age));
                 }
             }
             if !younger {
@@ -204,9 +197,9 @@ impl Tidied {
         Ok(())
     }
 
-    /// Deletes an entry if it is old enough; returns whether it is gone.
-    fn is_removed(&mut self, folder: &Beneath, name: &OsStr, age: SignedDuration) -> bool {
-        match remove_if_older(folder, name, age) {
+    /// Counts what was deleted, and keeps why something was not; returns whether it was.
+    fn counted(&mut self, removed: Result<bool>) -> bool {
+        match removed {
             Ok(gone) => {
                 self.most -= usize::from(gone);
                 gone
@@ -231,10 +224,7 @@ impl Tidied {
             if !settled || leftovers::is_kept(&run)? {
                 continue;
             }
-            match remove_run(common, &run, age) {
-                Ok(gone) => self.most -= usize::from(gone),
-                Err(error) => self.left.push(error),
-            }
+            self.counted(remove_run(common, &run, age));
         }
         Ok(())
     }
