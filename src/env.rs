@@ -70,9 +70,19 @@ pub fn home_dir() -> Option<PathBuf> {
 
 /// The folder for what programs remember of this user: `$XDG_STATE_HOME`, or `~/.local/state`.
 pub fn user_state_dir() -> Option<PathBuf> {
-    match var("XDG_STATE_HOME").map(PathBuf::from) {
+    user_dir("XDG_STATE_HOME", ".local/state")
+}
+
+/// The folder for the user's configuration of programs: `$XDG_CONFIG_HOME`, or `~/.config`.
+pub fn user_config_dir() -> Option<PathBuf> {
+    user_dir("XDG_CONFIG_HOME", ".config")
+}
+
+/// The folder that a variable names, or one below the home directory; a relative one does not count.
+fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
+    match var(variable).map(PathBuf::from) {
         Some(folder) if folder.is_absolute() => Some(folder),
-        Some(_) | None => home_dir().map(|home| home.join(".local/state")),
+        Some(_) | None => home_dir().map(|home| home.join(below_home)),
     }
 }
 

@@ -19,11 +19,7 @@ pub const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 /// The user's configuration file: `$XDG_CONFIG_HOME/git-axiom/config.toml`, or the same below `~/.config`.
 pub fn user_file() -> Option<PathBuf> {
-    let folder = match env::var("XDG_CONFIG_HOME").map(PathBuf::from) {
-        Some(folder) if folder.is_absolute() => folder,
-        Some(_) | None => env::home_dir()?.join(".config"),
-    };
-    Some(folder.join("git-axiom").join("config.toml"))
+    env::user_config_dir().map(|folder| folder.join("git-axiom").join("config.toml"))
 }
 
 /// What counts of the project's configuration.
