@@ -27,18 +27,20 @@ pub fn exactly(place: &Place, before: &World, after: &World, dry: &Run) {
     assert!(wrong.is_empty(), "{}{}\n{dry}", place.story(), wrong.join("\n"));
 }
 
-/// The dry run of a merge named exactly what changed: files, the target, the workspace that goes. That the task is merged is said
-/// by its being one.
+/// The dry run of a merge named exactly what changed: files, the target, the workspace and the branch that go. That the task is
+/// merged is said by its being one.
 pub fn merged(place: &Place, before: &World, after: &World, dry: &Run) {
     let document: Value = serde_json::from_str(&dry.stdout).unwrap();
     let seen = Seen { place, before, after, document: &document };
     let target = document["target"].as_str().filter(|_| document["wasMergedBefore"] == false);
+    let deleted = document["branches"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap());
+    let refs = target.into_iter().chain(deleted).map(str::to_owned).collect();
     let wrong = differing(vec![
         ("files", seen.files_named(), seen.files_changed()),
         ("staged", Words::new(), seen.staged_changed()),
         ("HEADs", Words::new(), seen.heads_changed()),
         ("operations", Words::new(), seen.operations_changed()),
-        ("refs", target.map(str::to_owned).into_iter().collect(), seen.refs_changed()),
+        ("refs", refs, seen.refs_changed()),
         ("stash", Words::new(), seen.stash_changed()),
         ("mode", Words::new(), seen.mode_changed()),
         ("workspaces", seen.workspaces_named(), seen.workspaces_changed()),
