@@ -4,6 +4,7 @@ use std::io::Write;
 
 use git_axiom::domain::base::ids::{AgentId, CaseId, Token, TxnId};
 use git_axiom::domain::base::names::Oid;
+use git_axiom::domain::base::sealed;
 use git_axiom::domain::base::text::Text;
 use git_axiom::domain::state::event::{By, Envelope, Event};
 use git_axiom::domain::state::whole::State;
@@ -134,7 +135,7 @@ impl Writer {
     pub fn snapshot(&mut self) {
         let body = self.buffer.strip_suffix(b"\n").unwrap_or_default();
         let last = body.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: line::sum_of(last) };
+        let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: sealed::sum_of(last) };
         snapshot::save(&self.layout, &mut self.state, position, Some(0), &mut None).unwrap();
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
 use crate::domain::base::ids::CaseId;
+use crate::domain::base::sealed;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Case;
 use crate::error::{Code, Error, Result};
@@ -37,18 +38,14 @@ struct LineIn {
 }
 
 fn encode(seq: u64, case: &Case) -> Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(&LineOut { seq, case })
+    let json = serde_json::to_vec(&LineOut { seq, case })
         .map_err(|e| Error::new(Code::Internal, "a case cannot be written as JSON").because(e))?;
-    bytes.pop();
-    let sum = crc32c::crc32c(&bytes);
-    bytes.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
-    Ok(bytes)
+    Ok(sealed::seal(json, &[]))
 }
 
 fn decode(line: &[u8]) -> Option<LineIn> {
-    let cut = line.len().checked_sub(r#","sum":"01234567"}"#.len())?;
-    let digits = std::str::from_utf8(line[cut..].strip_prefix(br#","sum":""#)?.strip_suffix(br#""}"#)?).ok()?;
-    (digits == format!("{:08x}", crc32c::crc32c(&line[..cut]))).then(|| serde_json::from_slice(line).ok())?
+    sealed::opened(line).ok()?;
+    serde_json::from_slice(line).ok()
 }
 
 /// The contents of the file.

@@ -8,15 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::head::{self, Memory};
 use crate::domain::base::ids::TxnId;
+use crate::domain::base::sealed::{self, Broken};
 use crate::domain::state::event::{By, Envelope, Event};
 use crate::domain::state::version::LOG_VERSION;
 use crate::error::{Code, Error, Result};
 
 /// The longest line that is written or read, in bytes.
 pub const MAX_LINE: usize = 512 * 1024 * 1024;
-
-/// The length of the part of a line after the checked bytes, without the line feed.
-pub const SUM_LENGTH: usize = r#","sum":"01234567"}"#.len();
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -75,11 +73,9 @@ impl BadLine {
 pub fn encode(envelope: &Envelope) -> Result<Vec<u8>> {
     let Envelope { seq, at, txn, by, event } = envelope;
     let line = LineOut { v: event.version(), seq: *seq, at, txn, by, event };
-    let mut bytes =
+    let json =
         serde_json::to_vec(&line).map_err(|e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e))?;
-    bytes.pop();
-    let sum = crc32c::crc32c(&bytes);
-    bytes.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
+    let bytes = sealed::seal(json, &[]);
     if bytes.len() > MAX_LINE {
         return Err(Error::new(Code::TooLarge, format!("one change has {} bytes, the limit is {MAX_LINE}", bytes.len())));
     }
@@ -124,31 +120,19 @@ pub fn is_intact(line: &[u8]) -> bool {
 }
 
 fn checked_body(line: &[u8]) -> Result<&[u8], BadLine> {
-    let corrupt = |why: &str| BadLine::Corrupt(why.to_owned());
-    let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or_else(|| corrupt("it is too short"))?;
-    let sum = written_sum(tail).ok_or_else(|| corrupt("it does not end in a checksum"))?;
-    if crc32c::crc32c(body) == sum { Ok(body) } else { Err(corrupt("the checksum does not fit")) }
-}
-
-/// The checksum written at the end of a line.
-fn written_sum(tail: &[u8]) -> Option<u32> {
-    let digits = tail.strip_prefix(br#","sum":""#)?.strip_suffix(br#""}"#)?;
-    let digit = |byte: &u8| match byte {
-        b'0'..=b'9' => Some(u32::from(byte - b'0')),
-        b'a'..=b'f' => Some(u32::from(byte - b'a') + 10),
-        _ => None,
-    };
-    digits.iter().try_fold(0_u32, |sum, byte| Some(sum << 4 | digit(byte)?))
-}
-
-/// The checksum written in a good line; 0 where there is none.
-pub fn sum_of(line: &[u8]) -> u32 {
-    line.len().checked_sub(SUM_LENGTH).and_then(|start| written_sum(&line[start..])).unwrap_or(0)
+    sealed::opened(line).map_err(|broken| {
+        let why = match broken {
+            Broken::TooShort => "it is too short",
+            Broken::NoSum => "it does not end in a checksum",
+            Broken::Differs => "the checksum does not fit",
+        };
+        BadLine::Corrupt(why.to_owned())
+    })
 }
 
 /// Whether `end`, the last bytes of a line and its line feed, contains the checksum `sum`.
 pub fn ends_with_sum(end: &[u8], sum: u32) -> bool {
-    end.strip_suffix(b"\n").and_then(written_sum) == Some(sum)
+    end.strip_suffix(b"\n").and_then(sealed::written) == Some(sum)
 }
 
 /// The position of the first line feed in `bytes`.
@@ -163,7 +147,7 @@ pub fn find_last_end(bytes: &[u8]) -> Option<usize> {
 
 /// The checksum written in the last of these whole lines; 0 where there is none.
 pub fn last_sum(lines: &[u8]) -> u32 {
-    lines.strip_suffix(b"\n").map_or(0, sum_of)
+    lines.strip_suffix(b"\n").map_or(0, sealed::sum_of)
 }
 
 /// Whether a line that begins with `head` adopts a state: then all earlier events are ignored.

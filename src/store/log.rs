@@ -11,8 +11,9 @@ use std::path::Path;
 
 use super::ahead::{Ahead, Piece};
 use super::layout::Layout;
-use super::line::{self, BadLine, SUM_LENGTH};
+use super::line::{self, BadLine};
 use super::segments::{self, Segment};
+use crate::domain::base::sealed::SUM_LENGTH;
 use crate::domain::state::event::{Envelope, Event};
 use crate::error::{Code, Error, Result};
 use crate::files;

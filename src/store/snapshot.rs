@@ -14,6 +14,7 @@ use super::checkpoints::{self, InUse, Part};
 use super::layout::Layout;
 use super::line;
 use super::log::Position;
+use crate::domain::base::sealed;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::state::version::LOG_VERSION;
 use crate::domain::state::whole::State;
@@ -124,8 +125,8 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
     }
     let Some(end) = line::find_end(bytes) else { return Ok(Err("it has no header")) };
     let (head, body) = (&bytes[..end], &bytes[end + 1..]);
-    let checked = &head[..head.len().saturating_sub(line::SUM_LENGTH)];
-    if crc32c::crc32c_append(crc32c::crc32c(checked), body) != line::sum_of(head) {
+    let checked = &head[..head.len().saturating_sub(sealed::SUM_LENGTH)];
+    if crc32c::crc32c_append(crc32c::crc32c(checked), body) != sealed::sum_of(head) {
         return Ok(Err("checksum mismatch"));
     }
     match serde_json::from_slice::<Header>(head) {
@@ -191,11 +192,9 @@ fn encode(state: &mut State, position: Position, cases: Option<u64>, part: Optio
     let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
     let v = if part.is_some() { LOG_VERSION } else { state.version() };
     let header = Header { v, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
-    let mut bytes = serde_json::to_vec(&header)
+    let json = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
-    bytes.pop();
-    let sum = crc32c::crc32c_append(crc32c::crc32c(&bytes), &body);
-    bytes.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
+    let mut bytes = sealed::seal(json, &body);
     bytes.extend_from_slice(&body);
     Ok(bytes)
 }

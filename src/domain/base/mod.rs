@@ -16,6 +16,7 @@ pub mod nearest;
 pub mod own_names;
 pub mod path_set;
 pub mod plural;
+pub mod sealed;
 pub mod text;
 pub mod text_hash;
 pub mod times;

@@ -7,6 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::base::sealed;
 use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Error, Result};
@@ -66,7 +67,7 @@ pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
 
 /// The line of `signals.jsonl` for a signal, with its checksum and line feed.
 pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
-    Ok(spec::summed(Path::new(spec::SIGNALS), received)?.into_bytes())
+    spec::sealed_line(Path::new(spec::SIGNALS), received)
 }
 
 /// The signals that a keeper recorded in `dir`, from byte `from` on. A line that is still being written is left for the
@@ -106,10 +107,7 @@ pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
 }
 
 fn parse_signal(line: &[u8]) -> Option<ReceivedSignal> {
-    let (open, fits) = spec::without_sum(std::str::from_utf8(line).ok()?)?;
-    if !fits {
-        return None;
-    }
+    let open = std::str::from_utf8(sealed::opened(line).ok()?).ok()?;
     serde_json::from_str(&format!("{open}}}")).ok()
 }
 

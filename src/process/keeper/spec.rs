@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::stream::Reading;
 use crate::domain::agent::adapter;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::sealed;
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -40,9 +41,6 @@ pub const TAIL_BYTES: usize = 64 * 1024;
 pub const DEFAULT_OUTPUT_CAP: u64 = 64 * 1024 * 1024;
 /// The version of these formats.
 pub const VERSION: u32 = 1;
-
-/// What is before the checksum of a record.
-const SUM: &str = ",\"sum\":\"";
 
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 
@@ -371,24 +369,16 @@ pub(crate) fn unreadable(path: &Path) -> Error {
     Error::new(Code::KeeperFailed, format!("'{}' cannot be understood", path.display()))
 }
 
-/// JSON of an object that ends with the checksum of all before it: what was altered later is noticed.
+/// The line of a record, with its checksum and line feed.
 ///
 /// # Errors
 /// `KEEPER_FAILED` where it cannot be written as JSON.
-pub(crate) fn summed<T: Serialize>(path: &Path, value: &T) -> Result<String> {
-    let json = serde_json::to_string(value).map_err(|e| unreadable(path).because(e))?;
-    let open = json.strip_suffix('}').unwrap_or(&json);
-    Ok(format!("{open}{SUM}{:08x}\"}}\n", crc32c::crc32c(open.as_bytes())))
-}
-
-/// What is before the checksum, whether it fits; `None` where there is none.
-pub(crate) fn without_sum(text: &str) -> Option<(&str, bool)> {
-    let (open, sum) = text.strip_suffix("\"}")?.rsplit_once(SUM)?;
-    Some((open, sum == format!("{:08x}", crc32c::crc32c(open.as_bytes()))))
+pub(crate) fn sealed_line<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map(|json| sealed::seal(json, &[])).map_err(|e| unreadable(path).because(e))
 }
 
 pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    files::write_atomic(path, summed(path, value)?.as_bytes())
+    files::write_atomic(path, &sealed_line(path, value)?)
 }
 
 /// Reads what [`write_json`] wrote, or an older version, which wrote no checksum.
@@ -398,7 +388,7 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = files::read_optional(path, MAX_FILE)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| unreadable(path).because(e))?;
-    if let Some((_, false)) = without_sum(text.trim_end()) {
+    if sealed::is_altered(text.trim_end().as_bytes()) {
         return Err(unreadable(path).why("its checksum does not fit"));
     }
     serde_json::from_str(text).map(Some).map_err(|e| unreadable(path).because(e))

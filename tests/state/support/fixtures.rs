@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use git_axiom::domain::base::ids::TxnId;
+use git_axiom::domain::base::sealed;
 use git_axiom::domain::state::event::{By, Envelope, Event};
 use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
@@ -108,7 +109,7 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
     let position = log::Position {
         first: active[0].seq,
         offset: bytes.len() as u64,
-        sum: line::sum_of(&bytes[..bytes.len() - 1][bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1..]),
+        sum: sealed::sum_of(&bytes[..bytes.len() - 1][bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1..]),
     };
     snapshot::save(&layout, &mut state, position, None, &mut None).unwrap();
     files.insert(SNAPSHOT, std::fs::read(layout.snapshot()).unwrap());

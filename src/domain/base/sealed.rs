@@ -1,0 +1,97 @@
+//! JSON objects in a line that ends with a checksum of all before it, `,"sum":"01234567"}`: events, cases, the head of the snapshot,
+//! what keepers record. What was altered later is noticed. Pure.
+
+/// What is before the digits of a checksum.
+const MARK: &[u8] = br#","sum":""#;
+const END: &[u8] = br#""}"#;
+const DIGITS: usize = 8;
+
+/// How long a checksum is with what is around it, in bytes.
+pub const SUM_LENGTH: usize = MARK.len() + DIGITS + END.len();
+
+/// Why a line is not as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// It is shorter than a checksum.
+    TooShort,
+    /// There is no checksum at its end.
+    NoSum,
+    /// The checksum is that of another line.
+    Differs,
+}
+
+/// The line, with its line feed, of an object's JSON. The checksum counts what `follows` the line, too.
+pub fn seal(mut object: Vec<u8>, follows: &[u8]) -> Vec<u8> {
+    object.pop();
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&object), follows);
+    object.extend_from_slice(MARK);
+    object.extend_from_slice(format!("{sum:08x}").as_bytes());
+    object.extend_from_slice(END);
+    object.push(b'\n');
+    object
+}
+
+/// What is before the checksum of a line without its line feed; nothing follows it that counts.
+///
+/// # Errors
+/// Why it is not as it was written.
+pub fn opened(line: &[u8]) -> Result<&[u8], Broken> {
+    let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or(Broken::TooShort)?;
+    let sum = written(tail).ok_or(Broken::NoSum)?;
+    if crc32c::crc32c(body) == sum { Ok(body) } else { Err(Broken::Differs) }
+}
+
+/// Whether a line has a checksum, and not that of what is before it. One that has none is not altered: it may be older.
+pub fn is_altered(line: &[u8]) -> bool {
+    line.ends_with(END) && memchr::memmem::find(line, MARK).is_some() && opened(line).is_err()
+}
+
+/// The checksum in the last [`SUM_LENGTH`] bytes of a line.
+pub fn written(tail: &[u8]) -> Option<u32> {
+    let digits = tail.strip_prefix(MARK)?.strip_suffix(END)?;
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(u32::from(byte - b'0')),
+        b'a'..=b'f' => Some(u32::from(byte - b'a') + 10),
+        _ => None,
+    };
+    digits.iter().try_fold(0_u32, |sum, byte| Some(sum << 4 | digit(byte)?))
+}
+
+/// The checksum written in a good line; 0 where there is none.
+pub fn sum_of(line: &[u8]) -> u32 {
+    line.len().checked_sub(SUM_LENGTH).and_then(|start| written(&line[start..])).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_as_it_was_written_or_refused() {
+        let sealed = seal(br#"{"a":1}"#.to_vec(), b"");
+        let line = sealed.strip_suffix(b"\n").unwrap();
+        assert_eq!((opened(line), is_altered(line)), (Ok(&br#"{"a":1"#[..]), false));
+        for at in 0..line.len() {
+            let mut other = line.to_vec();
+            other[at] ^= 1;
+            assert!(opened(&other).is_err(), "byte {at}");
+        }
+        assert_eq!(opened(b"{}"), Err(Broken::TooShort));
+        assert_eq!(opened(br#"{"a":1,"b":"a text of some length"}"#), Err(Broken::NoSum));
+        assert_eq!(opened(br#"{"a":1,"sum":"00000000"}"#), Err(Broken::Differs));
+    }
+
+    #[test]
+    fn one_without_a_checksum_is_not_altered_and_one_with_a_part_of_it_is() {
+        assert!(!is_altered(br#"{"a":"sum"}"#));
+        for line in [&br#"{"a":1,"sum":"00000000"}"#[..], br#"{"a":1,"sum":"12"}"#, br#"{"a":1,"sum":"123456789"}"#] {
+            assert!(is_altered(line));
+        }
+    }
+
+    #[test]
+    fn what_follows_counts() {
+        let [one, other] = [b"x", b"y"].map(|follows| seal(b"{}".to_vec(), follows));
+        assert_ne!(sum_of(&one[..one.len() - 1]), sum_of(&other[..other.len() - 1]));
+    }
+}
