@@ -11,6 +11,7 @@ use crate::domain::agent::stream::about::{about, replaced};
 use crate::domain::agent::stream::decode::Decoder;
 use crate::domain::agent::stream::seen::Seen;
 use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::{Facts, Recorded};
 use crate::domain::recovery::files::{FileState, recent_since};
 use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, effect};
@@ -20,7 +21,7 @@ use crate::domain::work::standing::PartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::files::{self, Small};
-use crate::git::StatusKind;
+use crate::git::{LoggedCommit, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
 use crate::process::keeper::output::Stream;
@@ -132,11 +133,15 @@ pub fn file_state(ctx: &Context, task: &CaseId, saved_at: Option<Timestamp>) -> 
 fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Result<()> {
     let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(()) };
     let mut changed: HashSet<String> = HashSet::new();
-    for change in ctx.repo.history().diff_trees(&workspace.base, &tip)? {
+    // A commit that the machine lost is a reason to recover, so it is none to fail.
+    let (changes, log) = committed(ctx, &workspace.base, &tip).unwrap_or_else(|error| {
+        tracing::info!(%error, "what was committed on a task's branch is not known");
+        Default::default()
+    });
+    for change in changes {
         facts.empty += u64::from(change.new.as_ref().is_some_and(|new| EMPTY.contains(&new.oid.as_str())));
         changed.insert(change.path.to_string());
     }
-    let log = ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS)?;
     facts.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
     if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
         // What cannot be listed is not known, and no reason to fail.
@@ -152,6 +157,12 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
     facts.changed = changed.len() as u64;
     facts.recent = recent_of(Path::new(&workspace.path), &changed, facts.saved_at.unwrap_or(Timestamp::MAX));
     Ok(())
+}
+
+/// The files in which a branch differs from where it began, and its newest commits since.
+fn committed(ctx: &Context, base: &Oid, tip: &Oid) -> Result<(Vec<TreeChange>, Vec<LoggedCommit>)> {
+    let history = ctx.repo.history();
+    Ok((history.diff_trees(base, tip)?, history.log(tip, std::slice::from_ref(base), MOST_COMMITS)?))
 }
 
 /// How many of these files were changed in the hour before the crash; `None` where none of them is there.
