@@ -71,6 +71,7 @@ impl Supervisor<'_> {
                     branch: workspace.branch.short(),
                     target: self.target()?.short(),
                     persona: self.persona_prompt(case),
+                    merge_verify: &self.ctx.config.merge.verify,
                     history: &history,
                     found: &found,
                 };

@@ -120,6 +120,8 @@ pub struct Parts<'a> {
     pub target: &'a str,
     /// What is said to agents of the task's persona.
     pub persona: Option<&'a str>,
+    /// The steps of `merge.verify`.
+    pub merge_verify: &'a [String],
     /// What happened before.
     pub history: &'a History,
     /// What is in the workspace.
@@ -135,7 +137,8 @@ pub fn prompt(template: Option<&str>, parts: &Parts<'_>) -> Result<String> {
 }
 
 fn values(parts: &Parts<'_>) -> Values {
-    let Parts { case, body, parents, token, iteration, max_iterations, branch, target, persona, history, found } = *parts;
+    let Parts { case, body, parents, token, iteration, max_iterations, branch, target, persona, merge_verify, history, found } =
+        *parts;
     let mut values = Values::default();
     let rest = format!(", see 'git axiom task show {}'", case.id);
     let (goal, groups) = match parents.split_first() {
@@ -143,7 +146,10 @@ fn values(parts: &Parts<'_>) -> Values {
         None => (None, parents),
     };
     let groups: Vec<String> = groups.iter().map(part).collect();
-    let verify: Vec<String> = case.verify.iter().map(|step| in_words(NamedStep::of(step))).collect();
+    let steps = |steps: &[String]| {
+        let words: Vec<String> = steps.iter().map(|step| in_words(NamedStep::of(step))).collect();
+        list(&words, MOST_ITEMS, SECTION_BYTES)
+    };
     for (name, value) in [
         (Name::Persona, persona.map_or_else(String::new, |said| text(said, BODY_BYTES, ""))),
         (Name::Goal, goal.map_or_else(String::new, part)),
@@ -155,7 +161,8 @@ fn values(parts: &Parts<'_>) -> Values {
         (Name::Target, target.to_owned()),
         (Name::Iteration, iteration.to_string()),
         (Name::MaxIterations, max_iterations.to_string()),
-        (Name::Verify, list(&verify, MOST_ITEMS, SECTION_BYTES)),
+        (Name::Verify, steps(&case.verify)),
+        (Name::MergeVerify, steps(merge_verify)),
         (Name::Learnings, list(&history.learnings, usize::MAX, usize::MAX)),
         (Name::Report, report(token)),
         (Name::Token, token.to_string()),

@@ -41,6 +41,7 @@ fn made_below(goal_text: &str, template: Option<&str>, body: &str, history: &His
         branch: "axiom/t",
         target: "main",
         persona: Some("Be brief."),
+        merge_verify: &["suite=make check".into()],
         history,
         found,
     };
@@ -70,9 +71,10 @@ fn last(outcome: Outcome) -> LastRun {
 fn a_first_prompt_has_the_task_and_nothing_of_what_never_was() {
     let text = made(None, "Do {{task.title}}.", &History::default(), &Found::default());
     assert!(text.starts_with("Be brief.\n\n# Task t: Title of t\n\nDo {{task.title}}.\n\n## The goal\n\n"), "{text}");
-    for part in
-        ["g: Title of g\n\nBe fast.\n\n## What the task is a part of\n\ns: Title of s\n\nYou work", "- `make test`\n\n## How"]
-    {
+    for part in [
+        "g: Title of g\n\nBe fast.\n\n## What the task is a part of\n\ns: Title of s\n\nYou work",
+        "- suite: `make check`\n\n## How",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     for part in ["\n\n\n", "last iteration", "Learnings", "Verification", "Answers", "Recovery", "What is there", "refused"] {
@@ -147,6 +149,17 @@ fn an_agent_that_echoes_its_prompt_reports_nothing() {
     assert!(text.contains("This Task was previously attempted but crashed.\n"), "{text}");
     assert!(text.contains("**Previous attempts:** 1\n**Workspace has uncommitted changes:** No\n\n### Last"), "{text}");
     assert!(signal::markers(&text, &Token::new("abc").unwrap()).is_empty(), "{text}");
+}
+
+#[test]
+fn what_the_merge_has_to_pass_is_told() {
+    let text = made(None, "Do it.", &History::default(), &Found::default());
+    assert!(
+        text.contains(
+            "this must pass:\n\n- `make test`\n\nOn the result of its merge this must pass:\n\n- suite: `make check`\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

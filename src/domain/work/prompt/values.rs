@@ -37,6 +37,7 @@ names! {
     Iteration "iteration", "the number of the iteration";
     MaxIterations "maxIterations", "how many there may be";
     Verify "verify", "the commands that must pass, as a list";
+    MergeVerify "mergeVerify", "the commands of `merge.verify`, which must pass on the result of the merge, as a list";
     Learnings "learnings", "what agents learnt that applies to the task, as a list";
     LastEnd "lastEnd", "how the last iteration ended; empty before the first has";
     Resumed "resumed", "how the session was cut off with which the program now goes on; empty where it begins anew";
