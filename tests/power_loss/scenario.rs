@@ -51,6 +51,12 @@ const WRITES: &str = "mkdir -p out && seq 300 > out/$AXIOM_TASK_ID.txt && seq 7 
 const COMMITS: &str =
     "mkdir -p out && seq 300 > out/two.txt && git add -A && git commit -q --allow-empty -m 'own commit' && seq 9 > out/late.txt";
 
+/// The first time it waits to be killed.
+const CUT_OFF: &str = "seq 30 > one.txt; echo $PPID $$ > $HOME/pids; test -e $HOME/again || exec sleep 100";
+/// A session with that task, and all that runs in it is killed.
+const ALL_DIE: &str = "git-axiom run --mode autopilot --until-idle & while [ ! -s $HOME/pids ]; do sleep 0.02; done; \
+                       kill -9 $! $(cat $HOME/pids); touch $HOME/again";
+
 /// Every scenario.
 pub const ALL: &[Scenario] = &[
     Scenario {
@@ -90,6 +96,64 @@ pub const ALL: &[Scenario] = &[
             ),
         ],
         steps: &[Step::Verb(&["merge", "one"]), Step::Verb(&["rollback", "task", "one", "--yes"])],
+    },
+    Scenario {
+        name: "recovery",
+        before: &[
+            Step::Verb(&["init"]),
+            Step::Verb(&["task", "add", "One", "--id", "one", "--body", CUT_OFF]),
+            Step::Verb(&["checkpoint", "create", "first"]),
+            Step::User("echo mine >> README; seq 40 > mine.txt"),
+            Step::User(ALL_DIE),
+            Step::User("AXIOM_TEST_FAULT=journal.begun:1 git axiom rollback checkpoint first --yes || true"),
+            // A torn last line.
+            Step::User("printf '{\"v\":6,\"seq\":' >> .git/axiom/state/events.jsonl"),
+        ],
+        steps: &[Step::Verb(&["recover", "--yes"]), Step::Verb(&["recover", "--yes"]), Step::Verb(&["undo", "--yes"])],
+    },
+    Scenario {
+        name: "others",
+        before: &[
+            Step::Verb(&["init"]),
+            Step::Verb(&["task", "add", "One", "--id", "one", "--body", WRITES]),
+            Step::Verb(&[
+                "task",
+                "add",
+                "Ask",
+                "--id",
+                "ask",
+                "--body",
+                "git axiom signal learning it; git axiom signal waiting why",
+            ]),
+            Step::User("git axiom run --mode review --until-idle || true"),
+            Step::Verb(&["task", "add", "Next", "--id", "next", "--body", "true"]),
+            Step::User("printf '{\"title\": \"T\", \"id\": \"imported\"}\n' > tasks.jsonl; echo more >> README"),
+            Step::Verb(&["checkpoint", "create", "first"]),
+            Step::User("seq 70 > README"),
+        ],
+        steps: &[
+            Step::Verb(&["checkpoint", "create", "known", "--only", "README"]),
+            Step::Verb(&["restore", "first", "--yes", "--", "README"]),
+            Step::Verb(&["undo", "--yes"]),
+            Step::Verb(&["redo", "--yes"]),
+            Step::Verb(&["task", "block", "next", "--reason", "because"]),
+            Step::Verb(&["task", "unblock", "next"]),
+            Step::Verb(&["task", "archive", "next"]),
+            Step::Verb(&["task", "import", "tasks.jsonl"]),
+            Step::Verb(&["gate", "answer", "ask", "because"]),
+            Step::Verb(&["gate", "approve", "one"]),
+            Step::Verb(&["mode", "autopilot"]),
+            Step::Verb(&["config", "set", "--repo", "agents.count", "3"]),
+            Step::Verb(&["hooks", "install", "notify"]),
+            Step::Verb(&["trust", "--yes"]),
+            Step::Verb(&["lock", "a-lock", "--", "true"]),
+            Step::Verb(&["checkpoint", "delete", "known", "--protected", "--yes"]),
+            Step::Verb(&["checkpoint", "compact"]),
+            Step::Verb(&["checkpoint", "verify", "--repair"]),
+            Step::Verb(&["checkpoint", "cleanup", "--keep", "1", "--protected", "--yes"]),
+            Step::Verb(&["rollback", "session", "--yes"]),
+            Step::Verb(&["init", "--shared"]),
+        ],
     },
 ];
 

@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::marker::{Effect, Follow, Marker, follow};
+use super::marker::{Effect, Follow, Marker, Recorded, follow};
 use crate::domain::base::plural::count;
 use crate::error::{Code, Error, Result};
 
@@ -99,19 +99,6 @@ impl fmt::Display for CrashDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.action.as_str(), self.reasoning)
     }
-}
-
-/// What is recorded of the iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
-    /// It is whole.
-    Whole,
-    /// Its agent had reported that the task is complete.
-    Complete,
-    /// There is no record.
-    Nothing,
-    /// It cannot be read, or contradicts itself.
-    Damaged,
 }
 
 /// What the last markers and files of an iteration say, and what is known of its task.

@@ -122,6 +122,29 @@ impl Marker {
     }
 }
 
+/// What is recorded of an iteration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Recorded {
+    /// It is whole.
+    #[default]
+    Whole,
+    /// Its agent had reported that the task is complete.
+    Complete,
+    /// There is no record.
+    Nothing,
+    /// It cannot be read, or contradicts itself.
+    Damaged,
+}
+
+impl Recorded {
+    // serde asks with a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
+}
+
 /// Where an iteration was when it was cut off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,6 +158,9 @@ pub struct CutOff {
     pub effect: Effect,
     /// The last sign of life.
     pub saved_at: Timestamp,
+    /// What its keeper had recorded.
+    #[serde(default, skip_serializing_if = "Recorded::is_whole")]
+    pub recorded: Recorded,
 }
 
 /// What is found of the effect that a begun call was to have.

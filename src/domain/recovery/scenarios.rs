@@ -2,8 +2,8 @@
 //! processes is in `tests/it/run/recovering.rs`, by the same names.
 
 use super::decide::Action::{ContinueTask, HumanReview, NextTask, RestartTask};
-use super::decide::{Decided, Facts, Limits, MANY_FILES, Recorded, certain};
-use super::marker::{Effect, Follow, MarkerKind};
+use super::decide::{Decided, Facts, Limits, MANY_FILES, certain};
+use super::marker::{Effect, Follow, MarkerKind, Recorded};
 use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
 use crate::domain::agent::adapter::ToolKind;
 

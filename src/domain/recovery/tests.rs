@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::decide::{Action, CrashDecision, Decider, Facts, Limits, Recorded, by_rules, certain, is_too_old};
+use super::decide::{Action, CrashDecision, Decider, Facts, Limits, by_rules, certain, is_too_old};
 use super::evaluator::answer;
-use super::marker::{Effect, Follow, Marker, MarkerKind, effect, follow};
+use super::marker::{Effect, Follow, Marker, MarkerKind, Recorded, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::about::Replaced;
 use crate::domain::agent::stream::seen::Exchange;

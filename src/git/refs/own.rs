@@ -62,7 +62,8 @@ impl Locks {
 impl Drop for Locks {
     fn drop(&mut self) {
         for lock in &self.0 {
-            if let Err(error) = files::remove_file(lock) {
+            // Git would find it for a living one: where the disk fails once, it is removed all the same.
+            if let Err(error) = files::remove_file(lock).or_else(|_| files::remove_file(lock)) {
                 tracing::warn!(%error, "a lock was left");
             }
         }

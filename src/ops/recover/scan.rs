@@ -12,9 +12,9 @@ use crate::domain::agent::stream::decode::Decoder;
 use crate::domain::agent::stream::seen::Seen;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::decide::{Facts, Recorded};
+use crate::domain::recovery::decide::Facts;
 use crate::domain::recovery::files::{FileState, recent_since};
-use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, effect};
+use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, Recorded, effect};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::session::SessionState;
 use crate::domain::work::standing::PartCounts;
@@ -25,7 +25,7 @@ use crate::git::{LoggedCommit, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
 use crate::process::keeper::output::Stream;
-use crate::process::keeper::spec::{KeeperSpec, SPEC};
+use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_json};
 
 /// How many entries of a worktree are looked at.
 const MOST_ENTRIES: usize = 200_000;
@@ -47,7 +47,18 @@ pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, marker: Op
         (Some(spec), Some(marker), Some(workspace)) => effect_of(spec, log, workspace, marker),
         (_, _, _) => None,
     };
-    CutOff { marker, tells_markers, effect: found.unwrap_or(Effect::Unknown), saved_at }
+    CutOff { marker, tells_markers, effect: found.unwrap_or(Effect::Unknown), saved_at, recorded: recorded(run) }
+}
+
+/// What is left of what the keeper of a run had recorded.
+fn recorded(run: &Path) -> Recorded {
+    let spec = read_json::<KeeperSpec>(&run.join(SPEC)).map(|spec| spec.is_some());
+    let keeper = read_json::<KeeperRecord>(&run.join(KEEPER)).map(|record| record.is_some());
+    match (spec, keeper) {
+        (Err(_), _) | (_, Err(_)) => Recorded::Damaged,
+        (Ok(true), Ok(true)) => Recorded::Whole,
+        (Ok(_), Ok(_)) => Recorded::Nothing,
+    }
 }
 
 /// What the file says that a begun call was to write.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::Supervisor;
 use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, Recorded, by_rules, certain};
+use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, by_rules, certain};
 use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
-use crate::domain::recovery::marker::{CutOff, follow};
+use crate::domain::recovery::marker::{CutOff, Recorded, follow};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Work;
 use crate::domain::work::case::{Case, Kind, Status};
@@ -77,7 +77,7 @@ impl Supervisor<'_> {
         let task = &work.task;
         let last = self.ctx.state().record.cases.get(task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref()).cloned();
-        let recorded = if cut.is_some() { Recorded::Whole } else { Recorded::Nothing };
+        let recorded = cut.as_ref().map_or(Recorded::Nothing, |cut| cut.recorded);
         let facts = scan::facts(self.ctx, task, recorded, cut.as_ref())?;
         let with = |decision: CrashDecision| {
             let puts_aside = decision.action == Action::RestartTask && facts.changed > 0;

@@ -136,7 +136,12 @@ impl Supervisor<'_> {
         if self.watches.get(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
             self.watches.insert(agent.clone(), Watch { token: Some(token.clone()), ..Watch::default() });
         }
-        let state = keeper_state(&dir)?;
+        let state = match keeper_state(&dir) {
+            Err(error) if error.code() == Code::KeeperFailed && !leftovers::is_kept(&dir)? => {
+                return self.record_lost(agent, token, &error.to_string());
+            }
+            state => state?,
+        };
         let heard = self.listen(agent, token, &dir)?;
         match state {
             KeeperState::Starting => Ok(heard),
@@ -152,7 +157,10 @@ impl Supervisor<'_> {
                 self.capture_live(agent, &work.task);
                 Ok(heard)
             }
-            KeeperState::NotStarted => self.never_started(agent, &dir),
+            KeeperState::NotStarted => match work.stage {
+                Stage::Running { .. } => self.record_lost(agent, token, "nothing is recorded of it any more"),
+                Stage::Intended { .. } | Stage::Between { .. } => self.never_started(agent, &dir),
+            },
             KeeperState::Ended(exit) => {
                 self.finish(agent, &run_end::of(&exit), Some(&exit))?;
                 Ok(true)
@@ -173,6 +181,17 @@ impl Supervisor<'_> {
                 Ok(true)
             }
         }
+    }
+
+    /// Handles an iteration that was begun, and whose keeper is dead or has lost its folder: what is left of it is found by its
+    /// token.
+    fn record_lost(&mut self, agent: &AgentId, token: &Token, why: &str) -> Result<bool> {
+        let left = leftovers::end_marked(format!("AXIOM_TOKEN={token}").as_bytes())?.in_words();
+        if self.tells_end(agent) {
+            self.warn(format!("the iteration of {agent} is lost: {why}; {left}"));
+        }
+        self.finish(agent, &End::KeeperDied, None)?;
+        Ok(true)
     }
 
     /// Whether the end of its iteration is to be told now: it may be handled more than once, until its work is committed.

@@ -30,6 +30,7 @@ mod pausing;
 mod prompts;
 mod queue;
 mod ready;
+mod recovering;
 mod redirect;
 mod reports;
 mod resuming;
