@@ -76,6 +76,11 @@ pub fn signal(child: &Child, name: &str) {
     assert!(status.success());
 }
 
+/// Kills a process, which may have ended.
+pub fn kill(pid: u32) {
+    let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(std::process::Stdio::null()).status();
+}
+
 /// Waits until `done`, looking every millisecond.
 ///
 /// Panics after ten minutes, naming `what` it waited for.

@@ -59,6 +59,14 @@ impl<'a> Session<'a> {
         Some(calls? as f64 / during.as_secs_f64())
     }
 
+    /// The supervisor and the keepers are killed at once, as when the machine dies.
+    pub fn dies(mut self) {
+        for pid in self.processes() {
+            machine::kill(pid);
+        }
+        self.child.wait().unwrap();
+    }
+
     /// Ends it as Ctrl+C and kill do, and says how long that took.
     pub fn end(mut self) -> Duration {
         machine::signal(&self.child, "TERM");

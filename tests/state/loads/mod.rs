@@ -29,6 +29,14 @@ fn differing(whole: &[u8], input: &[u8]) -> String {
     format!("{} of {} bytes, from {same}: {}, not {}", input.len(), whole.len(), shown(input), shown(whole))
 }
 
+/// What is sound, as `fuzz/fuzz_targets/loads.rs` reads it.
+fn write_corpus(ground: &Ground, folder: &std::path::Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    for (number, (kind, _)) in (0_u8..).zip(Kind::ALL) {
+        std::fs::write(folder.join(format!("{kind:?}")), [&[number], ground.whole(kind)].concat()).unwrap();
+    }
+}
+
 #[test]
 fn damaged_input_is_refused_or_true() {
     let (inputs, seed) = (number("AXIOM_LOADS").unwrap_or(10_000), number("AXIOM_LOADS_SEED").unwrap_or(1));
@@ -38,6 +46,9 @@ fn damaged_input_is_refused_or_true() {
     for (kind, _) in Kind::ALL {
         let sound = judge(&ground, kind, ground.whole(kind));
         assert_eq!(sound, Ok(Outcome::Loaded), "{kind:?} that is sound");
+    }
+    if let Some(folder) = std::env::var_os("AXIOM_LOADS_CORPUS") {
+        return write_corpus(&ground, folder.as_ref());
     }
     for (kind, share) in Kind::ALL {
         let foreign = [ground.whole(Kind::Line), ground.whole(Kind::Exit), ground.whole(Kind::Signals)].concat();
