@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::scan;
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
-use crate::domain::recovery::decide::{Action, CrashDecision, Recorded, by_rules, certain};
+use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, certain};
 use crate::domain::recovery::estimate::Piece;
 use crate::domain::recovery::marker::Marker;
 use crate::domain::work::agent::{Agent, Stage, Work};
@@ -118,7 +118,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, thres
     let workspace = ctx.state().restorable.workspaces.get(&work.task);
     let run = ctx.layout().run_dir(&agent.id, token);
     let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, marker, saved_at);
-    let facts = scan::facts(ctx, &work.task, Recorded::Whole, Some(&cut))?;
+    let facts = scan::facts(ctx, &work.task, cut.recorded, Some(&cut))?;
     let certain = certain(&facts, limits(ctx, threshold), env::now());
     let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
     let decision = certain.unwrap_or_else(|| by_rules(&facts));
