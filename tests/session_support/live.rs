@@ -66,7 +66,7 @@ impl Live {
         let begun = Instant::now();
         // A repository with many files, or a large crowd, for which only a developer asks, takes longer.
         let is_long = ["AXIOM_FILES", "AXIOM_CROWD"].iter().any(|name| std::env::var_os(name).is_some());
-        let patience = if is_long { PATIENCE * 20 } else { PATIENCE * 2 };
+        let patience = if is_long { PATIENCE * 10 } else { PATIENCE * 3 };
         while self.runs() {
             assert!(begun.elapsed() < patience, "it does not end:\n{}", self.stderr());
             std::thread::sleep(std::time::Duration::from_millis(5));
