@@ -99,6 +99,31 @@ fn a_program_that_says_what_it_uses_is_stopped_while_it_runs_and_goes_on_in_its_
 }
 
 #[test]
+fn what_claude_tells_of_each_answer_counts_once_and_while_it_runs() {
+    let world = World::new();
+    let (place, beside) = (world.beside("program"), world.env.root().display().to_string());
+    let answer = r#"{\"type\":\"assistant\",\"message\":{\"id\":\"$1\",\"content\":[],\"usage\":{\"input_tokens\":1000,\"output_tokens\":1}}}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"usage":{"input_tokens":1000,"output_tokens":50}}"#;
+    let script = format!(
+        "#!/bin/sh\ncat > /dev/null; say() {{ echo \"{answer}\"; }}\n\
+         if [ -f '{beside}/second' ]; then say m3; say m3; echo '{result}'; git axiom signal complete; exit 0; fi\n\
+         touch '{beside}/second'; say m1; say m1; sleep 0.3; say m2; while :; do sleep 0.05; done\n"
+    );
+    std::fs::write(&place, script).unwrap();
+    std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.env.git(&["config", "axiom.agents.default", "claude"]);
+    world.env.git(&["config", "axiom.agents.claude.command", &place.display().to_string()]);
+    world.env.ok(&["task", "add", "T", "--id", "t", "--max-tokens", "2000"]);
+    world.autopilot(&[]).code(1);
+    let limit = &world.env.json(&["gate", "list", "--json"])["gates"][0]["details"]["limits"][0];
+    assert_eq!((&limit["of"], &limit["used"], &limit["known"]), (&json!("tokens"), &json!(2002), &json!(true)));
+    world.env.ok(&["task", "edit", "t", "--max-tokens", "100000"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.json(&["stats", "--json"])["total"]["tokens"], 2002 + 1050, "the sum at the end is not added");
+    world.all_is_well();
+}
+
+#[test]
 fn a_killed_run_counts_as_the_most_that_is_known() {
     let world = world_of("1) use 10 5 0.6;;\n2) kill -9 $$;;", "");
     world.env.ok(&["task", "add", "T", "--id", "t", "--max-cost", "1"]);

@@ -18,7 +18,7 @@ const fn fields(kind: Kind) -> &'static [&'static str] {
         Kind::ToolCompleted => &["name", "id", "output", "exit", "failed"],
         Kind::Denied => &["name", "id", "text"],
         Kind::Waits => &["text", "status", "seconds", "milliseconds"],
-        Kind::Usage => &["input", "cached", "output", "cost"],
+        Kind::Usage => &["id", "input", "cached", "output", "cost"],
         Kind::Final => &["text", "success"],
         Kind::Error => &["text", "status"],
     }

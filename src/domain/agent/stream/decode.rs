@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use super::about::about;
+use super::answers::Answers;
 use super::json::object;
 use super::lines::{Lines, MAX_LINE};
 use super::read::{About, Said, read};
-use super::rules::{CostCounting, Format, Output, StreamRules};
-use super::seen::{Denied, Exchange, MAX_WORDS, Seen, ToolCompleted, ToolStarted, cut};
+use super::rules::{CostCounting, Counting, Format, Output, StreamRules};
+use super::seen::{Denied, Exchange, MAX_WORDS, Seen, ToolCompleted, ToolStarted, Usage, cut};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::text_hash::text_hash;
 
@@ -99,6 +100,8 @@ struct Heard {
     turn: Turn,
     /// The id of the answer that begins.
     answer: Option<String>,
+    /// What the answers so far used.
+    answers: Answers,
     /// Hashes of the results that the next request will have.
     results: VecDeque<String>,
     /// The calls that have begun and not ended.
@@ -126,12 +129,24 @@ impl Heard {
                 if !said.iter().any(|said| said.piece) {
                     self.join();
                 }
-                for Said { seen, piece } in said {
-                    self.hear(seen, piece, rules.cost);
+                for Said { seen, piece, answer } in said {
+                    match (seen, answer) {
+                        (Seen::Usage(usage), Some(answer)) => self.used(answer, usage, rules),
+                        (seen, _) => self.hear(seen, piece, rules.cost),
+                    }
                 }
             }
         }
         true
+    }
+
+    /// What one answer of the model used, with all before it: that is told as what the run has used so far, where that counts.
+    fn used(&mut self, answer: String, usage: Usage, rules: &StreamRules) {
+        if rules.usage == Counting::Run
+            && let Some(sum) = self.answers.add(answer, usage)
+        {
+            self.hear(Seen::Usage(sum), false, rules.cost);
+        }
     }
 
     fn hear(&mut self, seen: Seen, piece: bool, cost: CostCounting) {

@@ -11,16 +11,19 @@ session 7d40903e
 request
 response 000158
 text "ok"
+usage (1000) (1) (0) $-
 begins Write (Write) 000158 {"content":"hello\n","file_path":"a.txt"}
 ended Write 000158 "File created successfully at: a.txt (file state is current in your context — no need to Read it back)"
 request
 response 000159
 text "ok"
+usage (2100) (2) (0) $-
 begins Bash (Shell) 000159 {"command":"echo out; exit 3","description":"scripted","timeout":600000}
 ended Bash 000159 failed "Exit code 3\nout"
 request
 response 000160
 text "all done"
+usage (3300) (3) (0) $-
 usage (3300) (150) (0) $(0.0162)
 final success ("all done")
 = (3300) (150) (0) $(0.0162), 3 texts, 2 calls, 3 requests, 0 refused, 0 open, success
@@ -33,12 +36,14 @@ session 0f012e91
 request
 response 000165
 text "ok"
+usage (1000) (1) (0) $-
 begins Bash (Shell) 000165 {"command":"git push origin main","description":"scripted","timeout":600000}
 denied Bash 000165 "git push origin main": "This command requires approval"
 ended Bash 000165 failed "This command requires approval"
 request
 response 000166
 text "could not"
+usage (2100) (2) (0) $-
 usage (2100) (100) (0) $(0.0104)
 final success ("could not")
 = (2100) (100) (0) $(0.0104), 2 texts, 1 calls, 2 requests, 1 refused, 0 open, success
@@ -52,6 +57,7 @@ request
 waits SignIn (401) for (1): authentication_faile
 response d2e477
 text "Failed to authenticate. API Error: 401 scripted error"
+usage (0) (0) (0) $-
 usage (0) (0) (0) $(0.0)
 final failure ("Failed to authenticate. API Error: 401 scripted error")
 error SignIn (401) Failed to authenticate. API Error: 401 scripted error

@@ -5,6 +5,7 @@
 //! Begin reading with `seen`, then `decode`.
 
 pub mod about;
+mod answers;
 mod check;
 pub mod decode;
 mod dumps;

@@ -24,11 +24,14 @@ pub(super) struct About<'a> {
     pub(super) trouble: &'a BTreeMap<String, Trouble>,
 }
 
-/// What was said, and whether it is a piece of a text that goes on.
+/// What was said.
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) seen: Seen,
+    /// Whether it is a piece of a text that goes on.
     pub(super) piece: bool,
+    /// Of tokens: the answer of the model that used them, where they are not those of the whole run.
+    pub(super) answer: Option<String>,
 }
 
 /// What `line` says by this rule: nothing, one thing, or one for each element.
@@ -121,7 +124,12 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
             Seen::Failed(Failed { trouble, status, message: error(&rule.text) })
         }
     };
-    Some(Said { seen, piece: is_so(&rule.piece) })
+    let answer = if rule.is == Kind::Usage { words(&rule.id) } else { None };
+    // Without the id of its answer it might be counted twice.
+    if rule.is == Kind::Usage && rule.id.is_some() && answer.is_none() {
+        return None;
+    }
+    Some(Said { seen, piece: is_so(&rule.piece), answer })
 }
 
 fn started(rule: &Rule, at: &Value, about: About<'_>, name: String) -> ToolStarted {
