@@ -236,7 +236,9 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
         Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
-        Event::WorkspaceClosed { task, .. } => (2, format!("workspace of {task} moved to the trash")),
+        Event::WorkspaceClosed { task, trash: Some(_) } => (2, format!("workspace of {task} moved to the trash")),
+        // It was never made, or another task has it now: what follows says so.
+        Event::WorkspaceClosed { task, trash: None } => (1, format!("{task} has no workspace any more")),
         Event::MergedBranchesLeave { refs } => {
             (2, format!("{} deleted: merged", branches(refs.iter().map(|change| &change.name))))
         }
