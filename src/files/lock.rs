@@ -80,6 +80,15 @@ impl FileLock {
         }
     }
 
+    /// Whether the locked file is certainly not the one that is at `path` now: there is nothing, or another file. Where that cannot be
+    /// found out, it is taken for there.
+    pub fn is_off(&self, path: &Path) -> bool {
+        match std::fs::symlink_metadata(path) {
+            Ok(_) => !self.is_on(path),
+            Err(e) => matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory),
+        }
+    }
+
     /// Takes the lock, waiting up to `patience`.
     ///
     /// # Errors
@@ -194,6 +203,25 @@ mod tests {
         assert!(matches!(FileLock::try_take(&path).unwrap(), LockAttempt::Held));
         drop(first);
         assert!(matches!(FileLock::try_take(&path).unwrap(), LockAttempt::Taken(_)));
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_moved_deleted_or_replaced_is_off_its_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, moved) = (dir.path().join("folder"), dir.path().join("moved"));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("l");
+        let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!() };
+        assert!(!lock.is_off(&path));
+        std::fs::rename(&folder, &moved).unwrap();
+        assert!(lock.is_off(&path) && !lock.is_off(&moved.join("l")));
+        std::fs::write(&folder, "").unwrap();
+        assert!(lock.is_off(&path), "below a file");
+        std::fs::remove_file(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&path, "").unwrap();
+        assert!(lock.is_off(&path), "another file");
+        assert!(!lock.is_off(&moved.join("l")));
     }
 
     #[test]

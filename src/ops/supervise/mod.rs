@@ -270,6 +270,8 @@ struct Supervisor<'a> {
     backup_at: Instant,
     /// How long programs have run in this session.
     clock: budget::Clock,
+    /// The lock of the session; `None` without one.
+    lock: Option<FileLock>,
 }
 
 /// Runs a session to its end.
@@ -291,6 +293,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     ctx.store.refresh()?;
     let _span = tracing::info_span!("session", pid = std::process::id()).entered();
     let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target))?;
+    supervisor.lock = Some(lock);
     supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
         // The user gave it on the command line. It is applied only now, when no other session runs.
@@ -302,11 +305,15 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     }
     supervisor.begin_session()?;
     let ended = supervisor.work().and_then(|ending| supervisor.end_session(&ending).map(|()| ending));
+    if supervisor.is_gone() {
+        // Nothing more is written, and no hook is run: what is at this path now may be somebody else's.
+        return ended;
+    }
     if let Err(error) = &ended {
         let facts = Facts::new(HookEvent::OnError, env::now()).with_error(error.code(), error.to_string());
         supervisor.ctx.hooks.note(facts);
     }
-    drop(lock);
+    drop(supervisor.lock.take());
     supervisor.tell_the_rest();
     ended
 }
@@ -352,6 +359,7 @@ impl<'a> Supervisor<'a> {
             snapshot_at: now,
             backup_at: now,
             clock: budget::Clock::default(),
+            lock: None,
         })
     }
 
@@ -376,6 +384,9 @@ impl<'a> Supervisor<'a> {
 
     fn work_on(&mut self) -> Result<Ending> {
         loop {
+            if self.is_gone() {
+                return Err(self.gone());
+            }
             if self.interrupts.count() > 0 {
                 self.shut_down()?;
                 return Ok(Ending::Interrupted);
@@ -390,6 +401,18 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the repository is not at its path any more: it was deleted, moved, or another one is there.
+    fn is_gone(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| lock.is_off(&self.ctx.layout().supervisor_lock()))
+    }
+
+    fn gone(&self) -> Error {
+        let place = self.ctx.repo.common_dir().display();
+        Error::new(Code::NotARepository, format!("'{place}' is not the repository of this session any more"))
+            .why("it was deleted, moved, or another one is there now")
+            .hint("nothing more was written; if it was moved: git axiom run, in its new place, goes on with its agents")
     }
 
     /// Does once what there is to do, or waits; returns how the session ends, if it does.

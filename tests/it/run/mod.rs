@@ -16,6 +16,7 @@ mod folder_tricks;
 mod gates;
 mod gits_own_files;
 mod going_back;
+mod gone;
 mod guarded;
 mod held;
 mod hopeless;
