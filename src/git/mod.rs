@@ -74,6 +74,7 @@ pub use restore::advance::Advance;
 pub use restore::prepared::Prepared;
 pub use restore::trash::{InTrash, in_trash, put_back, take_away_again};
 pub use restore::types::{Attempt, MovedAside, NotPutBack, Placed, Restore, RestoreReport};
+pub use workspace::begun_merge::{BegunMerge, Claim, OpenPath};
 pub use workspace::leftovers::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use workspace::mend::MendedBranch;
 pub use workspace::registration::DamagedWorktree;

@@ -2,6 +2,7 @@
 //!
 //! A target that is checked out moves together with its worktree, and only where none of the user's files is in the way.
 
+pub mod begun;
 pub mod cleanup;
 mod guarded;
 mod guarded_links;

@@ -81,7 +81,7 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     good-v3: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
     good-v4: good 28, bad None, after 0, torn 0, next 29: events@28 fresh
     good-v5: good 26, bad None, after 0, torn 0, next 27: events@26 fresh
-    good-v6: good 31, bad None, after 0, torn 0, next 32: events@31 fresh
+    good-v6: good 33, bad None, after 0, torn 0, next 34: events@33 fresh
     torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
     snapshot-damaged: good 24, bad None, after 0, torn 0, next 25: events@24 backup@20 cases fresh
     bad-line-before-snapshot: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: snapshot@16 partial@24 backup@20 cases fresh

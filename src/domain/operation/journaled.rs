@@ -44,6 +44,11 @@ pub enum OperationKind {
         /// Until when they can be brought back.
         until: Timestamp,
     },
+    /// The merge of the target is begun in a task's workspace, with the conflicts marked in its files, for an agent to settle.
+    BeginMerge {
+        /// Which task.
+        task: CaseId,
+    },
     /// A transaction is undone.
     Undo {
         /// The transaction.
@@ -56,7 +61,7 @@ impl OperationKind {
     /// asked for waits for a human, who may want to abort it instead.
     pub fn is_finished_unasked(&self) -> bool {
         match self {
-            Self::Merge { .. } | Self::DeleteCheckpoints { .. } => true,
+            Self::Merge { .. } | Self::BeginMerge { .. } | Self::DeleteCheckpoints { .. } => true,
             Self::RollbackCheckpoint { .. } | Self::RollbackTask { .. } | Self::Undo { .. } => false,
         }
     }

@@ -88,8 +88,8 @@ pub struct Transaction {
     operates: bool,
     /// Whether a session began or ended in it.
     bounds_session: bool,
-    /// Whether it is automatic retention, which no user asked for.
-    retains: bool,
+    /// Whether it is automatic retention, or prepares the work of an agent: no user asked for it.
+    is_housekeeping: bool,
     /// Whether the only refs that it moved are branches of tasks that were merged before.
     only_tidies: bool,
     /// Whether a new log begins with it.
@@ -134,7 +134,7 @@ impl Transaction {
             last_seq: envelope.seq,
             operates: false,
             bounds_session: false,
-            retains: false,
+            is_housekeeping: false,
             only_tidies: false,
             begins_anew: false,
             rank: 0,
@@ -182,7 +182,7 @@ impl Transaction {
     pub fn changes_for_good(&self) -> bool {
         let cases = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.only_tidies;
-        self.progress == Progress::Done && !self.retains && (moves || cases || self.mode_restored.is_some())
+        self.progress == Progress::Done && !self.is_housekeeping && (moves || cases || self.mode_restored.is_some())
     }
 
     /// Whether it can be undone, as far as the log shows.
@@ -264,8 +264,9 @@ impl Fold {
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
             transaction.gates.extend(open.operation.gates.iter().cloned());
-            let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
-            transaction.retains = deletes && envelope.by == By::Supervisor;
+            let of_ours =
+                matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
+            transaction.is_housekeeping = of_ours && envelope.by == By::Supervisor;
         }
         let mode = self.state.restorable.mode;
         self.state.apply(envelope)?;

@@ -202,6 +202,7 @@ const fn operation_word(kind: &OperationKind) -> &'static str {
         OperationKind::RollbackCheckpoint { .. } => "rollbackCheckpoint",
         OperationKind::RollbackTask { .. } => "rollbackTask",
         OperationKind::DeleteCheckpoints { .. } => "deleteCheckpoints",
+        OperationKind::BeginMerge { .. } => "beginMerge",
         OperationKind::Undo { .. } => "undo",
     }
 }

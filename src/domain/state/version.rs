@@ -3,7 +3,7 @@
 
 use super::event::Event;
 use super::whole::{Restorable, State};
-use crate::domain::operation::journaled::Operation;
+use crate::domain::operation::journaled::{Operation, OperationKind};
 use crate::domain::recovery::marker::CutOff;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::{IterationReport, Outcome, Stage};
@@ -32,7 +32,7 @@ const FOURTH: u32 = 4;
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
 /// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
-/// answers, ends of waits for a model, and branches of merged tasks that are deleted.
+/// answers, ends of waits for a model, branches of merged tasks that are deleted, and merges that are begun in workspaces.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -144,7 +144,8 @@ fn of_operation(operation: &Operation) -> u32 {
     let restored = operation.restored.as_deref().map(of_restorable);
     let changes = operation.changes.as_deref().map(of_changes);
     let mode = operation.mode.iter().flat_map(|mode| [of_mode(mode.old), of_mode(mode.new)]);
-    newest(gates.chain(restored).chain(changes).chain(mode).chain([since(SECOND, moves_files)]))
+    let begins_merge = since(SIXTH, matches!(operation.kind, OperationKind::BeginMerge { .. }));
+    newest(gates.chain(restored).chain(changes).chain(mode).chain([since(SECOND, moves_files), begins_merge]))
 }
 
 fn of_restorable(restorable: &Restorable) -> u32 {
@@ -304,7 +305,7 @@ fn of_request(request: &Request) -> u32 {
 mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, CaseId};
-    use crate::domain::operation::journaled::{GateChange, OperationKind, Way};
+    use crate::domain::operation::journaled::{GateChange, Way};
     use crate::domain::state::event::OperationEnd;
     use crate::domain::state::whole::OpenOperation;
     use crate::domain::work::case::Status;

@@ -64,21 +64,74 @@ pub struct Conflict {
     pub round: u32,
 }
 
+/// Which sides have a file in conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sides {
+    /// Both.
+    Both,
+    /// The target deleted it.
+    DeletedByTarget,
+    /// The task deleted it.
+    DeletedByTask,
+}
+
+/// A file in conflict, in a workspace in which a merge is in progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenFile {
+    /// Its path.
+    pub path: String,
+    /// Which sides have it.
+    pub sides: Sides,
+    /// Whether it has conflict markers.
+    pub is_marked: bool,
+}
+
+impl OpenFile {
+    fn in_words(&self, target: &str) -> String {
+        let note = match (self.sides, self.is_marked) {
+            (Sides::Both, true) => String::new(),
+            (Sides::Both, false) => " (no conflict marker is in it: it has to be as it is to stay)".to_owned(),
+            (Sides::DeletedByTarget, _) => format!(" (`{target}` deleted it, your branch changed it: keep it, or delete it)"),
+            (Sides::DeletedByTask, _) => format!(" (your branch deleted it, `{target}` changed it: keep it, or delete it)"),
+        };
+        format!("{}{note}", self.path)
+    }
+}
+
 impl Conflict {
-    /// What the next agent is told.
-    pub fn in_words(&self, target: &str) -> String {
+    /// What the next agent is told, where the merge is in progress in its workspace with these files open, or where it has to begin it
+    /// itself.
+    pub fn in_words(&self, target: &str, begun: Option<&[OpenFile]>) -> String {
         let list = |items: &[String]| items.iter().map(|item| format!("- {item}\n")).collect::<String>();
         let behind = if self.theirs.is_empty() {
             String::new()
         } else {
             format!("\nWhat changed them on `{target}` since:\n\n{}", list(&self.theirs))
         };
+        let what = format!(
+            "The work is complete, but it conflicts with `{target}` (at {}), so it could not be merged.",
+            self.target.short()
+        );
+        let Some(open) = begun else {
+            return format!(
+                "{what} Merge `{target}` into your branch (`git merge {target}`), resolve the conflicts so that both sides keep their \
+                 meaning, check the result and commit it; then report the task as complete.\n\nThe files in conflict:\n\n{}{behind}",
+                list(&self.files)
+            );
+        };
+        let more = open.len().saturating_sub(MOST);
+        let shown = open.iter().take(MOST).map(|file| file.in_words(target));
+        let shown: Vec<String> = shown.chain((more > 0).then(|| format!("and {more} more"))).collect();
+        let files = if shown.is_empty() {
+            "No file is in conflict any more.\n".to_owned()
+        } else {
+            format!("The files in conflict:\n\n{}", list(&shown))
+        };
         format!(
-            "The work is complete, but it conflicts with `{target}` (at {}), so it could not be merged. Merge `{target}` into your \
-             branch (`git merge {target}`), resolve the conflicts so that both sides keep their meaning, check the result and commit \
-             it; then report the task as complete.\n\nThe files in conflict:\n\n{}{behind}",
-            self.target.short(),
-            list(&self.files)
+            "{what} The merge of `{target}` into your branch is begun here: what does not conflict is merged in your files already. Edit \
+             the files in conflict so that both sides keep their meaning and no conflict marker (`<<<<<<<`, `>>>>>>>`) is left, and check \
+             the result; then report the task as complete. The merge is committed for you: you need no git command for it, and do not \
+             abort it.\n\n{files}{behind}"
         )
     }
 }
@@ -105,10 +158,25 @@ mod tests {
     fn the_agent_is_told_both_sides() {
         let oid = Oid::new("1".repeat(40)).unwrap();
         let (files, theirs) = (vec!["a b".to_owned()], vec!["2222222 other (u)".to_owned()]);
-        let words = Conflict { target: oid.clone(), branch: oid, files, theirs, round: 1 }.in_words("main");
+        let conflict = Conflict { target: oid.clone(), branch: oid, files, theirs, round: 1 };
+        let words = conflict.in_words("main", None);
         assert!(
             words.contains("`git merge main`") && words.contains("- a b\n") && words.contains("- 2222222 other (u)\n"),
             "{words}"
         );
+        let file = |path: &str, sides, is_marked| OpenFile { path: path.into(), sides, is_marked };
+        let open = [
+            file("m", Sides::Both, true),
+            file("b", Sides::Both, false),
+            file("t", Sides::DeletedByTarget, false),
+            file("w", Sides::DeletedByTask, false),
+        ];
+        let words = conflict.in_words("main", Some(&open));
+        let parts =
+            ["- m\n- b (no conflict marker", "- t (`main` deleted it", "- w (your branch deleted it", "- 2222222 other (u)\n"];
+        assert!(parts.iter().all(|part| words.contains(part)) && !words.contains("git merge"), "{words}");
+        assert!(conflict.in_words("main", Some(&[])).contains("No file is in conflict any more"));
+        let many: Vec<OpenFile> = (0..60).map(|n| file(&n.to_string(), Sides::Both, true)).collect();
+        assert!(conflict.in_words("main", Some(&many)).contains("- 49\n- and 10 more\n"));
     }
 }

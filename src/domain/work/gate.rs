@@ -264,7 +264,9 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
     }
     let (task, target) = reason.split_once(CONFLICTS)?;
     CaseId::new(task).is_ok().then(|| {
-        format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, resolve it, commit")
+        format!(
+            "first, in the workspace of {task} (git axiom task show {task}): git merge {target} (if none is in progress), resolve it, commit"
+        )
     })
 }
 

@@ -15,6 +15,7 @@ pub mod checks;
 pub mod choices;
 pub mod commit_marks;
 pub mod conflict;
+pub mod conflict_markers;
 pub mod delay;
 pub mod failures;
 pub mod gate;

@@ -86,6 +86,20 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
     }
 }
 
+/// The outcome where a merge in progress could not be committed, as conflicts are open: what would have completed the task has not, and
+/// anything else stands, with the merge in the workspace.
+pub fn with_open_conflicts(outcome: Outcome, why: String) -> Outcome {
+    match outcome {
+        Outcome::Complete | Outcome::Unfinished { .. } => Outcome::Unfinished { why },
+        Outcome::Blocked { .. }
+        | Outcome::Waiting { .. }
+        | Outcome::Limited { .. }
+        | Outcome::NeedsHuman { .. }
+        | Outcome::Stopped
+        | Outcome::Crashed => outcome,
+    }
+}
+
 /// What follows from a program's output, where the agent gave no signal that decides. `changed` is whether the branch has other files
 /// than before.
 pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> Outcome {
@@ -266,6 +280,21 @@ fn another(why: &str, limits: Limits<'_>) -> Next {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn with_open_conflicts_nothing_is_complete_and_whatever_else_happened_stands() {
+        let unfinished = |why: &str| Outcome::Unfinished { why: why.into() };
+        let waiting = Outcome::Waiting { question: "q".into() };
+        for (outcome, expected) in [
+            (Outcome::Complete, unfinished("open")),
+            (unfinished("x"), unfinished("open")),
+            (waiting.clone(), waiting),
+            (Outcome::Stopped, Outcome::Stopped),
+            (Outcome::Crashed, Outcome::Crashed),
+        ] {
+            assert_eq!(with_open_conflicts(outcome, "open".into()), expected);
+        }
+    }
+
     use super::*;
     use crate::domain::agent::stream::seen::{Denied, Waits};
 

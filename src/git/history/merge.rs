@@ -3,12 +3,22 @@
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use crate::git::index::file::ConflictStage;
 use crate::git::objects::database::NewCommit;
 use crate::git::repo::handles::History;
 use crate::git::repo::shortcuts::FastWay;
 
 /// How many commits of a branch are read before git is asked.
 const A_FEW: usize = 64;
+
+/// A merge as git would leave it in a worktree, with the conflicts marked in the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::git) struct MarkedMerge {
+    /// The tree of the files.
+    pub tree: Oid,
+    /// The stages of the paths in conflict; none where it is clean.
+    pub unmerged: Vec<ConflictStage>,
+}
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +39,25 @@ impl History<'_> {
             return Ok(MergeResult::Clean(tree));
         }
         self.merge_tree(&[ours.as_str(), theirs.as_str()])
+    }
+
+    /// Merges two commits in memory, as `git merge` would leave them in a worktree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` (unrelated histories, a missing commit).
+    pub(in crate::git) fn merge_with_markers(&self, ours: &Oid, theirs: &Oid) -> Result<MarkedMerge> {
+        let git = self.repo.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--no-messages"]);
+        let output = git.args([ours.as_str(), theirs.as_str()]).run()?;
+        let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
+        let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
+        match (output.code, tree) {
+            (Some(0 | 1), Some(tree)) => {
+                let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git merge-tree' printed");
+                let unmerged = fields.map(|field| stage(field).ok_or_else(unclear)).collect::<Result<_>>()?;
+                Ok(MarkedMerge { tree: tree?, unmerged })
+            }
+            (_, _) => Err(output.error()),
+        }
     }
 
     /// Applies the difference between `base` and `theirs` to `ours`; all three are commits. With the commit to be reverted
@@ -95,6 +124,19 @@ impl History<'_> {
             }
         }
     }
+}
+
+/// A line such as `100644 OID 2<tab>PATH`.
+fn stage(field: &[u8]) -> Option<ConflictStage> {
+    let tab = memchr::memchr(b'\t', field)?;
+    let mut meta = std::str::from_utf8(&field[..tab]).ok()?.split(' ');
+    let (mode, oid, stage) = (meta.next()?, meta.next()?, meta.next()?);
+    Some(ConflictStage {
+        path: RepoPath::new(&field[tab + 1..]),
+        stage: stage.parse().ok()?,
+        mode: u32::from_str_radix(mode, 8).ok()?,
+        oid: Oid::new(oid).ok()?,
+    })
 }
 
 #[cfg(test)]

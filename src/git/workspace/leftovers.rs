@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
 
 use crate::domain::checkpoint::document::Coverage;
 use crate::domain::operation::journaled::HeadState;
@@ -19,9 +19,13 @@ use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
+use crate::git::workspace::begun_merge::{BegunMerge, Claim};
 
 /// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;
+
+/// How many paths in conflict an error names.
+const NAMED: usize = 10;
 
 /// The tag of the lock of the index.
 const LOCK: &str = "leftovers";
@@ -37,6 +41,8 @@ pub struct Leftovers<'a> {
     pub message: &'a str,
     /// Larger files are reported, not committed; in bytes.
     pub max_file_size: u64,
+    /// What the agent says of its work, where a merge is in progress there.
+    pub claim: Claim,
 }
 
 /// Why a file was not committed.
@@ -62,6 +68,14 @@ pub struct CommittedLeftovers {
     pub skipped: Vec<(RepoPath, Skipped)>,
 }
 
+/// What is uncommitted, by what becomes of it.
+#[derive(Debug, Default)]
+struct Sorted {
+    stage: Vec<RepoPath>,
+    unstage: Vec<RepoPath>,
+    skipped: Vec<(RepoPath, Skipped)>,
+}
+
 impl Workspaces<'_> {
     /// Commits everything in a workspace to its branch, see [`Workspaces::commit_once`]. If a `git gc` removed objects of
     /// the new commit, the commit is undone and made again; the files do not change.
@@ -72,6 +86,7 @@ impl Workspaces<'_> {
         let mut tries = 1;
         loop {
             let before = self.repo.refs().read_ref(leftovers.branch)?;
+            let merge = self.begun_merge(leftovers.workspace)?;
             let outcome = self.commit_once(leftovers)?;
             let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
             let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
@@ -79,6 +94,10 @@ impl Workspaces<'_> {
             let Err(error) = self.repo.durability().stands_beside_gc(&edit) else { return Ok(outcome) };
             let git = self.repo.git_in(leftovers.workspace).writing();
             git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
+            // What is in the files is the merge all the same.
+            if let Some(merge) = &merge {
+                self.merge_again(leftovers.workspace, merge)?;
+            }
             if tries >= TRIES {
                 return Err(error);
             }
@@ -88,13 +107,14 @@ impl Workspaces<'_> {
 
     /// Commits everything in a workspace to its branch, except files over the size limit, nested repositories, and new files
     /// that look like secrets. No hook runs and nothing is signed. If the agent detached HEAD and committed on top of the
-    /// branch, the branch moves there first. A crash leaves files staged, or the commit made; a second call finishes it.
+    /// branch, the branch moves there first. A merge in progress is concluded if all of its conflicts are settled in the files. A
+    /// crash leaves files staged, or the commit made; a second call finishes it.
     ///
     /// # Errors
-    /// `MERGE_CONFLICT` with unresolved conflicts; `CHANGED_MEANWHILE` where HEAD is elsewhere; `IDENTITY_MISSING`;
+    /// `MERGE_CONFLICT` with unresolved conflicts: nothing is staged then; `CHANGED_MEANWHILE` where HEAD is elsewhere; `IDENTITY_MISSING`;
     /// `GIT_LOCKED`; `WORKSPACE_BROKEN`; `DISK_FULL`.
     fn commit_once(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
-        let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
+        let Leftovers { workspace, branch, message, .. } = *leftovers;
         workspace.verify()?;
         self.repo.identity()?;
         self.reattach(workspace, branch)?;
@@ -103,13 +123,59 @@ impl Workspaces<'_> {
         if let Some(committed) = self.commit_all(leftovers)? {
             return Ok(committed);
         }
-        let mut outcome = CommittedLeftovers::default();
-        let (mut stage, mut unstage) = (Vec::new(), Vec::new());
+        let merge = self.merge_to_conclude(workspace)?;
+        let Sorted { stage, unstage, skipped } = self.sort_leftovers(leftovers, merge.as_ref())?;
+        self.reset_entries(workspace, &unstage)?;
+        let outcome = CommittedLeftovers { skipped, ..CommittedLeftovers::default() };
+        if stage.is_empty() && merge.is_none() {
+            return Ok(outcome);
+        }
+        env::fault_point("git.before-stage");
+        let mut files = stage.clone();
+        let refused = ChangedPaths::sort(workspace, stage)?.stage(self.repo, workspace, None)?;
+        files.retain(|path| !refused.contains(path));
+        env::fault_point("git.before-commit");
+        let quiet = |args: &[&str]| self.repo.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
+        let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
+        let output = git.stdin(message).run()?;
+        if !output.ok() {
+            // Only stat data differed: there is nothing to commit. (A merge is committed even so.)
+            let staged = quiet(&["diff", "--cached", "--quiet", "--no-ext-diff"]).run()?;
+            return if staged.ok() && merge.is_none() { Ok(outcome) } else { Err(output.error()) };
+        }
+        env::fault_point("git.after-commit");
+        sync_file_system(self.repo.common_dir())?;
+        let head = self.repo.refs().head(workspace)?;
+        Ok(CommittedLeftovers { commit: head.commit().cloned(), files, ..outcome })
+    }
+
+    /// Sorts what is uncommitted.
+    ///
+    /// # Errors
+    /// `MERGE_CONFLICT` where a conflict is open.
+    fn sort_leftovers(&self, leftovers: &Leftovers<'_>, merge: Option<&BegunMerge>) -> Result<Sorted> {
+        let Leftovers { workspace, max_file_size, claim, .. } = *leftovers;
+        let mut sorted = Sorted::default();
+        let mut open = Vec::new();
         for entry in self.repo.index(workspace).status(None)? {
             let large = is_larger(workspace.path(), &entry.path, max_file_size);
+            let is_brought = merge.is_some_and(|merge| merge.brings(&entry.path));
             let (why, staged) = match entry.kind {
                 StatusKind::Ignored => continue,
-                StatusKind::Unmerged => return Err(unsettled(workspace, &entry.path)),
+                StatusKind::Unmerged => {
+                    let is_settled = match merge {
+                        Some(merge) => self.is_settled(workspace, merge, &entry.path, claim)?,
+                        None => false,
+                    };
+                    if is_settled {
+                        sorted.stage.push(entry.path)
+                    } else {
+                        open.push(entry.path)
+                    }
+                    continue;
+                }
+                // What the other side has was not left by the agent.
+                StatusKind::Tracked { .. } if is_brought => (None, true),
                 StatusKind::NestedRepository => (Some(Skipped::NestedRepository), false),
                 StatusKind::Untracked if looks_secret(&entry.path) => (Some(Skipped::Secret), false),
                 StatusKind::Tracked { index: b'A', .. } if looks_secret(&entry.path) => (Some(Skipped::Secret), true),
@@ -118,42 +184,21 @@ impl Workspaces<'_> {
             };
             match why {
                 Some(why) => {
-                    outcome.skipped.push((entry.path.clone(), why));
+                    sorted.skipped.push((entry.path.clone(), why));
                     if staged {
-                        unstage.push(entry.path);
+                        sorted.unstage.push(entry.path);
                     }
                 }
-                None => stage.push(entry.path),
+                None => sorted.stage.push(entry.path),
             }
         }
-        self.reset_entries(workspace, &unstage)?;
-        if stage.is_empty() {
-            return Ok(outcome);
-        }
-        env::fault_point("git.before-stage");
-        let quiet = |args: &[&str]| self.repo.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
-        let refused = ChangedPaths::sort(workspace, stage.clone())?.stage(self.repo, workspace, None)?;
-        stage.retain(|path| !refused.contains(path));
-        env::fault_point("git.before-commit");
-        let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
-        let output = git.stdin(message).run()?;
-        if !output.ok() {
-            // Only stat data differed: there is nothing to commit.
-            let staged = quiet(&["diff", "--cached", "--quiet", "--no-ext-diff"]).run()?;
-            return if staged.ok() { Ok(outcome) } else { Err(output.error()) };
-        }
-        env::fault_point("git.after-commit");
-        sync_file_system(self.repo.common_dir())?;
-        let head = self.repo.refs().head(workspace)?;
-        outcome.commit = head.commit().cloned();
-        outcome.files = stage;
-        Ok(outcome)
+        if open.is_empty() { Ok(sorted) } else { Err(unsettled(workspace, &open)) }
     }
 
     /// Commits everything in an ordinary workspace, with one call of git; `None` where git has to do it, also where anything is
     /// not to be committed. A crash leaves the files staged, or the commit made.
     fn commit_all(&self, leftovers: &Leftovers<'_>) -> Result<Option<CommittedLeftovers>> {
-        let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
+        let Leftovers { workspace, branch, message, max_file_size, claim: _ } = *leftovers;
         let options = CaptureOptions { max_file_size, ..CaptureOptions::default() };
         let Some(capture) = self.repo.captures().fast_capture(workspace, &options)? else { return Ok(None) };
         let Head::Branch { name, commit: Some(old) } = &capture.head else { return Ok(None) };
@@ -251,9 +296,9 @@ fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
     root.join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > limit)
 }
 
-fn unsettled(workspace: &Worktree, path: &RepoPath) -> Error {
+fn unsettled(workspace: &Worktree, open: &[RepoPath]) -> Error {
     Error::new(Code::MergeConflict, format!("'{}' has a conflict that is not resolved", workspace.path().display()))
-        .why(path.to_string())
+        .why(some_of(open, NAMED))
 }
 
 /// Whether a file is likely a secret, judged by its path: only a human commits such a file.
@@ -298,6 +343,7 @@ mod tests {
             branch: &branch,
             message: "WIP #t1 @ed-001\n\nAxiom-Task: t1\n",
             max_file_size: 100,
+            claim: Claim::None,
         };
         scratch.repo().workspaces().commit_leftovers(&leftovers)
     }

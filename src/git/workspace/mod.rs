@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `worktrees`.
 
+pub(super) mod begun_merge;
 pub(super) mod leftovers;
 pub(super) mod mend;
 pub(super) mod registration;

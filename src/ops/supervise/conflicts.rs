@@ -1,6 +1,7 @@
 //! A merge that conflicts: given back to an agent, or left to a human (`domain::work::conflict` decides).
 
 use super::Supervisor;
+use super::notice::Notice;
 use crate::domain::agent::adapter::PromptKind;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RepoPath};
@@ -11,6 +12,7 @@ use crate::domain::work::conflict::{Conflict, Level, MOST, Program, level};
 use crate::domain::work::gate::{self, GateKind};
 use crate::error::Result;
 use crate::ops::merge;
+use crate::ops::recover::repair;
 
 /// How many commits of the target are named.
 const MOST_COMMITS: usize = 10;
@@ -31,6 +33,51 @@ impl Supervisor<'_> {
         match level {
             Level::Agent => self.give_back(task, files, target, rounds + 1),
             Level::Trivial | Level::Human => self.wait_at_gate(task, gate::conflicts(task, self.target()?.short()), files),
+        }
+    }
+
+    /// Begins the merge in the workspace of a task whose conflict an agent is to settle. Where that is not possible, the agent has to
+    /// begin it, and is told so.
+    ///
+    /// # Errors
+    /// Those that pass by waiting, and those of the log.
+    pub(super) fn begin_merge(&mut self, task: &CaseId) -> Result<()> {
+        let target = self.target()?.clone();
+        if self.options.programs.of(self.ctx.state().case(task)?).prompt != PromptKind::Prompt {
+            return Ok(());
+        }
+        let Some((_, commit)) = merge::begun::to_settle(self.ctx, task, &target)? else { return Ok(()) };
+        // A full disk or a lock may have left an operation of ours open.
+        for what in repair::finish_unasked(self.ctx)? {
+            self.tell(Notice::Recovered { what });
+        }
+        match merge::begun::begin(self.ctx, task, (&target, &commit)) {
+            Err(error) if error.passes() || error.is_everybodys() => Err(error),
+            Err(error) if self.ctx.state().record.open.is_some() => Err(error),
+            Err(error) => {
+                self.warn(format!("the merge of {} is not begun in the workspace of {task}: {error}", target.short()));
+                Ok(())
+            }
+            Ok(is_begun) => {
+                tracing::info!(%task, is_begun, "a conflict is to be settled");
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether an iteration that claims to be complete and leaves a conflict open counts as complete: it is another round of the
+    /// conflict, and after enough of them the merge is left to a human, at its gate.
+    pub(super) fn counts_as_complete(&mut self, task: &CaseId) -> Result<bool> {
+        let known = self.ctx.state().record.cases.get(task).and_then(|record| record.conflict.clone());
+        // A merge that the agent began by itself is its own affair.
+        let Some(conflict) = known else { return Ok(false) };
+        match level(Program::ReadsPrompts, conflict.round, self.ctx.config.recovery.max_retries) {
+            Level::Trivial | Level::Human => Ok(true),
+            Level::Agent => {
+                let conflict = Box::new(Conflict { round: conflict.round + 1, ..*conflict });
+                self.step(Event::ConflictGivenBack { id: task.clone(), conflict })?;
+                Ok(false)
+            }
         }
     }
 

@@ -16,12 +16,12 @@ use crate::domain::work::case::Case;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
-use crate::domain::work::outcome::{End, Halt, by_output, classify};
+use crate::domain::work::outcome::{End, Halt, by_output, classify, with_open_conflicts};
 use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
 use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Leftovers, Skipped};
+use crate::git::{Claim, Leftovers, Skipped};
 use crate::ops::output::logs;
 use crate::ops::workspaces;
 use crate::process::keeper::spec::ExitRecord;
@@ -147,6 +147,10 @@ impl Supervisor<'_> {
         let unproved = *end == End::Unproved;
         let ended = |outcome, broken| Ok(NotCommitted::Ended(outcome, broken));
         let unfinished = |why| Outcome::Unfinished { why };
+        if error.code() == Code::MergeConflict {
+            let stands = outcome == Outcome::Complete && self.counts_as_complete(&case.id)?;
+            return ended(if stands { outcome } else { with_open_conflicts(outcome, error.to_string()) }, None);
+        }
         match self.decide(Step::Finish, &case.id, &error) {
             Follows::EndSession => Err(error),
             Follows::Wait { after } => self.delay(Step::Finish, &case.id, &error, after).map(|()| NotCommitted::Yet),
@@ -263,7 +267,8 @@ impl Supervisor<'_> {
         let reports = self.ctx.state().reports(&case.id);
         let message = wip::message(&wip::Leftovers { case, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
-        self.ctx.with_operation_lock(|ctx| keep_in(ctx, &workspace, from, &message, limit))
+        let claim = if *outcome == Outcome::Complete { Claim::Complete } else { Claim::None };
+        self.ctx.with_operation_lock(|ctx| keep_in(ctx, &workspace, from, (&message, claim), limit))
     }
 }
 
@@ -319,14 +324,14 @@ fn keep_in(
     ctx: &mut crate::ops::context::handle::Context,
     workspace: &Workspace,
     from: &Oid,
-    message: &str,
+    (message, claim): (&str, Claim),
     limit: u64,
 ) -> Result<Kept> {
     let path = Path::new(&workspace.path);
     let Some(entry) = ctx.repo.worktrees().worktree_at(path)? else {
         return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is not a workspace any more", workspace.path)));
     };
-    let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit };
+    let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit, claim };
     let leftovers = ctx.repo.workspaces().commit_leftovers(&leftovers)?;
     let Some(to) = ctx.repo.refs().read_ref(&workspace.branch)? else {
         return Err(Error::new(Code::TargetMissing, format!("the branch '{}' is gone", workspace.branch.short())));

@@ -73,6 +73,7 @@ impl Supervisor<'_> {
             Condition::ForAHuman(why) => return self.hold_back(agent, Held::Broken, &why),
         }
         self.no_lock_of_gits(&workspace)?;
+        self.begin_merge(&work.task)?;
         let token = self.next_token(agent)?;
         let iteration = work.iteration + 1;
         let next = Next { agent, case: &case, workspace: &workspace, iteration, token: &token };

@@ -14,6 +14,7 @@ use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS};
 use crate::domain::work::resuming::Anew;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::texts;
+use crate::ops::merge;
 use crate::ops::recover::told::Told;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
@@ -144,12 +145,10 @@ impl Supervisor<'_> {
 
     /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
     fn conflict_of(&self, case: &Case) -> Result<Option<String>> {
-        let state = self.ctx.state();
-        let conflict = state.record.cases.get(&case.id).and_then(|record| record.conflict.as_deref());
-        let Some((conflict, workspace)) = conflict.zip(state.restorable.workspaces.get(&case.id)) else { return Ok(None) };
-        let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
-        let is_settled = tip.is_some_and(|tip| self.ctx.repo.history().is_ancestor(&conflict.target, &tip).unwrap_or(false));
-        Ok((!is_settled).then(|| conflict.in_words(self.target().map_or("the target", |target| target.short()))))
+        let Ok(target) = self.target() else { return Ok(None) };
+        let Some((conflict, _)) = merge::begun::to_settle(self.ctx, &case.id, target)? else { return Ok(None) };
+        let open = merge::begun::open_files(self.ctx, &case.id)?;
+        Ok(Some(conflict.in_words(target.short(), open.as_deref())))
     }
 
     /// Whether an agent has worked on the task before.

@@ -189,6 +189,8 @@ fn looked_at(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
         line(6, 29, &heard(r#""responseReceived","id":"msg-1","hash":"00ff""#)),
         line(6, 30, &format!(r#"{{"mergedBranchesLeave":{{"refs":[{{"name":"refs/heads/axiom/a","value":{{"old":"{of}","new":null}}}}]}}}}"#)),
         line(6, 31, r#"{"mergedBranchesLeft":{"gone":["refs/heads/axiom/a"]}}"#),
+        line(6, 32, r#"{"operationBegan":{"operation":{"kind":{"beginMerge":{"task":"case-13"}},"title":"x"}}}"#),
+        line(6, 33, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
     ]
     .concat()
 }
@@ -235,7 +237,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         ("good-v3", log_only(with(hooked(&line))), Ok(25)),
         ("good-v4", log_only(with(reported(&line))), Ok(28)),
         ("good-v5", log_only(with(verified(&line))), Ok(26)),
-        ("good-v6", log_only(with(looked_at(&line))), Ok(31)),
+        ("good-v6", log_only(with(looked_at(&line))), Ok(33)),
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),

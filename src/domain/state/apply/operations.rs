@@ -84,6 +84,7 @@ impl State {
         let until = match &open.operation.kind {
             OperationKind::DeleteCheckpoints { until } => *until,
             OperationKind::Merge { .. }
+            | OperationKind::BeginMerge { .. }
             | OperationKind::RollbackCheckpoint { .. }
             | OperationKind::RollbackTask { .. }
             | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),

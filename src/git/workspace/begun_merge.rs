@@ -1,0 +1,235 @@
+//! A merge in progress in a workspace: how the workspace is where one is begun, which of its conflicts are still open, and which an
+//! agent has settled by editing files alone. Some programs cannot write to git's folder, so none needs to.
+//!
+//! Not here: carrying it out, which is an operation, and committing, which is in `leftovers`.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::work::conflict_markers::{has_markers, is_text};
+use crate::error::Result;
+use crate::files;
+use crate::git::capture::extras::{CaptureExtras, OperationFile};
+use crate::git::capture::sequencer::InProgress;
+use crate::git::capture::worktree::{WorktreeCapture, is_below};
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::index::file::ConflictStage;
+use crate::git::objects::database::GITLINK;
+use crate::git::repo::handles::Workspaces;
+use crate::git::repo::head::Head;
+use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::place::{Found, look};
+
+/// The largest file that is looked at for markers, in bytes. A larger one stays open.
+const LIMIT: u64 = 16 * 1024 * 1024;
+
+/// The file with the commit that is merged.
+const MERGE_HEAD: &str = "MERGE_HEAD";
+
+/// What the agent says of its work, where a merge is in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// It is complete, so all files are as they should be.
+    Complete,
+    /// Nothing: only what is seen in the files counts.
+    None,
+}
+
+/// A path in conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenPath {
+    /// The path.
+    pub path: RepoPath,
+    /// Which of base, ours and theirs (1 to 3) there are.
+    pub stages: BTreeSet<u8>,
+    /// Whether the file has markers now.
+    pub is_marked: bool,
+}
+
+/// A merge in progress in a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BegunMerge {
+    /// The commit that is merged into the workspace's branch.
+    pub theirs: Oid,
+    /// The conflicts.
+    stages: Vec<ConflictStage>,
+    /// What the other side has and ours has not: nothing of it was left by the agent.
+    brought: BTreeSet<RepoPath>,
+}
+
+impl BegunMerge {
+    /// Whether the merge brings this path, with this content or another.
+    pub fn brings(&self, path: &RepoPath) -> bool {
+        self.brought.contains(path)
+    }
+
+    fn stage(&self, path: &RepoPath, stage: u8) -> Option<&ConflictStage> {
+        self.stages.iter().find(|one| one.path == *path && one.stage == stage)
+    }
+}
+
+impl Workspaces<'_> {
+    /// The merge of one commit that is in progress in a workspace.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn begun_merge(&self, workspace: &Worktree) -> Result<Option<BegunMerge>> {
+        let text = files::read_small(&workspace.git_dir().join(MERGE_HEAD), 1024)?.content().unwrap_or_default();
+        // An octopus merge is none of ours, and none that a conflict is settled by.
+        let theirs = std::str::from_utf8(&text).ok().and_then(|text| Oid::new(text.trim()).ok());
+        let Some(theirs) = theirs.filter(|oid| self.repo.objects().has_object(oid)) else { return Ok(None) };
+        if self.repo.captures().in_progress(workspace)? != [InProgress::Merge] {
+            return Ok(None);
+        }
+        let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };
+        let tree_of = |commit: &Oid| self.repo.objects().tree_of(commit);
+        let changes = self.repo.history().diff_trees(&tree_of(&ours)?, &tree_of(&theirs)?)?;
+        let brought = changes.into_iter().filter(|change| change.new.is_some()).map(|change| change.path).collect();
+        let stages = self.repo.index(workspace).own_index_facts()?.unmerged;
+        Ok(Some(BegunMerge { theirs, stages, brought }))
+    }
+
+    /// The merge in progress that a commit concludes. One that a commit has concluded, after which git was killed, is forgotten.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(super) fn merge_to_conclude(&self, workspace: &Worktree) -> Result<Option<BegunMerge>> {
+        let Some(merge) = self.begun_merge(workspace)? else { return Ok(None) };
+        let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };
+        if merge.stages.is_empty() && self.repo.history().is_ancestor(&merge.theirs, &ours)? {
+            self.repo.git_in(workspace).writing().args(["merge", "--quit"]).run_ok()?;
+            return Ok(None);
+        }
+        Ok(Some(merge))
+    }
+
+    /// Marks a workspace as being in the middle of a merge again, after its commit was taken back.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(super) fn merge_again(&self, workspace: &Worktree, merge: &BegunMerge) -> Result<()> {
+        files::replace_keeping(&workspace.git_dir().join(MERGE_HEAD), format!("{}\n", merge.theirs).as_bytes())
+    }
+
+    /// The conflicts of a merge in progress, ordered by path.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn open_paths(&self, workspace: &Worktree, merge: &BegunMerge) -> Result<Vec<OpenPath>> {
+        let paths: BTreeSet<&RepoPath> = merge.stages.iter().map(|stage| &stage.path).collect();
+        let open = paths.into_iter().map(|path| {
+            let stages = merge.stages.iter().filter(|stage| stage.path == *path).map(|stage| stage.stage).collect();
+            let is_marked = match self.content_at(workspace, path)? {
+                At::Content(content) => has_markers(&content, &self.sides(merge, path)?, merge.theirs.as_str()),
+                At::Nothing | At::Link => false,
+                At::Odd => true,
+            };
+            Ok(OpenPath { path: path.clone(), stages, is_marked })
+        });
+        open.collect()
+    }
+
+    /// Whether a path in conflict is settled by what is in the file. Where git has put no marker in it (a file that one side deleted,
+    /// a binary one, a link), only the agent's word can tell.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub(super) fn is_settled(&self, workspace: &Worktree, merge: &BegunMerge, path: &RepoPath, claim: Claim) -> Result<bool> {
+        let is_submodule = |stage: &&ConflictStage| stage.path == *path && stage.mode == GITLINK;
+        if merge.stages.iter().any(|stage| is_submodule(&stage)) {
+            return Ok(false);
+        }
+        let content = match self.content_at(workspace, path)? {
+            At::Content(content) => content,
+            At::Nothing | At::Link => return Ok(claim == Claim::Complete),
+            At::Odd => return Ok(false),
+        };
+        let sides = self.sides(merge, path)?;
+        if has_markers(&content, &sides, merge.theirs.as_str()) {
+            return Ok(false);
+        }
+        let is_file = |stage: u8| merge.stage(path, stage).is_some_and(|one| one.mode & 0o170_000 == 0o100_000);
+        let was_marked = is_file(2) && is_file(3) && sides.iter().all(|side| is_text(side));
+        Ok(claim == Claim::Complete || was_marked && sides.first() != Some(&content))
+    }
+
+    /// The contents of ours and theirs at a path in conflict.
+    fn sides(&self, merge: &BegunMerge, path: &RepoPath) -> Result<Vec<Vec<u8>>> {
+        let stages = [2, 3].into_iter().filter_map(|stage| merge.stage(path, stage)).filter(|stage| stage.mode != GITLINK);
+        stages.map(|stage| self.repo.objects().read_blob(&stage.oid, LIMIT)).collect()
+    }
+
+    fn content_at(&self, workspace: &Worktree, path: &RepoPath) -> Result<At> {
+        Ok(match look(workspace.path(), path)? {
+            Found::Missing | Found::Below(_) => At::Nothing,
+            Found::Link(..) => At::Link,
+            Found::Folder | Found::Special => At::Odd,
+            Found::File(_) => match files::read_small(&workspace.path().join(path.to_path()), LIMIT)? {
+                files::Small::Content(content) => At::Content(content),
+                files::Small::Nothing => At::Nothing,
+                files::Small::Odd(_) => At::Odd,
+            },
+        })
+    }
+
+    /// How a workspace would be in the middle of a merge of `theirs`, with the conflicts marked in its files, given how it is `now`;
+    /// `None` where the agent has to begin the merge by itself: there is uncommitted work, another operation, a sparse checkout, or a
+    /// change of a submodule. Nothing refers to the new objects yet.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub fn in_a_merge(&self, now: &WorktreeCapture, theirs: &Oid, message: &str) -> Result<Option<WorktreeCapture>> {
+        let Head::Branch { commit: Some(ours), .. } = &now.head else { return Ok(None) };
+        let committed = self.repo.objects().tree_of(ours)?;
+        let index = &now.extras.index;
+        let is_plain = index.unmerged.is_empty() && index.intent_to_add.is_empty() && !index.sparse;
+        if !is_plain || now.index_tree != committed || !now.extras.operation.is_empty() {
+            return Ok(None);
+        }
+        let history = self.repo.history();
+        let merged = history.merge_with_markers(ours, theirs)?;
+        let changes = history.diff_trees(&committed, &merged.tree)?;
+        let left = history.diff_trees(&committed, &now.tree)?;
+        let files = |change: &TreeChange| [change.old.clone(), change.new.clone()].into_iter().flatten().collect::<Vec<FileId>>();
+        let is_of_submodule = changes.iter().flat_map(files).any(|file| file.is_submodule())
+            || merged.unmerged.iter().any(|stage| stage.mode == GITLINK);
+        let is_in_the_way =
+            |path: &RepoPath| changes.iter().any(|change| is_below(path, &change.path) || is_below(&change.path, path));
+        if is_of_submodule || left.iter().any(|file| file.old.is_some() || is_in_the_way(&file.path)) {
+            return Ok(None);
+        }
+        let ours_of = |path: &RepoPath| {
+            let stage = merged.unmerged.iter().find(|stage| stage.path == *path && stage.stage == 2);
+            stage.map(|stage| FileId { mode: stage.mode, oid: stage.oid.clone() })
+        };
+        let paths: BTreeSet<&RepoPath> = merged.unmerged.iter().map(|stage| &stage.path).collect();
+        let unmerged = paths.into_iter().map(|path| TreeChange { path: path.clone(), old: None, new: ours_of(path) });
+        let objects = self.repo.objects();
+        let file = |name: &str, content: String| -> Result<OperationFile> {
+            Ok(OperationFile { path: RepoPath::new(name.as_bytes()), oid: objects.write_blob(content.as_bytes())? })
+        };
+        let operation = vec![
+            file(MERGE_HEAD, format!("{theirs}\n"))?,
+            file("MERGE_MSG", format!("{message}\n"))?,
+            file("MERGE_MODE", "no-ff".to_owned())?,
+        ];
+        let changed: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
+        let raw = now.extras.raw.iter().filter(|one| !changed.contains(&one.path)).cloned().collect();
+        let modes = now.extras.modes.iter().filter(|one| !changed.contains(&one.path)).cloned().collect();
+        let index = crate::git::index::file::IndexExtras { unmerged: merged.unmerged.clone(), ..index.clone() };
+        Ok(Some(WorktreeCapture {
+            tree: objects.edit_tree(&now.tree, &changes)?,
+            index_tree: objects.edit_tree(&merged.tree, &unmerged.collect::<Vec<_>>())?,
+            extras: CaptureExtras { index, operation, raw, modes, line_ends: now.extras.line_ends },
+            ..now.clone()
+        }))
+    }
+}
+
+/// What is at a path in conflict.
+enum At {
+    Content(Vec<u8>),
+    Link,
+    Nothing,
+    Odd,
+}

@@ -1,0 +1,101 @@
+//! The merge of the target that is begun in a task's workspace, so that an agent settles a conflict by editing files: some programs
+//! cannot write to git's folder. The commit of its iteration concludes it (`git::workspace`).
+//!
+//! It is an operation: a crash leaves the workspace as before or an operation that is finished, and an undo takes it back.
+
+use std::path::Path;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{Operation, OperationKind, WorktreeChange};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::conflict::{Conflict, OpenFile, Sides};
+use crate::error::{Error, Result};
+use crate::git::{BegunMerge, OpenPath, Worktree, WorktreeCapture};
+use crate::ops::checkpoint::capture_options;
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
+use crate::ops::rollback::worktree::head_state;
+
+/// The target's commit that is to be merged in a task's workspace, where its conflict was given to an agent and is not settled.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn to_settle(ctx: &Context, task: &CaseId, target: &RefName) -> Result<Option<(Conflict, Oid)>> {
+    let state = ctx.state();
+    let conflict = state.record.cases.get(task).and_then(|record| record.conflict.as_deref());
+    let Some((conflict, workspace)) = conflict.zip(state.restorable.workspaces.get(task)) else { return Ok(None) };
+    let refs = ctx.repo.refs();
+    let (Some(tip), Some(target)) = (refs.read_ref(&workspace.branch)?, refs.read_ref(target)?) else { return Ok(None) };
+    let has = |commit: &Oid| ctx.repo.history().is_ancestor(commit, &tip).unwrap_or(false);
+    Ok((!has(&conflict.target) && !has(&target)).then(|| (conflict.clone(), target)))
+}
+
+/// Begins the merge of `target` in the workspace of a task, where none is in progress; takes the operation lock. Returns whether one
+/// is in progress now: there is none where the agent has to begin it by itself, and nothing was changed then.
+///
+/// # Errors
+/// `OPERATION_OPEN`, `BUSY`, `GIT_LOCKED`, `DISK_FULL`, `CHANGED_MEANWHILE` and others of an operation: nothing was changed.
+pub fn begin(ctx: &mut Context, task: &CaseId, (branch, target): (&RefName, &Oid)) -> Result<bool> {
+    ctx.with_operation_lock(|ctx| {
+        let Some((workspace, worktree)) = place(ctx, task)? else { return Ok(false) };
+        if ctx.repo.workspaces().begun_merge(&worktree)?.is_some() {
+            return Ok(true);
+        }
+        let now = ctx.repo.captures().capture_worktree(&worktree, &capture_options(ctx))?;
+        if now.head.branch() != Some(&workspace.branch) {
+            return Ok(false);
+        }
+        let message = format!("Merge {} into {}", branch.short(), workspace.branch.short());
+        let Some(then) = ctx.repo.workspaces().in_a_merge(&now, target, &message)? else { return Ok(false) };
+        let title = format!("begin the merge of {} in the workspace of {task}", branch.short());
+        let kind = OperationKind::BeginMerge { task: task.clone() };
+        let worktrees = vec![change(ctx, workspace.path.clone(), &now, &then)?];
+        operation::run(ctx, Operation { worktrees, ..Operation::new(kind, title) })?;
+        Ok(true)
+    })
+}
+
+fn change(ctx: &Context, path: String, now: &WorktreeCapture, then: &WorktreeCapture) -> Result<WorktreeChange> {
+    let commit = |capture: &WorktreeCapture, what: &str| -> Result<Oid> {
+        Ok(ctx.repo.captures().commit_capture(capture, what, &[])?.commit)
+    };
+    let captures = Change::new(Some(commit(now, "before a merge was begun")?), Some(commit(then, "in the middle of a merge")?));
+    Ok(WorktreeChange {
+        path,
+        files: Change::new(now.tree.clone(), then.tree.clone()),
+        index: Change::new(now.index_tree.clone(), then.index_tree.clone()),
+        head: Change::new(head_state(&now.head), head_state(&then.head)),
+        captures,
+    })
+}
+
+/// The files in conflict in the workspace of a task, where a merge is in progress there.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`.
+pub fn open_files(ctx: &Context, task: &CaseId) -> Result<Option<Vec<OpenFile>>> {
+    let Some((_, worktree)) = place(ctx, task)? else { return Ok(None) };
+    let Some(merge) = ctx.repo.workspaces().begun_merge(&worktree)? else { return Ok(None) };
+    open_in(ctx, &worktree, &merge).map(Some)
+}
+
+fn open_in(ctx: &Context, worktree: &Worktree, merge: &BegunMerge) -> Result<Vec<OpenFile>> {
+    let open = ctx.repo.workspaces().open_paths(worktree, merge)?.into_iter();
+    let of = |OpenPath { path, stages, is_marked }: OpenPath| {
+        let sides = match (stages.contains(&2), stages.contains(&3)) {
+            (true, false) => Sides::DeletedByTarget,
+            (false, true) => Sides::DeletedByTask,
+            (true, true) | (false, false) => Sides::Both,
+        };
+        OpenFile { path: path.to_string(), sides, is_marked }
+    };
+    Ok(open.map(of).collect())
+}
+
+fn place(ctx: &Context, task: &CaseId) -> Result<Option<(Workspace, Worktree)>> {
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(None) };
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?.filter(|entry| entry.present);
+    Ok::<_, Error>(entry.map(|entry| (workspace, entry.worktree)))
+}
