@@ -82,7 +82,7 @@ impl Printer {
     pub fn print_new(&mut self, path: &Path, config: &Config, screen: &mut Screen) -> Result<()> {
         let mut log = self.logs.remove(path).unwrap_or_default();
         loop {
-            let part = logs::read(path, log.offset)?;
+            let part = logs::read_soon(path, log.offset)?;
             if part.next == log.offset || screen.reader_is_gone() {
                 self.logs.insert(path.to_owned(), log);
                 return Ok(());

@@ -14,6 +14,8 @@ pub use crate::process::keeper::output::{LogLine, Stream};
 
 /// How many bytes are read at once.
 const CHUNK: u64 = 1024 * 1024;
+/// How many where somebody waits for the first line.
+const FIRST: u64 = 64 * 1024;
 /// The longest line of a log: a piece of 1 MiB in which each byte has become six.
 const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 /// How a line of the log ends that the next one of its stream continues.
@@ -100,14 +102,26 @@ pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<Stri
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn read(path: &Path, offset: u64) -> Result<Part> {
+    read_at_once(path, offset, CHUNK)
+}
+
+/// As [`read`], and not much at once within the beginning of a log: somebody waits for its first line.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_soon(path: &Path, offset: u64) -> Result<Part> {
+    read_at_once(path, offset, if offset < CHUNK { FIRST } else { CHUNK })
+}
+
+fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<Part> {
     let mut part = Part { next: offset, ..Part::default() };
     let Some(mut file) = files::open_optional(path)? else { return Ok(part) };
     let failed = |e| Error::io("read", path, e);
     let mut buffer = Vec::new();
-    file.seek(SeekFrom::Start(offset)).and_then(|_| file.by_ref().take(CHUNK).read_to_end(&mut buffer)).map_err(failed)?;
+    file.seek(SeekFrom::Start(offset)).and_then(|_| file.by_ref().take(chunk).read_to_end(&mut buffer)).map_err(failed)?;
     let mut whole = buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    if whole == 0 && buffer.len() as u64 == CHUNK {
-        let mut rest = BufReader::new(file.take(LONGEST_LINE - CHUNK));
+    if whole == 0 && buffer.len() as u64 == chunk {
+        let mut rest = BufReader::new(file.take(LONGEST_LINE - chunk));
         rest.read_until(b'\n', &mut buffer).map_err(failed)?;
         // What is longer is damaged, and passed over.
         let is_ended = buffer.ends_with(b"\n") || buffer.len() as u64 == LONGEST_LINE;
@@ -156,7 +170,13 @@ mod tests {
         serde_json::to_string(&line).unwrap() + "\n"
     }
 
-    fn texts(path: &Path, mut offset: u64) -> Vec<String> {
+    fn texts(path: &Path, offset: u64) -> Vec<String> {
+        let [soon, at_once] = [read_soon, read].map(|read| texts_by(read, path, offset));
+        assert!(soon == at_once);
+        soon
+    }
+
+    fn texts_by(read: impl Fn(&Path, u64) -> Result<Part>, path: &Path, mut offset: u64) -> Vec<String> {
         let mut texts = Vec::new();
         loop {
             let part = read(path, offset).unwrap();
