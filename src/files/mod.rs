@@ -55,7 +55,9 @@ pub use parts::{half_moved_name, is_half_moved, turn_back};
 pub use private::PrivateFolder;
 pub use read_below::{Found, Limits, What, read_below};
 pub use rotated::{Rotated, rotate};
-pub use scratch::{SCRATCH_PREFIX, is_trashed_name, link_in_scratch, remove_scratch, remove_trashed, write_stand_in};
+pub use scratch::{
+    SCRATCH_PREFIX, is_trashed_name, link_in_scratch, remove_scratch, remove_trashed, temporaries_in, write_stand_in,
+};
 pub use size::size_below;
 pub use standing::{Standing, mount_of, refuses_changes, standing};
 pub use whole::{WholeFolder, sync_file_system};

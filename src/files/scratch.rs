@@ -2,8 +2,13 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use std::path::Path;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use jiff::Timestamp;
+
+use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::Beneath;
@@ -42,6 +47,25 @@ fn remove_tree(path: &Path) -> Result<()> {
         Some(above) => above.remove(name),
         None => Ok(()),
     }
+}
+
+/// The temporary files that git axiom writes next to files before it replaces them, in a folder of the user's: those that are at
+/// least so old belong to nobody any more. No link is followed.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn temporaries_in(folder: &Path, age: Duration) -> Result<Vec<PathBuf>> {
+    if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
+    }
+    let is_ours = |name: &[u8]| name.strip_prefix(b".tmp-").is_some_and(|id| id.len() == 16 && is_trashed_name(id));
+    let is_old = |meta: &Metadata| {
+        let made = meta.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+        meta.is_file()
+            && made.is_some_and(|made| i128::from(env::now().duration_since(made).as_secs()) >= i128::from(age.as_secs()))
+    };
+    let entries = super::list(folder)?.into_iter().filter(|entry| is_ours(entry.file_name().as_encoded_bytes()));
+    Ok(entries.filter(|entry| entry.metadata().is_ok_and(|meta| is_old(&meta))).map(|entry| entry.path()).collect())
 }
 
 /// Whether git axiom gave this name in a trash: it ends with a [`crate::env::fresh_id`], or is the id of a transaction.

@@ -30,7 +30,7 @@ use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;
 
 pub use resolve::{Settling, settling};
-pub(in crate::ops) use resolve::{noted, put_finished_aside};
+pub(in crate::ops) use resolve::{finished, noted, put_finished_aside};
 
 pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
 

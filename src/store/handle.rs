@@ -213,7 +213,15 @@ impl Store {
         &self.layout
     }
 
-    /// Damage that was found and did not prevent loading.
+    /// How many bytes an incomplete last line has, which a crash left: the next append cuts it off.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn torn(&mut self) -> Result<u64> {
+        self.catch_up()
+    }
+
+    /// Damage that was found and did not prevent loading, or that was repaired.
     pub fn warnings(&self) -> &[Error] {
         &self.warnings
     }
@@ -385,7 +393,7 @@ impl Store {
     }
 
     /// A crash left an incomplete last line, which was never acknowledged. Saves it to a file, then cuts it off.
-    fn cut_torn_end(&self, file: &mut AppendFile) -> Result<Event> {
+    fn cut_torn_end(&mut self, file: &mut AppendFile) -> Result<Event> {
         let path = self.layout.events();
         let bytes = files::read(&path, u64::MAX - 1)?;
         let torn = bytes.get(self.position.offset as usize..).unwrap_or_default();
@@ -394,7 +402,10 @@ impl Store {
         files::create_new(&kept, torn)?;
         env::fault_point("store.before-cut");
         file.truncate(self.position.offset)?;
-        Ok(Event::LogRepaired { bytes: torn.len() as u64, kept: kept.display().to_string() })
+        let (bytes, kept) = (torn.len() as u64, kept.display().to_string());
+        let what = format!("an incomplete end of {bytes} bytes was cut off the event log; it was never acknowledged");
+        self.warnings.push(Error::new(Code::EventLogTruncated, what).why(format!("it is kept in '{kept}'")));
+        Ok(Event::LogRepaired { bytes, kept })
     }
 
     /// Reads the state again. If even that fails, nothing more may be acknowledged.

@@ -152,7 +152,8 @@ pub const ALL: &[Scenario] = &[
             Step::Verb(&["checkpoint", "verify", "--repair"]),
             Step::Verb(&["checkpoint", "cleanup", "--keep", "1", "--protected", "--yes"]),
             Step::Verb(&["rollback", "session", "--yes"]),
-            Step::Verb(&["init", "--shared"]),
+            // Two files, each whole or not there.
+            Step::User("git axiom init --shared"),
         ],
     },
 ];

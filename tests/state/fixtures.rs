@@ -3,8 +3,8 @@
 //! `AXIOM_WRITE_FIXTURES=1 cargo test --test state fixtures` makes them anew; without it, they are compared.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
-use crate::support::fixtures::{copy, fixtures, place, stored};
-use git_axiom::error::Exit;
+use crate::support::fixtures::{CASES, LOG, SNAPSHOT, copy, fixtures, place, stored};
+use git_axiom::error::{Code, Exit};
 use git_axiom::ops::recover::log_recovery::look;
 use git_axiom::store::handle::Store;
 
@@ -45,6 +45,25 @@ fn each_damage_has_its_code_and_exit_status() {
     }
 }
 
+/// Root reads whatever the mode says, so that nothing is refused there.
+#[test]
+fn files_that_may_not_be_read_are_an_error_and_no_damage() {
+    use std::os::unix::fs::PermissionsExt;
+    for file in [LOG, SNAPSHOT, CASES] {
+        let (dir, layout) = copy("good-v1");
+        let path = dir.path().join("axiom").join(file);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+        let may_read = std::fs::read(&path).is_ok();
+        match Store::load(layout) {
+            Ok(store) => {
+                assert!(may_read || file != LOG, "{file}");
+                assert_eq!(store.state().seq, 24, "{file}");
+            }
+            Err(error) => assert_eq!(error.code(), Code::IoFailed, "{file}: {error}"),
+        }
+    }
+}
+
 #[test]
 fn a_look_reports_what_is_there_and_changes_nothing() {
     let mut report = String::new();
@@ -81,11 +100,15 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     good-v3: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
     good-v4: good 28, bad None, after 0, torn 0, next 29: events@28 fresh
     good-v5: good 26, bad None, after 0, torn 0, next 27: events@26 fresh
-    good-v6: good 33, bad None, after 0, torn 0, next 34: events@33 fresh
+    good-v6: good 35, bad None, after 0, torn 0, next 36: events@35 fresh
     torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
+    nothing: good 0, bad None, after 0, torn 0, next 1: fresh
+    line-twice: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
+    backup-half-written: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@19 cases fresh
     snapshot-damaged: good 24, bad None, after 0, torn 0, next 25: events@24 backup@20 cases fresh
     bad-line-before-snapshot: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: snapshot@16 partial@24 backup@20 cases fresh
     corrupted-bit-flip: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: snapshot@16 partial@19 backup@20 cases fresh
+    corrupted-snapshot-too: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: partial@19 backup@20 cases fresh
     corrupted-bit-flip-log-only: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: partial@19 fresh
     corrupted-segment: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: partial@2 cases fresh
     corrupted-json: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: partial@19 fresh

@@ -82,6 +82,7 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("recover", "resume", Of::Cases),
     ("recover", "reset", Of::Cases),
     ("recover", "only", Of::Cases),
+    ("recover", "files", Of::Tasks),
     ("recover inspect", "id", Of::Cases),
     ("recover export", "id", Of::Cases),
     ("recover abandon", "id", Of::Cases),

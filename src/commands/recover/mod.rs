@@ -4,6 +4,7 @@
 
 mod all;
 mod damaged;
+mod files;
 pub(super) mod first;
 mod more;
 mod words;
@@ -66,8 +67,11 @@ pub struct Recover {
     /// Tasks with less progress than N percent begin anew (recovery.resumeThreshold)
     #[arg(long, value_name = "N", conflicts_with = "from", value_parser = clap::value_parser!(u8).range(0..=100))]
     threshold: Option<u8>,
+    /// Show the files of a task's workspace that its newest capture holds and that are lost; choose which come back, by PATH or at a terminal; with --yes all that are gone or empty
+    #[arg(long, value_names = ["TASK", "PATH"], num_args = 1.., conflicts_with_all = ["from", "what", "only", "threshold"])]
+    files: Option<Vec<String>>,
     /// Look at all repositories in which you called init or run
-    #[arg(long, conflicts_with_all = ["yes", "dry_run", "from", "what", "only", "threshold"])]
+    #[arg(long, conflicts_with_all = ["yes", "dry_run", "from", "what", "only", "threshold", "files"])]
     all: bool,
     /// With --all: start those sessions again, in the background, that had not been ended when they died
     #[arg(long, requires = "all")]
@@ -128,6 +132,14 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         }
         return all::run(if args.run { Start::Again } else { Start::Nothing }, screen);
     }
+    if let Some(of) = &args.files {
+        let how = match (args.dry_run, args.yes) {
+            (true, _) => files::How::Show,
+            (false, true) => files::How::Act,
+            (false, false) => files::How::Ask,
+        };
+        return files::run(of, how, global, screen);
+    }
     let mut wanted = args.wanted()?;
     let acts = (args.yes || wanted.acts) && !args.dry_run;
     if acts || args.from.is_some() {
@@ -185,6 +197,9 @@ fn ask_first(plan: &Plan, wanted: &Wanted, yes: bool, screen: &mut Screen) -> Re
 /// Does it, and shows what was done and what is left.
 fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View, screen: &mut Screen) -> Result<Exit> {
     let done = resume::run(ctx, plan, wanted, &mut Progress::new(false))?;
+    for warning in ctx.store.warnings() {
+        screen.complain(&format!("warning[{}]: {warning}", warning.code()));
+    }
     // The remaining conditions need a human, and may be others than before.
     let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
     let left = survey::look(ctx)?.wedges;

@@ -116,10 +116,18 @@ fn done_in_words(answer: &RecoverAnswer) -> String {
 /// Everything.
 pub(super) fn all(answer: &RecoverAnswer) -> String {
     let view = &answer.view;
-    if !view.needed && view.wedges.is_empty() && view.locks.is_empty() && view.lost_objects.is_empty() && answer.done.is_empty() {
+    if !view.needed
+        && view.wedges.is_empty()
+        && view.locks.is_empty()
+        && view.lost_objects.is_empty()
+        && view.lost_files.is_empty()
+        && view.leftovers.is_empty()
+        && answer.done.is_empty()
+    {
         return "Nothing has to be recovered.\n".to_owned();
     }
     let mut text = if answer.recovered { String::new() } else { tasks(view) };
+    view.lost_files.iter().for_each(|lost| text.push_str(&super::files::of_task(lost)));
     if let Some(operation) = &view.operation {
         text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed if that fails\n"));
     }
@@ -128,6 +136,9 @@ pub(super) fn all(answer: &RecoverAnswer) -> String {
     }
     for checkpoint in &view.forgotten_checkpoints {
         text.push_str(&format!("checkpoint {checkpoint} exists, but the state does not know it: it is added\n"));
+    }
+    for left in &view.leftovers {
+        text.push_str(&format!("left       {}\n", visible::line(left)));
     }
     for lock in &view.locks {
         text.push_str(&format!("lock       {lock}: removed if its owner is proven dead\n"));

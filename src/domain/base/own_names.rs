@@ -19,6 +19,9 @@ pub const KEPT: &str = "refs/axiom/kept/";
 /// Captures of the work of running agents: one ref for each task.
 pub const LIVE: &str = "refs/axiom/live/";
 
+/// The newest captures from before files or folders of workspaces were lost: one ref for each task.
+pub const LOST: &str = "refs/axiom/lost/";
+
 /// Keeps texts alive that are too long for an event.
 pub const TEXTS: &str = "refs/axiom/texts";
 

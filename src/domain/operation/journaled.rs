@@ -49,6 +49,11 @@ pub enum OperationKind {
         /// Which task.
         task: CaseId,
     },
+    /// Files of a workspace that were lost come back from a capture.
+    RecoverFiles {
+        /// Whose workspace it is.
+        task: CaseId,
+    },
     /// A transaction is undone.
     Undo {
         /// The transaction.
@@ -61,7 +66,7 @@ impl OperationKind {
     /// asked for waits for a human, who may want to abort it instead.
     pub fn is_finished_unasked(&self) -> bool {
         match self {
-            Self::Merge { .. } | Self::BeginMerge { .. } | Self::DeleteCheckpoints { .. } => true,
+            Self::Merge { .. } | Self::BeginMerge { .. } | Self::DeleteCheckpoints { .. } | Self::RecoverFiles { .. } => true,
             Self::RollbackCheckpoint { .. } | Self::RollbackTask { .. } | Self::Undo { .. } => false,
         }
     }

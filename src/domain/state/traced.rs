@@ -203,6 +203,7 @@ const fn operation_word(kind: &OperationKind) -> &'static str {
         OperationKind::RollbackTask { .. } => "rollbackTask",
         OperationKind::DeleteCheckpoints { .. } => "deleteCheckpoints",
         OperationKind::BeginMerge { .. } => "beginMerge",
+        OperationKind::RecoverFiles { .. } => "recoverFiles",
         OperationKind::Undo { .. } => "undo",
     }
 }

@@ -32,7 +32,8 @@ const FOURTH: u32 = 4;
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
 /// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
-/// answers, ends of waits for a model, branches of merged tasks that are deleted, and merges that are begun in workspaces.
+/// answers, ends of waits for a model, branches of merged tasks that are deleted, merges that are begun in workspaces, and files that
+/// come back from a capture.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -144,8 +145,9 @@ fn of_operation(operation: &Operation) -> u32 {
     let restored = operation.restored.as_deref().map(of_restorable);
     let changes = operation.changes.as_deref().map(of_changes);
     let mode = operation.mode.iter().flat_map(|mode| [of_mode(mode.old), of_mode(mode.new)]);
-    let begins_merge = since(SIXTH, matches!(operation.kind, OperationKind::BeginMerge { .. }));
-    newest(gates.chain(restored).chain(changes).chain(mode).chain([since(SECOND, moves_files), begins_merge]))
+    let is_sixth = matches!(operation.kind, OperationKind::BeginMerge { .. } | OperationKind::RecoverFiles { .. });
+    let by_age = [since(SECOND, moves_files), since(SIXTH, is_sixth)];
+    newest(gates.chain(restored).chain(changes).chain(mode).chain(by_age))
 }
 
 fn of_restorable(restorable: &Restorable) -> u32 {

@@ -96,6 +96,14 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
     Ok(())
 }
 
+/// How many branches of merged tasks [`delete_branches`] would delete now.
+///
+/// # Errors
+/// Those of reading refs.
+pub fn to_delete(ctx: &Context) -> Result<usize> {
+    Ok(leaving(ctx, &with_branch(ctx))?.refs.len())
+}
+
 /// Deletes the branches of merged tasks, as far as the target has their commits and no worktree uses them; returns those that are
 /// gone. What somebody did with a branch since the merge stays. The caller holds the operation lock. Safe to repeat.
 ///

@@ -52,6 +52,21 @@ pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
     noted(ctx)?.iter().map(|task| place(ctx, task)).collect()
 }
 
+/// Those that nobody uses: a crash left them.
+///
+/// # Errors
+/// As [`places`].
+pub fn left(ctx: &Context) -> Result<Vec<PathBuf>> {
+    let mut left = Vec::new();
+    for task in noted(ctx)? {
+        let path = place(ctx, &task)?;
+        if !files::is_locked(&ctx.layout().verify_lock(&task))? && files::metadata(&path)?.is_some() {
+            left.push(path);
+        }
+    }
+    Ok(left)
+}
+
 /// Takes the lock under which a task's merge is verified.
 ///
 /// # Errors

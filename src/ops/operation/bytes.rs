@@ -5,7 +5,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{TreeChange, WorktreeCapture};
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::handle::Context;
 
 use super::steps::{capture_with, extras_of};
@@ -18,19 +18,29 @@ use super::steps::{capture_with, extras_of};
 /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`, `IDENTITY_MISSING`.
 pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operation, captured: &Captured) -> Result<()> {
     for change in &mut operation.worktrees {
-        let Some(now) = captured.worktree_at(&change.path) else { continue };
-        let known = &now.capture.extras.raw;
-        let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?);
-        let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));
-        let replaced = ctx.repo.captures().differing(old, new)?;
-        let raw = ctx.repo.captures().with_bytes_replaced(&now.worktree, (old, &replaced))?;
-        let kept = ctx.repo.captures().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
-        if raw != *known || kept != *modes {
-            let mut extras = now.capture.extras.clone();
-            (extras.raw, extras.modes) = (raw, kept);
-            let capture = capture_with(ctx, &now.capture, (&change.files.old, &change.index.old), extras)?;
-            change.captures.old = Some(capture);
+        if let Some(now) = captured.worktree_at(&change.path) {
+            keep_bytes(ctx, change, now)?;
         }
+    }
+    Ok(())
+}
+
+/// As [`keep_bytes_replaced`], of one worktree.
+///
+/// # Errors
+/// As there.
+pub(in crate::ops) fn keep_bytes(ctx: &Context, change: &mut WorktreeChange, now: &CapturedWorktree) -> Result<()> {
+    let known = &now.capture.extras.raw;
+    let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?);
+    let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));
+    let replaced = ctx.repo.captures().differing(old, new)?;
+    let raw = ctx.repo.captures().with_bytes_replaced(&now.worktree, (old, &replaced))?;
+    let kept = ctx.repo.captures().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
+    if raw != *known || kept != *modes {
+        let mut extras = now.capture.extras.clone();
+        (extras.raw, extras.modes) = (raw, kept);
+        let capture = capture_with(ctx, &now.capture, (&change.files.old, &change.index.old), extras)?;
+        change.captures.old = Some(capture);
     }
     Ok(())
 }

@@ -6,7 +6,9 @@
 
 pub mod everywhere;
 pub mod export;
+pub mod left;
 pub mod log_recovery;
+pub mod lost_files;
 pub mod mend;
 pub mod orphans;
 pub mod parts;

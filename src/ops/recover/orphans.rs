@@ -85,6 +85,8 @@ pub struct Found {
     pub becomes: Becomes,
     /// What its crash costs, where one cut it off.
     pub piece: Option<Piece>,
+    /// Its last sign of life, where the machine stopped.
+    pub stopped: Option<Timestamp>,
 }
 
 /// Looks at the task of an agent; `None` where it has none.
@@ -94,7 +96,12 @@ pub struct Found {
 pub fn look(ctx: &Context, agent: &Agent, threshold: Option<u8>) -> Result<Option<Found>> {
     let Some(work) = &agent.work else { return Ok(None) };
     let resumed = |reason: &str| {
-        Ok(Some(Found { orphan: orphan(ctx, &agent.id, work, reason.to_owned()), becomes: Becomes::Resumed, piece: None }))
+        Ok(Some(Found {
+            orphan: orphan(ctx, &agent.id, work, reason.to_owned()),
+            becomes: Becomes::Resumed,
+            piece: None,
+            stopped: None,
+        }))
     };
     let token = match &work.stage {
         Stage::Between { .. } => return resumed("it is between two iterations"),
@@ -107,7 +114,8 @@ pub fn look(ctx: &Context, agent: &Agent, threshold: Option<u8>) -> Result<Optio
         KeeperState::Dead(_) => cut_off(ctx, agent, work, token, ("its keeper died", threshold)).map(Some),
         KeeperState::Unproved(_) => {
             let why = "the machine stopped before its work was on disk";
-            cut_off(ctx, agent, work, token, (why, threshold)).map(Some)
+            let found = cut_off(ctx, agent, work, token, (why, threshold))?;
+            Ok(Some(Found { stopped: found.orphan.saved_at, ..found }))
         }
     }
 }
@@ -147,7 +155,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, thres
         progress: facts.progress,
         ..orphan(ctx, &agent.id, work, reason)
     };
-    Ok(Found { orphan, becomes, piece: Some(piece) })
+    Ok(Found { orphan, becomes, piece: Some(piece), stopped: None })
 }
 
 /// When the workspace of a task was captured last.

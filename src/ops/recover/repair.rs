@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::mend;
+use super::{left, mend};
 use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::error::{Code, Result};
+use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
@@ -48,6 +49,7 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     let mut report = Repaired::default();
     ctx.layout().ensure()?;
     let other_boot = !ctx.repo.durability().objects_are_proved();
+    let age = left::temporaries_age(ctx);
     ctx.with_operation_lock(|ctx| {
         let open = ctx.state().record.open.as_ref();
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
@@ -78,6 +80,7 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         close_merged(ctx, &mut report);
         close_settled(ctx, &mut report);
         clear_verifications(ctx, &mut report);
+        clear_temporaries(ctx, age, &mut report);
         heal_checkpoints(ctx, &mut report);
         empty_trash(ctx, &mut report);
         objects(ctx, &mut report)
@@ -200,6 +203,16 @@ fn clear_verifications(ctx: &Context, report: &mut Repaired) {
     match merge::scratch::clear_left(ctx) {
         Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where a merge was verified, was cleared"))),
         Err(error) => report.left.push(error.to_string()),
+    }
+}
+
+/// After a crash while a file of the project's was written, half of it is still there.
+fn clear_temporaries(ctx: &Context, age: Duration, report: &mut Repaired) {
+    for path in left::temporaries(ctx, age).unwrap_or_default() {
+        match files::remove_file(&path) {
+            Ok(()) => report.done.push(format!("removed '{}', half of a file that was being written", path.display())),
+            Err(error) => report.left.push(error.to_string()),
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! The verb `recover`: finding out what a crash left, and repairing it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use serde::Serialize;
 
+use super::lost_files::{self, LostFiles};
 pub use super::orphans::Orphan;
 use super::orphans::{self, Becomes};
 use super::parts::{self, CutGroup};
-use super::{repair, wedged};
+use super::{left, repair, wedged};
 use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::estimate::{self, Crash};
 use crate::domain::state::wedge::{Wedge, WedgeView};
@@ -43,6 +45,8 @@ pub struct View {
     pub reset: Vec<Orphan>,
     /// Tasks that have crashed too often.
     pub failed: Vec<Orphan>,
+    /// Files of workspaces that are lost and that their newest captures hold.
+    pub lost_files: Vec<LostFiles>,
     /// The operation that was interrupted.
     pub operation: Option<String>,
     /// The checkpoint that was being made.
@@ -50,6 +54,8 @@ pub struct View {
     pub checkpoint: Option<String>,
     /// Checkpoints that exist and that the state does not know: they are recorded again.
     pub forgotten_checkpoints: Vec<String>,
+    /// What a crash left to tidy up, in words.
+    pub leftovers: Vec<String>,
     /// Git's lock files.
     pub locks: Vec<String>,
     /// Loose objects whose contents do not match their ids, after a power loss.
@@ -72,6 +78,7 @@ impl View {
         for orphans in [&mut self.resumable, &mut self.reset, &mut self.failed] {
             orphans.retain(|orphan| tasks.contains(&orphan.task_id));
         }
+        self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
         self.groups.retain(|group| group.parts.iter().any(|part| tasks.contains(&part.task_id)));
     }
 }
@@ -94,6 +101,7 @@ pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
         return Ok(view);
     }
     nothing_is_under_way(ctx)?;
+    let torn = ctx.store.torn()?;
     let ctx = &*ctx;
     let state = ctx.state();
     view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
@@ -106,7 +114,12 @@ pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
         view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
     view.lost_objects = repair::lost_objects(ctx)?;
-    look_for_tasks(ctx, threshold, &mut view)?;
+    let stopped = look_for_tasks(ctx, threshold, &mut view)?;
+    view.lost_files = lost_files::all(ctx, stopped)?;
+    view.leftovers = left::find(ctx)?;
+    if torn > 0 {
+        view.leftovers.push(format!("an incomplete line of {torn} bytes at the end of the event log: it is kept, and cut off"));
+    }
     let open_session = state.record.session.as_ref().is_some_and(|session| session.state.is_open());
     view.repairs = open_session
         || view.operation.is_some()
@@ -116,6 +129,7 @@ pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
         || view.wedges.iter().any(|wedge| wedge.recovers)
         || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
     view.needed = view.repairs || view.wedges.iter().any(|wedge| wedge.stops);
+    view.repairs |= !view.leftovers.is_empty();
     Ok(view)
 }
 
@@ -131,11 +145,13 @@ pub fn tasks(ctx: &Context, threshold: Option<u8>) -> Result<View> {
     Ok(view)
 }
 
-fn look_for_tasks(ctx: &Context, threshold: Option<u8>, view: &mut View) -> Result<()> {
-    let mut pieces = Vec::new();
+/// Returns the tasks whose iterations the machine ended, with the last sign of life of each.
+fn look_for_tasks(ctx: &Context, threshold: Option<u8>, view: &mut View) -> Result<BTreeMap<CaseId, Timestamp>> {
+    let (mut pieces, mut stopped) = (Vec::new(), BTreeMap::new());
     for agent in ctx.state().busy_agents() {
         let Some(found) = orphans::look(ctx, agent, threshold)? else { continue };
         pieces.extend(found.piece);
+        stopped.extend(found.stopped.map(|at| (found.orphan.task_id.clone(), at)));
         match found.becomes {
             Becomes::Resumed => view.resumable.push(found.orphan),
             Becomes::Reset => view.reset.push(found.orphan),
@@ -145,7 +161,7 @@ fn look_for_tasks(ctx: &Context, threshold: Option<u8>, view: &mut View) -> Resu
     view.crash = estimate::crash(&pieces, env::now());
     let cut_off: Vec<&CaseId> = view.cut_off().map(|orphan| &orphan.task_id).collect();
     view.groups = parts::groups_of(ctx.state(), &cut_off);
-    Ok(())
+    Ok(stopped)
 }
 
 /// Waits a moment for a running operation: what it has not finished yet is not damage.

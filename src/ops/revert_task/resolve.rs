@@ -147,17 +147,33 @@ pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
 /// `IO_FAILED`, `GIT_FAILED`.
 pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
+    for (path, worktree) in finished_worktrees(ctx)? {
+        put_aside(ctx, &worktree)?;
+        done.push(path);
+    }
+    Ok(done)
+}
+
+/// The paths of finished worktrees that [`put_finished_aside`] would move.
+///
+/// # Errors
+/// As there.
+pub(in crate::ops) fn finished(ctx: &Context) -> Result<Vec<String>> {
+    Ok(finished_worktrees(ctx)?.into_iter().map(|(path, _)| path).collect())
+}
+
+fn finished_worktrees(ctx: &Context) -> Result<Vec<(String, Worktree)>> {
+    let mut found = Vec::new();
     for note in settling(ctx)? {
         let Some(worktree) = worktree(ctx, &note.task_id)? else { continue };
         let (head, target) = (ctx.repo.refs().head(&worktree)?, ctx.repo.refs().read_ref(&note.target)?);
         let (Some(commit), Some(target)) = (head.commit(), target) else { continue };
         let in_target = ctx.repo.history().is_ancestor(commit, &target)?;
         if in_target && !in_progress(ctx, &worktree) && uncommitted(ctx, &worktree)?.is_empty() && is_all(ctx, &note, commit)? {
-            put_aside(ctx, &worktree)?;
-            done.push(note.path);
+            found.push((note.path, worktree));
         }
     }
-    Ok(done)
+    Ok(found)
 }
 
 fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {

@@ -1,5 +1,7 @@
 //! The project's files for a beginning: a configuration that changes nothing, and what hooks are called. Nothing is overwritten.
 
+use std::path::PathBuf;
+
 use super::Layer;
 use super::place;
 use crate::config::sample;
@@ -55,6 +57,15 @@ pub fn begin(repo: &Repository) -> Result<Vec<Begun>> {
     let config = Begun { path: format!("{SHARED}/{CONFIG}"), created: config.open()?.create(sample::text()?.as_bytes())? };
     let readme = EditedFile::open(&hooks.join(README), Links::Refused, LARGEST)?.create(ON_HOOKS.as_bytes())?;
     Ok(vec![config, Begun { path: format!("{SHARED}/{HOOKS}/{README}"), created: readme }])
+}
+
+/// The folders in which files are made.
+///
+/// # Errors
+/// `BARE_REPOSITORY`.
+pub fn folders(repo: &Repository) -> Result<[PathBuf; 2]> {
+    let shared = repo.worktrees().main_worktree()?.path().join(SHARED);
+    Ok([shared.join(HOOKS), shared])
 }
 
 /// Whether git ignores the project's files, so that they have to be added with `--force`.

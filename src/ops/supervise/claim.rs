@@ -194,7 +194,10 @@ impl Supervisor<'_> {
     fn ensure_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         let workspace = match known {
-            Some(workspace) if !self.is_outdated(&workspace)? => workspace,
+            Some(workspace) if !self.is_outdated(&workspace)? => {
+                self.lost_folder(&case.id)?;
+                workspace
+            }
             Some(_) | None => {
                 let workspace = self.new_workspace(case, agent)?;
                 self.ctx.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;

@@ -67,6 +67,7 @@ impl Supervisor<'_> {
             Condition::Sound => {}
             // The last iteration deleted or disconnected it.
             Condition::Mendable => {
+                self.lost_folder(&work.task)?;
                 let aside = workspaces::ensure(self.ctx, &workspace)?;
                 aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
             }
@@ -201,6 +202,7 @@ impl Supervisor<'_> {
     }
 
     fn machine_stopped(&mut self, agent: &AgentId, task: &CaseId) -> Result<()> {
+        self.files_of_capture(agent, task);
         self.capture_first(task);
         self.warn(format!("the machine stopped before the work of {agent} on {task} was on disk: the task is tried again"));
         let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();

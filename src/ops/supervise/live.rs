@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RefName;
-use crate::domain::base::own_names::LIVE;
+use crate::domain::base::own_names::{LIVE, LOST};
 use crate::domain::checkpoint::retention;
 use crate::domain::state::event::{By, Event};
 use crate::env;
@@ -55,7 +55,7 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     })
 }
 
-/// Deletes expired captures, by the rule of [`retention::live_capture_ends`], and returns their number. The caller holds the
+/// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their number. The caller holds the
 /// operation lock, and no operation is open. A crash leaves some of them, which the next call deletes.
 ///
 /// # Errors
@@ -63,8 +63,11 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
 pub fn release(ctx: &Context) -> Result<usize> {
     let (rules, now) = (checkpoint::rules(ctx), env::now());
     let mut edits = Vec::new();
-    for live in ctx.repo.refs().refs_below(LIVE)? {
-        let Some(task) = live.name.as_str().strip_prefix(LIVE).and_then(|task| CaseId::new(task).ok()) else { continue };
+    let refs = ctx.repo.refs();
+    let below =
+        |folder: &'static str| -> Result<_> { Ok(refs.refs_below(folder)?.into_iter().map(move |value| (folder, value))) };
+    for (folder, live) in below(LIVE)?.chain(below(LOST)?) {
+        let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| CaseId::new(task).ok()) else { continue };
         // Nothing is known of a damaged capture; `recover` reports it.
         let Ok(seconds) = ctx.repo.objects().commit_seconds(&live.oid) else { continue };
         let made = Timestamp::from_second(seconds).unwrap_or(now);

@@ -21,6 +21,7 @@ mod hooks;
 mod iterate;
 pub mod last_options;
 pub mod live;
+mod lost_files;
 mod merge_check;
 mod merging;
 mod model;

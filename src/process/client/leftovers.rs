@@ -173,6 +173,21 @@ fn end_all(find: &dyn Fn(&Table) -> Vec<Process>) -> LeftoversEnded {
     done
 }
 
+/// How many processes that these dead keepers noted are still alive. Ends none.
+///
+/// # Errors
+/// `IO_FAILED` where a note cannot be read.
+pub fn count_left(records: &[KeeperRecord]) -> Result<usize> {
+    let mut ids = Vec::new();
+    for record in records {
+        ids.extend(noted(record)?);
+    }
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    Ok(Table::read().all().iter().filter(|process| ids.contains(&process.id) && !process.is_gone()).count())
+}
+
 /// The keeper's list of descendants. Process ids from before a restart of the machine are not valid.
 fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
     if env::boot_id() != record.boot {

@@ -25,6 +25,7 @@ mod leftovers;
 mod lifecycle_hooks;
 mod limits;
 mod looking;
+mod lost_files;
 mod merge_verify;
 mod own_branches;
 mod pausing;

@@ -120,7 +120,10 @@ fn edge_case_2_partial_json_write() {
     log.extend_from_slice(b"{\"v\":6,\"seq\":");
     std::fs::write(state.join("events.jsonl"), log).unwrap();
     std::fs::write(state.join("snapshot.json"), "{").unwrap();
-    recovers(&world);
+    let look = world.env.ok(&["recover"]);
+    assert!(look.contains("left       an incomplete line of 13 bytes at the end of the event log"), "{look}");
+    let said = recovers(&world);
+    assert!(said.contains("warning[EVENT_LOG_TRUNCATED]: an incomplete end of 13 bytes was cut off the event log"), "{said}");
     let kept = walkdir::WalkDir::new(world.env.axiom_dir()).into_iter().flatten();
     let kept = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("events-torn-")).count();
     assert_eq!(kept, 1, "what was cut off is kept");
@@ -142,8 +145,13 @@ fn edge_case_3_clock_skew() {
 #[test]
 fn edge_case_4_very_large_conversations() {
     let world = world("echo half > half.txt; echo said", "echo done > t.txt");
-    dies(&world);
+    let mut live = world.start_autopilot(&[]);
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
     let log = world.env.axiom_dir().join("agents/agent-001/logs/t.jsonl");
+    wait_until("what it said is in the log", || log.metadata().is_ok_and(|meta| meta.len() > 0));
+    world.wait_for_file("begun");
+    live.kill();
+    all_die(&world);
     let line = std::fs::read_to_string(&log).unwrap().lines().next_back().unwrap().to_owned() + "\n";
     let mut whole = std::fs::read(&log).unwrap();
     whole.extend_from_slice(line.repeat((100 << 20) / line.len()).as_bytes());

@@ -131,14 +131,14 @@ pub fn summed(mut body: Vec<u8>) -> Vec<u8> {
 }
 
 /// What version 3 added: a hook that ran, and one that keeps a task.
-fn hooked(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+fn hooked() -> Vec<u8> {
     let ran = r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#;
     let vetoed = r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#;
     [line(3, 24, ran), line(3, 25, vetoed)].concat()
 }
 
 /// What version 4 added: an agent's estimate, a planned part, a library.
-fn reported(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+fn reported() -> Vec<u8> {
     let signal =
         |seq, signal: &str| line(4, seq, &format!(r#"{{"signalled":{{"agent":"ed-001","token":"k24","signal":{{{signal}}}}}}}"#));
     [
@@ -152,7 +152,7 @@ fn reported(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
 }
 
 /// What version 5 added: a verify step with a name, and the result of a single step.
-fn verified(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+fn verified() -> Vec<u8> {
     let step = |seq, failure: &str| {
         let run = r#""run":{"exit":1,"durationMs":1500,"tests":{"passed":15,"failed":5,"skipped":0},"reported":[{"score":0.5}]}"#;
         let result = format!(r#"{{"command":"unit=make test",{failure}"lines":["no good"],{run}}}"#);
@@ -171,9 +171,9 @@ fn verified(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
     .concat()
 }
 
-/// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, and branches
-/// of merged tasks that are deleted.
-fn looked_at(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
+/// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, branches of
+/// merged tasks that are deleted, and files that come back from a capture.
+fn looked_at() -> Vec<u8> {
     let used = r#""used":{"program":"claude","tokens":1200,"costUsd":0.25}"#;
     let run = format!(r#""run":{{"exit":0,"durationMs":1500,{used}}}"#);
     let result = format!(r#"{{"command":"review=@reviewer","failure":"did not pass: no","lines":["no"],{run}}}"#);
@@ -191,12 +191,42 @@ fn looked_at(line: &impl Fn(u32, u64, &str) -> Vec<u8>) -> Vec<u8> {
         line(6, 31, r#"{"mergedBranchesLeft":{"gone":["refs/heads/axiom/a"]}}"#),
         line(6, 32, r#"{"operationBegan":{"operation":{"kind":{"beginMerge":{"task":"case-13"}},"title":"x"}}}"#),
         line(6, 33, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
+        line(6, 34, r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#),
+        line(6, 35, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
     ]
     .concat()
 }
 
-/// Every fixture: its name, its files, and what loading it gives.
-pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
+/// A fixture: its name, its files, and what loading it gives.
+pub type Fixture = (&'static str, Files, Result<u64, Code>);
+
+fn line(version: u32, seq: u64, event: &str) -> Vec<u8> {
+    let line = format!(r#"{{"v":{version},"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#);
+    summed(line.into_bytes())
+}
+
+fn log_only(bytes: Vec<u8>) -> Files {
+    Files::from([(LOG, bytes)])
+}
+
+/// Those that are sound, as builds of each format wrote them.
+fn of_each_format(history: &[Envelope]) -> Vec<Fixture> {
+    let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
+    let began = r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#;
+    let ended = r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#;
+    vec![
+        ("good-v1", sound(history, None), Ok(24)),
+        ("good-v1-sealed", sound(history, Some(8)), Ok(24)),
+        ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
+        ("good-v3", log_only(with(hooked())), Ok(25)),
+        ("good-v4", log_only(with(reported())), Ok(28)),
+        ("good-v5", log_only(with(verified())), Ok(26)),
+        ("good-v6", log_only(with(looked_at())), Ok(35)),
+    ]
+}
+
+/// Every fixture.
+pub fn fixtures() -> Vec<Fixture> {
     let history = history();
     let good = || sound(&history, None);
     let change = |change: &dyn Fn(&mut Files)| {
@@ -204,18 +234,9 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         change(&mut files);
         files
     };
-    let log_only = |bytes: Vec<u8>| Files::from([(LOG, bytes)]);
     let all = lines(&history);
-    let line = |version: u32, seq: u64, event: &str| {
-        summed(
-            format!(r#"{{"v":{version},"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#)
-                .into_bytes(),
-        )
-    };
     let event = |seq, event| line(1, seq, event);
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
-    let began = r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#;
-    let ended = r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#;
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
@@ -230,18 +251,26 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     let mut bad_json = lines(&history[..19]);
     bad_json.extend(b"{\"v\":1,\"seq\":20,\"at\":\n");
     bad_json.extend(lines(&history[20..]));
-    vec![
-        ("good-v1", good(), Ok(24)),
-        ("good-v1-sealed", sound(&history, Some(8)), Ok(24)),
-        ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
-        ("good-v3", log_only(with(hooked(&line))), Ok(25)),
-        ("good-v4", log_only(with(reported(&line))), Ok(28)),
-        ("good-v5", log_only(with(verified(&line))), Ok(26)),
-        ("good-v6", log_only(with(looked_at(&line))), Ok(33)),
+    let damaged = vec![
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
+        ("nothing", Files::from([(LOG, Vec::new())]), Ok(0)),
+        (
+            "line-twice",
+            change(&|files| *files.get_mut(LOG).unwrap() = [&all[..first(&all, 20)], &all[first(&all, 19)..]].concat()),
+            Ok(24),
+        ),
+        ("backup-half-written", change(&|files| files.get_mut(BACKUP).unwrap().truncate(first(&all, 20) - 30)), Ok(24)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
         ("corrupted-bit-flip", change(&|files| flip(files.get_mut(LOG).unwrap(), 20)), Err(Code::EventLogCorrupted)),
+        (
+            "corrupted-snapshot-too",
+            change(&|files| {
+                files.get_mut(SNAPSHOT).unwrap()[400] ^= 1;
+                flip(files.get_mut(LOG).unwrap(), 20);
+            }),
+            Err(Code::EventLogCorrupted),
+        ),
         ("corrupted-bit-flip-log-only", log_only(flipped), Err(Code::EventLogCorrupted)),
         ("corrupted-segment", bad_segment, Err(Code::EventLogCorrupted)),
         ("corrupted-json", log_only(bad_json), Err(Code::EventLogCorrupted)),
@@ -266,7 +295,8 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
             Err(Code::EventSchemaInvalid),
         ),
         ("too-new", log_only(with(summed(br#"{"v":99,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
-    ]
+    ];
+    [of_each_format(&history), damaged].concat()
 }
 
 pub fn place(files: &Files, folder: &Path) -> Layout {

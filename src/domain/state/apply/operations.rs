@@ -87,6 +87,7 @@ impl State {
             | OperationKind::BeginMerge { .. }
             | OperationKind::RollbackCheckpoint { .. }
             | OperationKind::RollbackTask { .. }
+            | OperationKind::RecoverFiles { .. }
             | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),
         };
         if end == OperationEnd::Done {

@@ -1,0 +1,160 @@
+//! `git axiom recover --files`: files of a workspace that its newest capture holds and that are not on disk as it holds them.
+
+use serde::Serialize;
+
+use crate::cli::screen::Screen;
+use crate::cli::{prompt, visible, words};
+use crate::commands::grammar::arguments::Global;
+use crate::commands::{open_with_usable_config, purpose, working_dir};
+use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::path_set::PathSet;
+use crate::domain::recovery::lost::OnDisk;
+use crate::domain::state::event::By;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::recover::lost_files::{self, LostFile, LostFiles};
+use crate::ops::{rollback, workspaces};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecoverFilesAnswer {
+    recovered: bool,
+    #[serde(flatten)]
+    lost: LostFiles,
+    undo: Option<TxnId>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// Put back, without asking.
+    Act,
+    /// Ask, where there is a terminal.
+    Ask,
+    /// Only show.
+    Show,
+}
+
+/// Shows the files of a task, and puts those back that a human chooses. `of` is the task, then paths in its workspace.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_INPUT` where there is no capture, or it holds a named path no otherwise; `BUSY` while somebody works;
+/// as [`lost_files::put_back`].
+pub(super) fn run(of: &[String], how: How, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let Some((task, paths)) = of.split_first() else {
+        return Err(Error::new(Code::InvalidInput, "--files needs a task"));
+    };
+    let task = CaseId::new(task.as_str())?;
+    let ctx = open_with_usable_config(purpose(true), global, screen)?;
+    ctx.state().case(&task)?;
+    let Some(lost) = lost_files::look(&ctx, &task, None)? else {
+        return Err(Error::new(Code::InvalidInput, format!("there is no capture of a workspace of '{task}'")));
+    };
+    let chosen = match named(&lost, paths)? {
+        Some(named) => (how != How::Show).then_some(named),
+        None => match how {
+            How::Act => Some(lost.files.iter().filter(|file| file.found.is_loss()).map(|file| file.path.clone()).collect()),
+            How::Ask if screen.can_ask() && !lost.files.is_empty() => Some(asked(&lost)?),
+            How::Ask | How::Show => None,
+        },
+    };
+    let answer = match chosen {
+        None => RecoverFilesAnswer { recovered: false, lost, undo: None },
+        Some(chosen) => {
+            called_by_human("recover --files", &working_dir(global)?)?;
+            drop(ctx);
+            let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
+            put_back(&mut ctx, lost, &chosen)?
+        }
+    };
+    screen.answer(&answer, || in_words(&answer))?;
+    Ok(Exit::Done)
+}
+
+/// The files that these paths name, each with everything below it; `None` where there are no paths.
+fn named(lost: &LostFiles, paths: &[String]) -> Result<Option<Vec<RepoPath>>> {
+    let mut all = Vec::new();
+    for path in paths {
+        let below = PathSet::new([RepoPath::new(path.trim_end_matches('/').as_bytes())]);
+        let found: Vec<RepoPath> = lost.files.iter().map(|file| &file.path).filter(|file| below.covers(file)).cloned().collect();
+        if found.is_empty() {
+            return Err(Error::new(Code::InvalidInput, format!("the capture does not hold '{path}', or it is on disk as there"))
+                .hint(format!("git axiom recover --files {}    shows the files that differ", lost.task_id)));
+        }
+        all.extend(found);
+    }
+    Ok((!paths.is_empty()).then_some(all))
+}
+
+fn asked(lost: &LostFiles) -> Result<Vec<RepoPath>> {
+    let items: Vec<String> = lost.files.iter().map(line).collect();
+    let heading = heading(lost);
+    let picked = prompt::some_of("Put back which files? (Escape changes nothing)", Some(&heading), &items)?;
+    match picked {
+        Some(picked) if !picked.is_empty() => {
+            Ok(picked.into_iter().filter_map(|number| lost.files.get(number)).map(|file| file.path.clone()).collect())
+        }
+        Some(_) | None => Err(Error::new(Code::Declined, "nothing was chosen")),
+    }
+}
+
+fn put_back(ctx: &mut Context, mut lost: LostFiles, chosen: &[RepoPath]) -> Result<RecoverFilesAnswer> {
+    rollback::nobody_works(ctx)?;
+    ctx.act_as(By::User)?;
+    // A folder that is gone is made again from its branch first.
+    if let Some(workspace) = ctx.state().restorable.workspaces.get(&lost.task_id).cloned() {
+        lost_files::keep_of_lost_folder(ctx, &lost.task_id)?;
+        workspaces::ensure(ctx, &workspace)?;
+    }
+    let done = lost_files::put_back(ctx, &lost.task_id, None, |file| chosen.contains(&file.path))?;
+    let back = done.as_ref().map_or(&[][..], |done| done.paths.as_slice());
+    lost.files.retain(|file| back.contains(&file.path));
+    Ok(RecoverFilesAnswer { recovered: true, lost, undo: done.map(|done| done.txn) })
+}
+
+fn heading(lost: &LostFiles) -> String {
+    let at = lost.captured_at.map_or_else(String::new, |at| format!(" of {}", words::time(at)));
+    format!("Files in '{}' that are not as in its capture{at}:", visible::line(&lost.workspace))
+}
+
+fn line(file: &LostFile) -> String {
+    format!("{} ({})", visible::line(&file.path.to_string()), file.found.in_words())
+}
+
+fn in_words(answer: &RecoverFilesAnswer) -> String {
+    let RecoverFilesAnswer { recovered, lost, undo } = answer;
+    let task = &lost.task_id;
+    let list: String = lost.files.iter().map(|file| format!("  {}\n", line(file))).collect();
+    match (recovered, undo, lost.files.is_empty()) {
+        (false, _, true) => format!("Everything is as in the newest capture of '{task}', or newer.\n"),
+        (false, _, false) => {
+            let losses = lost.files.iter().any(|file| file.found.is_loss());
+            let all = format!("To put back what is gone or empty: git axiom recover --files {task} --yes\n");
+            let all = if losses { all } else { String::new() };
+            format!("{}\n{list}Nothing was changed.\n{all}Single ones: git axiom recover --files {task} PATH\n", heading(lost))
+        }
+        (true, Some(txn), _) => {
+            let files = words::count(lost.files.len(), "file");
+            format!("{files} put back:\n{list}What was there: git axiom undo {txn}\n")
+        }
+        (true, None, _) => "There was nothing to put back.\n".to_owned(),
+    }
+}
+
+/// The files of a task, for `recover`: those that are lost.
+pub(super) fn of_task(lost: &LostFiles) -> String {
+    let count_of = |back: bool| lost.files.iter().filter(|file| file.comes_back == back && file.found != OnDisk::Other).count();
+    let task = &lost.task_id;
+    let mut text = String::new();
+    if count_of(true) > 0 {
+        let files = words::count(count_of(true), "file");
+        text.push_str(&format!("files      {files} of {task} that the machine emptied: back from its newest capture\n"));
+    }
+    if count_of(false) > 0 {
+        let files = words::count(count_of(false), "file");
+        text.push_str(&format!("files      {files} of {task} lost, and in its newest capture\n"));
+        text.push_str(&format!("           git axiom recover --files {task}\n"));
+    }
+    text
+}

@@ -1,0 +1,85 @@
+//! What a crash left for recovery to tidy up: half-removed workspaces, what merged tasks leave, worktrees in which a merge was verified
+//! or a conflict was settled, temporary files, processes of dead keepers. Looking changes nothing; `repair` and the supervisor
+//! tidy up.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::repair::LOCK_AGE;
+use crate::domain::base::plural::count_of;
+use crate::domain::work::agent::Agent;
+use crate::error::Result;
+use crate::files;
+use crate::ops::context::handle::Context;
+use crate::ops::settings::shared;
+use crate::ops::{merge, revert_task};
+use crate::process::client::leftovers;
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
+
+/// What is left, a line for each thing.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn find(ctx: &Context) -> Result<Vec<String>> {
+    let mut found = half_removed(ctx)?;
+    let workspaces = &ctx.state().restorable.workspaces;
+    let merged = merge::cleanup::with_workspace(ctx);
+    let merged = merged.iter().filter_map(|task| Some((task, &workspaces.get(task)?.path)));
+    found.extend(merged.map(|(task, path)| format!("the workspace '{path}' of {task}, which is merged: it goes to the trash")));
+    let branches = merge::cleanup::to_delete(ctx)?;
+    if branches > 0 {
+        let words = count_of(branches, "branch of a merged task", "branches of merged tasks");
+        found.push(format!("{words}: deleted, since the target has the commits"));
+    }
+    let settled = revert_task::finished(ctx)?.into_iter();
+    found.extend(settled.map(|path| format!("'{path}', whose conflict is settled: it goes to the trash")));
+    let verified = merge::scratch::left(ctx)?.into_iter();
+    found.extend(verified.map(|path| format!("'{}', where a merge was verified: it is removed", path.display())));
+    // A bare repository has no such folders.
+    let files = temporaries(ctx, temporaries_age(ctx)).unwrap_or_default().into_iter();
+    found.extend(files.map(|path| format!("'{}', half of a file that was being written: it is removed", path.display())));
+    let processes = processes(ctx)?;
+    if processes > 0 {
+        found.push(format!("{} of a dead keeper: ended", count_of(processes, "process", "processes")));
+    }
+    Ok(found)
+}
+
+/// Workspaces of which git has the entry and nobody the folder.
+fn half_removed(ctx: &Context) -> Result<Vec<String>> {
+    let listed: HashSet<PathBuf> = ctx.repo.worktrees().linked()?.into_iter().map(|(_, folder)| folder).collect();
+    let workspaces = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path));
+    let half = workspaces.filter(|path| listed.contains(*path) && path.symlink_metadata().is_err());
+    Ok(half.map(|path| format!("the workspace '{}' is half removed: the rest of it goes too", path.display())).collect())
+}
+
+/// How old a temporary file is that nobody writes any more. After another start of the machine, of which only the proof of the objects
+/// knows: so this is to be asked before it, any age.
+pub fn temporaries_age(ctx: &Context) -> Duration {
+    if ctx.repo.durability().objects_are_proved() { LOCK_AGE } else { Duration::ZERO }
+}
+
+/// Temporary files of ours among the project's own, which a crash left, of at least this age.
+///
+/// # Errors
+/// `IO_FAILED`, `BARE_REPOSITORY`.
+pub fn temporaries(ctx: &Context, age: Duration) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in shared::folders(&ctx.repo)? {
+        found.extend(files::temporaries_in(&folder, age)?);
+    }
+    Ok(found)
+}
+
+/// How many processes are left of keepers that died.
+fn processes(ctx: &Context) -> Result<usize> {
+    let mut dead = Vec::new();
+    for (agent, token) in ctx.state().busy_agents().filter_map(|agent: &Agent| Some((agent, agent.token()?))) {
+        if let Ok(KeeperState::Dead(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
+            dead.push(record);
+        }
+    }
+    leftovers::count_left(&dead)
+}
