@@ -120,7 +120,7 @@ pub fn is_intact(line: &[u8]) -> bool {
 }
 
 fn checked_body(line: &[u8]) -> Result<&[u8], BadLine> {
-    sealed::opened(line).map_err(|broken| {
+    sealed::opened(line, &[]).map_err(|broken| {
         let why = match broken {
             Broken::TooShort => "it is too short",
             Broken::NoSum => "it does not end in a checksum",

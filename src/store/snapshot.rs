@@ -125,8 +125,7 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
     }
     let Some(end) = line::find_end(bytes) else { return Ok(Err("it has no header")) };
     let (head, body) = (&bytes[..end], &bytes[end + 1..]);
-    let checked = &head[..head.len().saturating_sub(sealed::SUM_LENGTH)];
-    if crc32c::crc32c_append(crc32c::crc32c(checked), body) != sealed::sum_of(head) {
+    if sealed::opened(head, body).is_err() {
         return Ok(Err("checksum mismatch"));
     }
     match serde_json::from_slice::<Header>(head) {

@@ -23,7 +23,7 @@ pub enum Broken {
 /// The line, with its line feed, of an object's JSON. The checksum counts what `follows` the line, too.
 pub fn seal(mut object: Vec<u8>, follows: &[u8]) -> Vec<u8> {
     object.pop();
-    let sum = crc32c::crc32c_append(crc32c::crc32c(&object), follows);
+    let sum = sum_over(&object, follows);
     object.extend_from_slice(MARK);
     object.extend_from_slice(format!("{sum:08x}").as_bytes());
     object.extend_from_slice(END);
@@ -31,19 +31,23 @@ pub fn seal(mut object: Vec<u8>, follows: &[u8]) -> Vec<u8> {
     object
 }
 
-/// What is before the checksum of a line without its line feed; nothing follows it that counts.
+fn sum_over(body: &[u8], follows: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(body), follows)
+}
+
+/// What is before the checksum of a line without its line feed. The checksum counts what `follows` the line, too.
 ///
 /// # Errors
 /// Why it is not as it was written.
-pub fn opened(line: &[u8]) -> Result<&[u8], Broken> {
+pub fn opened<'l>(line: &'l [u8], follows: &[u8]) -> Result<&'l [u8], Broken> {
     let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or(Broken::TooShort)?;
     let sum = written(tail).ok_or(Broken::NoSum)?;
-    if crc32c::crc32c(body) == sum { Ok(body) } else { Err(Broken::Differs) }
+    if sum_over(body, follows) == sum { Ok(body) } else { Err(Broken::Differs) }
 }
 
 /// Whether a line has a checksum, and not that of what is before it. One that has none is not altered: it may be older.
 pub fn is_altered(line: &[u8]) -> bool {
-    line.ends_with(END) && memchr::memmem::find(line, MARK).is_some() && opened(line).is_err()
+    line.ends_with(END) && memchr::memmem::find(line, MARK).is_some() && opened(line, &[]).is_err()
 }
 
 /// The checksum in the last [`SUM_LENGTH`] bytes of a line.
@@ -70,15 +74,15 @@ mod tests {
     fn a_line_is_as_it_was_written_or_refused() {
         let sealed = seal(br#"{"a":1}"#.to_vec(), b"");
         let line = sealed.strip_suffix(b"\n").unwrap();
-        assert_eq!((opened(line), is_altered(line)), (Ok(&br#"{"a":1"#[..]), false));
+        assert_eq!((opened(line, &[]), is_altered(line)), (Ok(&br#"{"a":1"#[..]), false));
         for at in 0..line.len() {
             let mut other = line.to_vec();
             other[at] ^= 1;
-            assert!(opened(&other).is_err(), "byte {at}");
+            assert!(opened(&other, &[]).is_err(), "byte {at}");
         }
-        assert_eq!(opened(b"{}"), Err(Broken::TooShort));
-        assert_eq!(opened(br#"{"a":1,"b":"a text of some length"}"#), Err(Broken::NoSum));
-        assert_eq!(opened(br#"{"a":1,"sum":"00000000"}"#), Err(Broken::Differs));
+        assert_eq!(opened(b"{}", &[]), Err(Broken::TooShort));
+        assert_eq!(opened(br#"{"a":1,"b":"a text of some length"}"#, &[]), Err(Broken::NoSum));
+        assert_eq!(opened(br#"{"a":1,"sum":"00000000"}"#, &[]), Err(Broken::Differs));
     }
 
     #[test]

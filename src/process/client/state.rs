@@ -107,7 +107,7 @@ pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
 }
 
 fn parse_signal(line: &[u8]) -> Option<ReceivedSignal> {
-    let open = std::str::from_utf8(sealed::opened(line).ok()?).ok()?;
+    let open = std::str::from_utf8(sealed::opened(line, &[]).ok()?).ok()?;
     serde_json::from_str(&format!("{open}}}")).ok()
 }
 
