@@ -27,29 +27,12 @@ impl Answers {
                 if self.newest.len() >= MOST
                     && let Some((_, oldest)) = self.newest.pop_front()
                 {
-                    self.before = plus(self.before, oldest);
+                    self.before = self.before.plus(&oldest);
                 }
                 self.newest.push_back((answer, usage));
             }
         }
-        Some(self.newest.iter().fold(self.before, |sum, (_, usage)| plus(sum, *usage)))
-    }
-}
-
-fn plus(one: Usage, other: Usage) -> Usage {
-    let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (one, other) => one.or(other),
-    };
-    let cost = match (one.cost_usd, other.cost_usd) {
-        (Some(one), Some(other)) => Some(one + other).filter(|sum| sum.is_finite()),
-        (one, other) => one.or(other),
-    };
-    Usage {
-        input: add(one.input, other.input),
-        output: add(one.output, other.output),
-        cached: add(one.cached, other.cached),
-        cost_usd: cost,
+        Some(self.newest.iter().fold(self.before, |sum, (_, usage)| sum.plus(usage)))
     }
 }
 

@@ -165,6 +165,34 @@ impl Usage {
             (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
         }
     }
+
+    /// The sum. What only one of them tells is that; a cost that is no number any more stays as it was.
+    pub fn plus(&self, more: &Self) -> Self {
+        let add = |one: Option<u64>, more: Option<u64>| match (one, more) {
+            (Some(one), Some(more)) => Some(one.saturating_add(more)),
+            (one, more) => more.or(one),
+        };
+        let cost = match (self.cost_usd, more.cost_usd) {
+            (Some(one), Some(more)) => Some(one + more).filter(|sum| sum.is_finite()).or(Some(one)),
+            (one, more) => more.or(one),
+        };
+        Self {
+            input: add(self.input, more.input),
+            output: add(self.output, more.output),
+            cached: add(self.cached, more.cached),
+            cost_usd: cost,
+        }
+    }
+
+    /// What is told now; what is not told any more stays as it was.
+    pub fn replaced_by(&self, new: &Self) -> Self {
+        Self {
+            input: new.input.or(self.input),
+            output: new.output.or(self.output),
+            cached: new.cached.or(self.cached),
+            cost_usd: new.cost_usd.or(self.cost_usd),
+        }
+    }
 }
 
 /// The run's last word.

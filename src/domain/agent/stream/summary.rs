@@ -125,22 +125,17 @@ impl Summary {
     }
 
     fn count(&mut self, new: &Usage) {
-        let old = self.usage;
-        let tokens = |old: Option<u64>, new: Option<u64>| match (self.counting, old, new) {
-            (Counting::Step, Some(old), Some(new)) => Some(old.saturating_add(new)),
-            (Counting::Step | Counting::Run | Counting::Cumulative, old, new) => new.or(old),
+        let (sum, newest) = (self.usage.plus(new), self.usage.replaced_by(new));
+        let tokens = match self.counting {
+            Counting::Step => sum,
+            Counting::Run | Counting::Cumulative => newest,
         };
-        let cost = match (self.cost_counting, old.cost_usd, new.cost_usd) {
-            (CostCounting::None, _, _) => None,
-            (CostCounting::Step, Some(old), Some(new)) => Some(old + new).filter(|sum| sum.is_finite()).or(Some(old)),
-            (CostCounting::Step | CostCounting::Run | CostCounting::Cumulative, old, new) => new.or(old),
+        let cost_usd = match self.cost_counting {
+            CostCounting::None => None,
+            CostCounting::Step => sum.cost_usd,
+            CostCounting::Run | CostCounting::Cumulative => newest.cost_usd,
         };
-        self.usage = Usage {
-            input: tokens(old.input, new.input),
-            output: tokens(old.output, new.output),
-            cached: tokens(old.cached, new.cached),
-            cost_usd: cost,
-        };
+        self.usage = Usage { cost_usd, ..tokens };
     }
 }
 
