@@ -69,14 +69,7 @@ fn recover_puts_right_what_a_dead_machine_left_without_a_session() {
     let mut live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
     live.kill();
-    // Again and again: one may begin a child between the look and the blow.
-    wait_until("all are dead", || {
-        let left = world.processes();
-        for (pid, _) in &left {
-            kill(*pid);
-        }
-        left.is_empty()
-    });
+    world.all_die();
     let events = || std::fs::read(world.env.axiom_dir().join("state/events.jsonl")).unwrap();
     let before = events();
     let looked = world.env.json(&["recover"]);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::live::Ended;
-use super::{Live, kill, processes_of};
+use super::{Live, kill, processes_of, wait_until};
 use crate::common::TestEnv;
 
 /// A repository in which sessions run. Processes that it started are ended when it is dropped.
@@ -245,6 +245,18 @@ impl World {
     /// The processes of sessions that are still running.
     pub fn processes(&self) -> Vec<(i32, String)> {
         processes_of(&self.env.root().join("home"))
+    }
+
+    /// Kills them all, as when the machine dies. Again and again: one may begin a child between the look and the blow.
+    #[track_caller]
+    pub fn all_die(&self) {
+        wait_until("all are dead", || {
+            let left = self.processes();
+            for (pid, _) in &left {
+                kill(*pid);
+            }
+            left.is_empty()
+        });
     }
 
     /// Expects that all processes end within a short time: a keeper removes its temporary folder after its report.

@@ -8,7 +8,7 @@ use std::process::Command;
 use git_axiom::error::Code;
 
 use crate::common::Run;
-use crate::session_support::{Live, World, kill, wait_until};
+use crate::session_support::{Live, World};
 
 /// Mode, inode, time of change, and content.
 type Seen = (u32, u64, (i64, i64), Vec<u8>);
@@ -51,13 +51,7 @@ fn at_work() -> (World, Live) {
 fn crashed() -> World {
     let (world, mut live) = at_work();
     live.kill();
-    wait_until("every process ended", || {
-        let left = world.processes();
-        for (pid, _) in &left {
-            kill(*pid);
-        }
-        left.is_empty()
-    });
+    world.all_die();
     world
 }
 

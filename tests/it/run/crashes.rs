@@ -88,13 +88,7 @@ fn lost() -> World {
         world.agents().iter().any(|agent| agent["state"] == "running") && world.env.ok(&["events"]).contains("src/a.rs")
     });
     live.kill();
-    wait_until("all are dead", || {
-        let left = world.processes();
-        for (pid, _) in &left {
-            kill(*pid);
-        }
-        left.is_empty()
-    });
+    world.all_die();
     world
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::session_support::{World, kill, wait_until};
+use crate::session_support::{World, wait_until};
 
 const WHOLE: &str = "whole\n";
 
@@ -25,13 +25,7 @@ fn dies_after_a_capture() -> World {
         !names.is_empty() && world.env.git(&["ls-tree", "--name-only", "refs/axiom/live/t"]).contains("zeros")
     });
     live.kill();
-    wait_until("all are dead", || {
-        let left = world.processes();
-        for (pid, _) in &left {
-            kill(*pid);
-        }
-        left.is_empty()
-    });
+    world.all_die();
     world.variables = vec![("AXIOM_TEST_BOOT".into(), "two".into())];
     world
 }

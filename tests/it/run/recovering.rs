@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use git_axiom::error::Code;
 
-use crate::session_support::{World, kill, wait_until};
+use crate::session_support::{World, wait_until};
 
 /// A task `t` that does `first` and then waits to be killed, the first time; then it does `again`.
 fn world(first: &str, again: &str) -> World {
@@ -22,18 +22,7 @@ fn dies(world: &World) {
     world.wait_for_file("begun");
     wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
     live.kill();
-    all_die(world);
-}
-
-/// Again and again: one may begin a child between the look and the blow.
-fn all_die(world: &World) {
-    wait_until("all are dead", || {
-        let left = world.processes();
-        for (pid, _) in &left {
-            kill(*pid);
-        }
-        left.is_empty()
-    });
+    world.all_die();
 }
 
 /// What was decided, as the audit has it.
@@ -72,7 +61,7 @@ fn scenario_3_long_pause() {
     world.wait_for_file("begun");
     world.env.ok(&["pause", "--force", "--wait"]);
     live.kill();
-    all_die(&world);
+    world.all_die();
     world.variables = vec![("AXIOM_TEST_NOW".into(), "2031-01-01T00:00:00Z".into())];
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("whole.txt"), "whole\n");
@@ -151,7 +140,7 @@ fn edge_case_4_very_large_conversations() {
     wait_until("what it said is in the log", || log.metadata().is_ok_and(|meta| meta.len() > 0));
     world.wait_for_file("begun");
     live.kill();
-    all_die(&world);
+    world.all_die();
     let line = std::fs::read_to_string(&log).unwrap().lines().next_back().unwrap().to_owned() + "\n";
     let mut whole = std::fs::read(&log).unwrap();
     whole.extend_from_slice(line.repeat((100 << 20) / line.len()).as_bytes());
@@ -224,7 +213,7 @@ fn crash_point_tests() {
     world.wait_for_file("begun");
     wait_until("the first result is recorded", || world.show("t")["verification"][0]["state"] == "passed");
     live.kill();
-    all_die(&world);
+    world.all_die();
     assert!(world.env.ok(&["output", "t", "--step", "tests"]).contains("15/20 passed"));
     recovers(&world);
     world.autopilot(&[]).code(0);
