@@ -13,5 +13,5 @@ pub mod os;
 
 pub use client::launch::start_keeper;
 pub use client::leftovers::end_leftovers;
-pub use client::state::{keeper_state, read_signals};
+pub use client::state::{IterationState, iteration_state, keeper_state, read_signals};
 pub use keeper::spec::{EndCause, ExitRecord, KeeperRecord, KeeperSpec, KeeperState};

@@ -18,7 +18,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::supervise::crash::limits;
 use crate::ops::supervise::live::live_ref;
 use crate::process::keeper::spec::KeeperState;
-use crate::process::{keeper_state, read_signals};
+use crate::process::{IterationState, iteration_state, read_signals};
 
 /// A task that is active while no supervisor runs.
 #[derive(Debug, Clone, Serialize)]
@@ -107,7 +107,11 @@ pub fn look(ctx: &Context, agent: &Agent, threshold: Option<u8>) -> Result<Optio
         Stage::Between { .. } => return resumed("it is between two iterations"),
         Stage::Intended { token } | Stage::Running { token, .. } => token,
     };
-    match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+    let state = match iteration_state(&ctx.layout().run_dir(&agent.id, token), &work.stage)? {
+        IterationState::Lost(why) => return cut_off(ctx, agent, work, token, (&why, threshold)).map(Some),
+        IterationState::Known(state) => state,
+    };
+    match state {
         KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and is taken over"),
         KeeperState::Ended(_) => resumed("it has ended, and its result is used"),
         KeeperState::NotStarted => resumed("its program was never started"),

@@ -24,7 +24,7 @@ use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
 use crate::process::client::leftovers;
 use crate::process::keeper::spec::{KEEPER, KEEPER_LOCK, KeeperState};
-use crate::process::{keeper_state, read_signals};
+use crate::process::{IterationState, iteration_state, keeper_state, read_signals};
 
 /// The part of the next prompt after the machine stopped.
 const UNPROVED: &str = "## The machine stopped\n\nIt stopped while an earlier attempt worked here. Files that were written \
@@ -138,13 +138,12 @@ impl Supervisor<'_> {
         if self.watches.get(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
             self.watches.insert(agent.clone(), Watch { token: Some(token.clone()), ..Watch::default() });
         }
-        let state = match keeper_state(&dir) {
-            Err(error) if error.code() == Code::KeeperFailed && !leftovers::is_kept(&dir)? => {
-                return self.record_lost(agent, token, &error.to_string());
-            }
-            state => state?,
-        };
+        let state = iteration_state(&dir, &work.stage)?;
         let heard = self.listen(agent, token, &dir)?;
+        let state = match state {
+            IterationState::Lost(why) => return self.record_lost(agent, token, &why),
+            IterationState::Known(state) => state,
+        };
         match state {
             KeeperState::Starting => Ok(heard),
             KeeperState::Alive(record) => {
@@ -159,10 +158,7 @@ impl Supervisor<'_> {
                 self.capture_live(agent, &work.task);
                 Ok(heard)
             }
-            KeeperState::NotStarted => match work.stage {
-                Stage::Running { .. } => self.record_lost(agent, token, "nothing is recorded of it any more"),
-                Stage::Intended { .. } | Stage::Between { .. } => self.never_started(agent, &dir),
-            },
+            KeeperState::NotStarted => self.never_started(agent, &dir),
             KeeperState::Ended(exit) => {
                 self.finish(agent, &run_end::of(&exit), Some(&exit))?;
                 Ok(true)

@@ -7,10 +7,12 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::leftovers;
 use crate::domain::base::sealed;
+use crate::domain::work::agent::Stage;
 use crate::domain::work::signal::Signal;
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
 
@@ -63,6 +65,31 @@ pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
         (None, false, Some(record)) => KeeperState::Dead(record),
         (None, false, None) => KeeperState::NotStarted,
     })
+}
+
+/// What became of an iteration, by its record in the log and by its keeper's folder.
+#[derive(Debug, Clone, PartialEq)]
+pub enum IterationState {
+    /// What its keeper recorded.
+    Known(KeeperState),
+    /// It was begun, no keeper is alive, and what its keeper recorded is gone or damaged: why.
+    Lost(String),
+}
+
+/// The state of an iteration whose keeper's folder is `dir`.
+///
+/// # Errors
+/// `IO_FAILED`; `KEEPER_FAILED` where a record of a living keeper cannot be parsed.
+pub fn iteration_state(dir: &Path, stage: &Stage) -> Result<IterationState> {
+    match (keeper_state(dir), stage) {
+        (Err(error), _) if error.code() == Code::KeeperFailed && !leftovers::is_kept(dir)? => {
+            Ok(IterationState::Lost(error.to_string()))
+        }
+        (Ok(KeeperState::NotStarted), Stage::Running { .. }) => {
+            Ok(IterationState::Lost("nothing is recorded of it any more".to_owned()))
+        }
+        (state, Stage::Intended { .. } | Stage::Running { .. } | Stage::Between { .. }) => Ok(IterationState::Known(state?)),
+    }
 }
 
 /// The line of `signals.jsonl` for a signal, with its checksum and line feed.

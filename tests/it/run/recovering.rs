@@ -37,6 +37,13 @@ fn recovers(world: &World) -> String {
     format!("{}{}", run.stdout, run.stderr)
 }
 
+/// What would be decided, as `recover` shows it before anything is changed.
+#[track_caller]
+fn would_begin_anew(world: &World, why: &str) {
+    let look = world.env.json(&["recover"]);
+    assert!(look["reset"][0]["reason"].as_str().is_some_and(|reason| reason.contains(why)), "{why}\n{look}");
+}
+
 /// The folder of the only run.
 fn run_folder(world: &World) -> PathBuf {
     let runs = world.env.axiom_dir().join("agents/agent-001/runs");
@@ -104,6 +111,7 @@ fn edge_case_2_partial_json_write() {
     let spec = run_folder(&world).join("spec.json");
     let whole = std::fs::read(&spec).unwrap();
     std::fs::write(&spec, &whole[..whole.len() / 2]).unwrap();
+    would_begin_anew(&world, "the record of the iteration is damaged");
     let state = world.env.axiom_dir().join("state");
     let mut log = std::fs::read(state.join("events.jsonl")).unwrap();
     log.extend_from_slice(b"{\"v\":6,\"seq\":");
@@ -176,6 +184,7 @@ fn edge_case_6_task_deleted_during_crash() {
     let world = world("echo half > half.txt", "test ! -e half.txt && echo done > t.txt");
     dies(&world);
     std::fs::remove_dir_all(world.env.axiom_dir().join("agents/agent-001")).unwrap();
+    would_begin_anew(&world, "nothing is recorded of the iteration");
     recovers(&world);
     decided(&world, "restart_task: nothing is recorded of the iteration");
     world.autopilot(&[]).code(0);
