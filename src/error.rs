@@ -81,6 +81,9 @@ codes! {
     TooLarge "TOO_LARGE" Usage "An input is over its limit.";
     InvalidTransition "INVALID_TRANSITION" Failed "The state does not allow this change.";
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
+    ConfigDamaged "CONFIG_DAMAGED" Damaged "A configuration file cannot be read; where a backup stands in for it, only a check says so.";
+    ConfigBackupRestored "CONFIG_BACKUP_RESTORED" Done "A configuration file cannot be read, and its backup counts instead.";
+    NoBackup "NO_BACKUP" Failed "There is no backup of this configuration file.";
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
     Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is printed instead of an error.";
     Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
@@ -191,6 +194,14 @@ impl Error {
     pub fn why(mut self, why: impl Into<String>) -> Self {
         self.cause = Some(anyhow::Error::msg(why.into()));
         self
+    }
+
+    /// The same error once more, where two have to be told of it: its cause is in words.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let causes = self.causes();
+        let cause = (!causes.is_empty()).then(|| anyhow::Error::msg(causes.join(": ")));
+        Self { code: self.code, what: self.what.clone(), cause, hints: self.hints.clone() }
     }
 
     /// Adds several hints.

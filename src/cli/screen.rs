@@ -14,6 +14,8 @@ pub struct Screen {
     json: bool,
     /// The verb with all its words; `None` where it could not be parsed.
     verb: Option<String>,
+    /// Whether nobody is to be asked anything.
+    silent: bool,
     reader_is_gone: bool,
     answered: bool,
 }
@@ -21,7 +23,13 @@ pub struct Screen {
 impl Screen {
     /// The output of a verb; with `json`, text for people is left out.
     pub fn new(json: bool, verb: Option<String>) -> Self {
-        Self { json, verb, reader_is_gone: false, answered: false }
+        Self { json, verb, silent: false, reader_is_gone: false, answered: false }
+    }
+
+    /// The same output where nobody is to be asked anything, if `silent`, as without a terminal.
+    #[must_use]
+    pub fn without_questions(self, silent: bool) -> Self {
+        Self { silent, ..self }
     }
 
     /// Output for people only, in addition to that of a verb.
@@ -39,9 +47,10 @@ impl Screen {
         self.json
     }
 
-    /// Whether a human can be asked: both standard input and standard error are terminals, and JSON was not asked for.
+    /// Whether a human can be asked: both standard input and standard error are terminals, and neither JSON nor
+    /// silence was asked for.
     pub fn can_ask(&self) -> bool {
-        !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+        !self.json && !self.silent && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
     /// Prints the answer: `content` as JSON (an object; `schema` and `verb` are added) or the text of `people`.
@@ -190,6 +199,16 @@ impl Screen {
         let code = red.apply_to(format!("error[{}]", error.code()));
         Self::say(&format!("{code}: {}", visible::set_in(&error.to_string(), "  ")));
         for hint in error.hints() {
+            self.complain(&format!("hint: {hint}"));
+        }
+    }
+
+    /// Prints a warning with its code and hints on standard error, also with `--json`.
+    pub fn warn_of(&mut self, warning: &Error) {
+        let yellow = console::Style::new().for_stderr().yellow().bold();
+        let code = yellow.apply_to(format!("warning[{}]", warning.code()));
+        Self::say(&format!("{code}: {}", visible::set_in(&warning.to_string(), "  ")));
+        for hint in warning.hints() {
             self.complain(&format!("hint: {hint}"));
         }
     }

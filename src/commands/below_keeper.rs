@@ -57,6 +57,8 @@ fn of_config(config: &Config) -> Option<&'static str> {
         Config::Set(_) => Some("config set"),
         Config::Unset(_) => Some("config unset"),
         Config::Edit(_) => Some("config edit"),
+        Config::Restore(_) => Some("config restore"),
+        Config::Reset(_) => Some("config reset"),
         Config::Show(_) | Config::Check {} => None,
     }
 }

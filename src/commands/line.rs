@@ -37,7 +37,7 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
     };
     report::start_tracing();
     limits::say_what_is_too_large();
-    let mut screen = Screen::new(cli.global.json, verb);
+    let mut screen = Screen::new(cli.global.json, verb).without_questions(cli.global.non_interactive);
     match limits::check_memory().and_then(|()| dispatch(cli, &mut screen)) {
         Ok(ended) => match end_signals::signal_that_waited() {
             Some(signal) => {
@@ -50,8 +50,8 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
     }
 }
 
-/// The words of the command line without the program and `--json`.
+/// The words of the command line without the program and what every verb takes.
 fn called(arguments: &[OsString]) -> String {
-    let words = arguments.iter().skip(1).filter(|word| *word != "--json");
+    let words = arguments.iter().skip(1).filter(|word| *word != "--json" && *word != "--non-interactive");
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

@@ -49,8 +49,9 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, Global, Verb};
 use crate::domain::work::outcome::Halt;
 use crate::env;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Repository;
+use crate::ops::context::configure::Told;
 use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::context::placement::{self, Purpose};
 
@@ -213,9 +214,14 @@ pub fn open_configured_for(
     screen: &mut Screen,
 ) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
-    for note in ctx.load_config(command_line)? {
-        screen.note(&note);
-    }
+    let told = match ctx.load_config(command_line.clone()) {
+        Err(error) if error.code() == Code::ConfigDamaged && screen.can_ask() => {
+            config::broken::ask(&ctx.repo, error, screen)?;
+            ctx.load_config(command_line)?
+        }
+        loaded => loaded?,
+    };
+    tell(&told, screen);
     Ok(ctx)
 }
 
@@ -225,8 +231,12 @@ pub fn open_configured_for(
 /// As [`Context::open`].
 pub fn open_with_usable_config(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
-    for note in ctx.load_usable_config()? {
-        screen.note(&note);
-    }
+    tell(&ctx.load_usable_config()?, screen);
     Ok(ctx)
+}
+
+/// Says what the user is to be told of the configuration.
+fn tell(told: &Told, screen: &mut Screen) {
+    told.warnings.iter().for_each(|warning| screen.warn_of(warning));
+    told.notes.iter().for_each(|note| screen.note(note));
 }

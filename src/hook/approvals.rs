@@ -3,7 +3,6 @@
 //!
 //! An approval counts for one path and one repository id, and for exactly this content.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -158,17 +157,7 @@ fn read(path: &Path) -> Result<Option<Approval>> {
 
 /// Refuses what another user owns or may write.
 fn only_ours(path: &Path) -> Result<()> {
-    let Some(meta) = files::metadata(path)? else { return Ok(()) };
-    if meta.is_symlink() {
-        return Err(not_ours(path, "is a link", "look at it, and remove it"));
-    }
-    if meta.uid() != rustix::process::geteuid().as_raw() {
-        return Err(not_ours(path, "belongs to another user", "look at it; make it yours, or remove it"));
-    }
-    match meta.permissions().mode() & 0o022 {
-        0 => Ok(()),
-        _ => Err(not_ours(path, "can be written by others", "look at it; then take that permission away: chmod go-w")),
-    }
+    files::foreign(path)?.map_or(Ok(()), |foreign| Err(not_ours(path, foreign.why, foreign.way_out)))
 }
 
 fn not_ours(path: &Path, why: &str, way_out: &str) -> Error {
@@ -179,7 +168,7 @@ fn not_ours(path: &Path, why: &str, way_out: &str) -> Error {
 mod tests {
     #![allow(clippy::disallowed_methods)]
 
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
     use crate::hook::project_files::Origin;

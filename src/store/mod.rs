@@ -9,6 +9,7 @@ pub mod anchors;
 pub mod backup;
 pub mod cases;
 pub mod checkpoints;
+pub mod config_backup;
 pub mod handle;
 mod head;
 pub mod identity;

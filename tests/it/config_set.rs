@@ -378,7 +378,13 @@ fn a_bare_repository_has_git_s_layer_and_no_project_s_and_outside_of_any_is_the_
 fn no_agent_writes_the_configuration() {
     let env = TestEnv::new();
     for layer in LAYERS {
-        for args in [&["set", layer, "agents.count", "4"][..], &["unset", layer, "agents.count"], &["edit", layer]] {
+        for args in [
+            &["set", layer, "agents.count", "4"][..],
+            &["unset", layer, "agents.count"],
+            &["edit", layer],
+            &["restore"],
+            &["reset"],
+        ] {
             let mut agent = env.axiom_command(&env.repo(), [&["config"], args].concat());
             agent.env("AXIOM_TOKEN", "x").env("GIT_EDITOR", "echo x >");
             env.run(agent, None).fails_with(Code::NotForAgents);

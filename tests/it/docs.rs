@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use git_axiom::commands::config::nobody;
 use git_axiom::commands::grammar::pages;
 use git_axiom::config::{Config, keys};
 use git_axiom::domain::work::failures::{self, FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
@@ -86,6 +87,8 @@ fn the_list_of_configuration_keys_is_current() {
     // What stands above the table is written by hand.
     let page = std::fs::read_to_string(path_of("docs/CONFIGURATION.md")).unwrap();
     let mut text = page.split(TABLE).next().unwrap().to_owned() + TABLE;
+    // The questions stand twice, and say the same.
+    assert!(page.contains(&nobody::in_markdown()), "docs/CONFIGURATION.md:\n{}", nobody::in_markdown());
     for key in keys::KEYS {
         let value = &defaults[key.section][key.name];
         let value = if value.is_null() { "not set".to_owned() } else { format!("`{value}`") };

@@ -43,6 +43,7 @@ mod cli_recover;
 mod cli_status;
 mod cli_task;
 mod completion;
+mod config_restore;
 mod config_set;
 mod conversions;
 mod conversions_hidden;

@@ -1,7 +1,10 @@
 //! `git axiom config …`: what counts is shown here; keys are written in `change`, whole texts in `editing`.
 
+mod anew;
+pub(super) mod broken;
 mod change;
 mod editing;
+pub mod nobody;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -12,19 +15,23 @@ use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::config::keys::KEYS;
 use crate::config::{self, Setting, Source, Usable};
-use crate::error::{Code, Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::configure::Trusted;
 use crate::ops::context::{Repository, configure, placement};
 use crate::ops::settings::Layer;
 
-/// Verbs on the configuration.
-#[derive(Debug, Subcommand)]
-#[command(after_help = "\
+/// What is said of the layers.
+const LAYERS: &str = "\
 Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
 XDG_CONFIG_HOME); the project's .axiom/config.toml in the main worktree, once you approved it
 with 'git axiom trust'; git config axiom.SECTION.KEY, git -c too; options of the command.
 
 --user, --repo and --local choose the layer that set, unset and edit write: the first, the
-second or the third of these. Without them it is --local, this repository's git config.")]
+second or the third of these. Without them it is --local, this repository's git config.";
+
+/// Verbs on the configuration.
+#[derive(Debug, Subcommand)]
+#[command(after_help = format!("{LAYERS}\n\n{}", nobody::in_help()))]
 pub enum Config {
     /// Show every value and its source
     Show(Show),
@@ -36,6 +43,10 @@ pub enum Config {
     Unset(change::Unset),
     /// Edit a layer's whole text in your editor
     Edit(editing::Edit),
+    /// Put the backup in place of a file
+    Restore(anew::Restore),
+    /// Empty a file, so that the defaults count
+    Reset(anew::Reset),
 }
 
 /// Which layer is written.
@@ -109,22 +120,40 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
         Config::Set(args) => change::set(args, global, screen),
         Config::Unset(args) => change::unset(args, global, screen),
         Config::Edit(args) => editing::run(args, global, screen),
+        Config::Restore(args) => anew::restore(args, global, screen),
+        Config::Reset(args) => anew::reset(args, global, screen),
     }
 }
 
 /// What counts here, with a note on what a human has to approve first.
-fn load(global: &Global, screen: &mut Screen) -> Result<Usable> {
-    let repo = repository(global)?;
-    placement::recall_main(&repo)?;
-    let (usable, trust) = configure::load_trusted(&repo, Vec::new())?;
-    if let Some(note) = configure::note_on(&trust) {
+fn load(repo: &Repository, screen: &mut Screen) -> Result<Trusted> {
+    let trusted = configure::load_trusted(repo, Vec::new())?;
+    if let Some(note) = configure::note_on(&trusted.trust) {
         screen.note(&note);
     }
-    Ok(usable)
+    Ok(trusted)
 }
 
+fn here(global: &Global) -> Result<Repository> {
+    let repo = repository(global)?;
+    placement::recall_main(&repo)?;
+    Ok(repo)
+}
+
+/// At a terminal, asks what becomes of a file that cannot be read.
 fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let Usable { loaded, problems } = load(global, screen)?;
+    let repo = here(global)?;
+    let mut found = load(&repo, screen)?;
+    let damaged =
+        |found: &Trusted| found.usable.problems.iter().find(|error| error.code() == Code::ConfigDamaged).map(Error::again);
+    if let Some(why) = found.stood_in.first().map(is_damaged).or_else(|| damaged(&found)) {
+        if !screen.can_ask() {
+            return Err(why);
+        }
+        broken::ask(&repo, why, screen)?;
+        found = load(&repo, screen)?;
+    }
+    let Usable { loaded, problems } = found.usable;
     problems.into_iter().next().map_or(Ok(()), Err)?;
     loaded.all_do_something()?;
     let count = loaded.settings.iter().filter(|(_, setting)| setting.source != Source::Default).count();
@@ -135,6 +164,15 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// For who asks, a file that something stands in for is an error.
+fn is_damaged(why: &Error) -> Error {
+    let error = Error::new(Code::ConfigDamaged, why.what()).hints_of(why.hints().to_vec());
+    match why.causes().join(": ") {
+        cause if cause.is_empty() => error,
+        cause => error.why(cause),
+    }
+}
+
 /// Whether a key is the wanted one, or is in the wanted section.
 fn is_within(key: &str, wanted: &str) -> bool {
     let (key, wanted) = (key.to_lowercase(), wanted.to_lowercase());
@@ -142,7 +180,8 @@ fn is_within(key: &str, wanted: &str) -> bool {
 }
 
 fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let Usable { loaded, problems } = load(global, screen)?;
+    let Trusted { usable: Usable { loaded, problems }, stood_in, .. } = load(&here(global)?, screen)?;
+    stood_in.iter().for_each(|warning| screen.warn_of(warning));
     problems.iter().for_each(|error| screen.note(&format!("note: left out: {error}")));
     let fits = |key: &str, setting: &Setting| {
         args.key.as_ref().is_none_or(|wanted| is_within(key, wanted)) && !(args.changed && setting.source == Source::Default)

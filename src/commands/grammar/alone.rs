@@ -21,7 +21,7 @@ fn first_word(arguments: &[OsString]) -> Option<&OsStr> {
     let mut rest = arguments.iter().skip(1);
     while let Some(word) = rest.next() {
         match word.to_str() {
-            Some("--json") => {}
+            Some("--json" | "--non-interactive") => {}
             Some("-C") => drop(rest.next()),
             Some(_) | None => return Some(word),
         }
@@ -43,7 +43,9 @@ mod tests {
     fn only_the_called_verb_is_known() {
         let verbs = |line: &str| grammar(&words(line)).get_subcommands().count();
         let all = Cli::command().get_subcommands().count();
-        for line in ["git-axiom status", "git-axiom -C status --json -C x task list", "git-axiom checkpoints nonsense"] {
+        for line in
+            ["git-axiom status", "git-axiom -C status --json --non-interactive -C x task list", "git-axiom checkpoints nonsense"]
+        {
             assert_eq!(verbs(line), 1, "{line}");
         }
         for line in

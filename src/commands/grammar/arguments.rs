@@ -33,6 +33,9 @@ pub struct Global {
     /// Print one JSON document on standard output
     #[arg(long, global = true)]
     pub json: bool,
+    /// Ask nothing, as without a terminal
+    #[arg(long, global = true)]
+    pub non_interactive: bool,
 }
 
 /// The verbs, in the order of the help.

@@ -162,21 +162,12 @@ impl Class {
             | Code::WorkspaceNotOurs
             | Code::CheckpointDamaged
             | Code::FileUnreadable => Self::User,
-            Code::NotARepository
-            | Code::BareRepository
-            | Code::GitTooOld
-            | Code::GitMissing
-            | Code::RepositoryUnsupported
-            | Code::IdentityMissing
-            | Code::ConfigInvalid
-            | Code::NotTheOwner
-            | Code::EventLogCorrupted
-            | Code::EventLogTruncated
-            | Code::EventSchemaInvalid
-            | Code::EventLogTooNew
-            | Code::OperationOpen
-            | Code::RecoveryNeeded
-            | Code::RecoveryFailed => Self::Everything,
+            Code::NotARepository | Code::BareRepository | Code::GitTooOld | Code::GitMissing => Self::Everything,
+            Code::RepositoryUnsupported | Code::IdentityMissing | Code::NotTheOwner => Self::Everything,
+            Code::ConfigInvalid | Code::ConfigDamaged => Self::Everything,
+            Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid => Self::Everything,
+            Code::EventLogTooNew | Code::OperationOpen | Code::RecoveryNeeded | Code::RecoveryFailed => Self::Everything,
+            Code::ConfigBackupRestored | Code::NoBackup => Self::Ours,
             Code::UnknownTask | Code::UnknownAgent | Code::UnknownGate | Code::UnknownLearning => Self::Ours,
             Code::Usage
             | Code::UnknownCheckpoint

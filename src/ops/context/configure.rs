@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::handle::Context;
-use super::trust::{self, Trust};
+use super::stand_in::{self, Users};
+use super::trust::Trust;
 use crate::config::{self, GitEntry, Layers, Loaded, Usable, byte_order_mark};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -29,6 +30,8 @@ pub enum OfProject<'c> {
     Nothing,
     /// This file.
     All(&'c [u8]),
+    /// This file as it was approved, in place of one that cannot be read.
+    AsApproved(&'c [u8]),
     /// Only what this file, which was approved once, adds to lists that protect the user.
     WhatItAdds(&'c [u8]),
 }
@@ -39,7 +42,11 @@ pub enum OfProject<'c> {
 /// # Errors
 /// `GIT_FAILED`.
 pub fn load_usable(repo: &Repository, project: OfProject<'_>, command_line: Vec<(String, String)>) -> Result<Usable> {
-    let (mut layers, unreadable) = layers(Some(repo), project)?;
+    load(&stand_in::users(), repo, project, command_line)
+}
+
+fn load(users: &Users, repo: &Repository, project: OfProject<'_>, command_line: Vec<(String, String)>) -> Result<Usable> {
+    let (mut layers, unreadable) = layers(users, Some(repo), project)?;
     layers.command_line = command_line;
     let Usable { loaded, problems } = config::load_usable(&layers)?;
     Ok(Usable { loaded, problems: unreadable.into_iter().chain(problems).collect() })
@@ -49,12 +56,13 @@ pub fn load_usable(repo: &Repository, project: OfProject<'_>, command_line: Vec<
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn layers(repo: Option<&Repository>, project: OfProject<'_>) -> Result<(Layers, Vec<Error>)> {
+pub fn layers(users: &Users, repo: Option<&Repository>, project: OfProject<'_>) -> Result<(Layers, Vec<Error>)> {
     let mut layers = Layers { git: repo.map_or(Ok(Vec::new()), from_git)?, ..Layers::default() };
     let mut unreadable = Vec::new();
-    match user_file().map_or(Ok(None), users_text) {
-        Ok(file) => layers.user_file = file,
-        Err(error) => unreadable.push(error),
+    match users {
+        Users::Nothing => {}
+        Users::AsItIs(file) | Users::Backup(file, _) => layers.user_file = Some(file.clone()),
+        Users::Broken(why) => unreadable.push(why.again()),
     }
     let of_project = |repo, bytes| project_file(repo).and_then(|path| as_text(path, bytes));
     match (repo, project) {
@@ -63,14 +71,21 @@ pub fn layers(repo: Option<&Repository>, project: OfProject<'_>) -> Result<(Laye
             Ok(file) => layers.project_file = Some(file),
             Err(error) => unreadable.push(error),
         },
+        (Some(repo), OfProject::AsApproved(bytes)) => {
+            let (path, text) = of_project(repo, bytes)?;
+            layers.project_file = Some((PathBuf::from(format!("{} (as approved)", path.display())), text));
+        }
         // It could be read when it was approved.
         (Some(repo), OfProject::WhatItAdds(bytes)) => layers.project_file_before = of_project(repo, bytes).ok(),
     }
     Ok((layers, unreadable))
 }
 
-/// Whatever is in its place (a named pipe), nothing is waited for.
-fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
+/// The text of the user's file. Whatever is in its place (a named pipe), nothing is waited for.
+///
+/// # Errors
+/// `CONFIG_INVALID` where it is no text; `IO_FAILED`.
+pub(super) fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
     match files::read_small_of_user(&path, MAX_FILE)? {
         Small::Nothing if path.is_symlink() => {
             Err(Error::new(Code::ConfigInvalid, format!("'{}' is a symbolic link that leads nowhere", path.display())))
@@ -88,7 +103,15 @@ fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
 pub fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
     match std::str::from_utf8(byte_order_mark::without(bytes)) {
         Ok(text) => Ok((path, text.to_owned())),
-        Err(e) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display())).because(e)),
+        Err(e) => Err(not_utf8(&path, bytes, e)),
+    }
+}
+
+fn not_utf8(path: &Path, bytes: &[u8], e: std::str::Utf8Error) -> Error {
+    let error = Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display()));
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => error.why("it is UTF-16").hint("save it as UTF-8 in your editor"),
+        _ => error.because(e),
     }
 }
 
@@ -128,34 +151,63 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
 }
 
 /// Loads what can be used of the configuration, with the project's where that is approved. What an approved one added to lists that
-/// protect the user stays added until it is approved anew or revoked. Also returns what counts of the
-/// project's files.
+/// protect the user stays added until it is approved anew or revoked. Where a file cannot be read as a configuration, its backup
+/// stands in; a configuration all of which can be used becomes the backup.
 ///
 /// # Errors
 /// As [`load_usable`].
-pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<(Usable, Trust)> {
-    let trust = trust::trust(repo);
+pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Trusted> {
+    let (users, (trust, of_project)) = (stand_in::users(), stand_in::of_project(repo));
     let lapsed = trust.lapsed();
     let project = match &trust {
+        Trust::Approved(files) if of_project.is_some() => files.config().map(OfProject::AsApproved),
         Trust::Approved(files) => files.config().map(OfProject::All),
         Trust::Nothing | Trust::Waiting { .. } | Trust::Unusable { .. } => {
             lapsed.as_ref().and_then(ProjectFiles::config).map(OfProject::WhatItAdds)
         }
     };
-    Ok((load_usable(repo, project.unwrap_or(OfProject::Nothing), command_line)?, trust))
+    let usable = load(&users, repo, project.unwrap_or(OfProject::Nothing), command_line)?;
+    if usable.problems.is_empty() {
+        stand_in::keep_backup(&users);
+    }
+    let of_user = match users {
+        Users::Backup(_, why) => Some(why),
+        Users::Nothing | Users::AsItIs(_) | Users::Broken(_) => None,
+    };
+    Ok(Trusted { usable, trust, stood_in: of_user.into_iter().chain(of_project).collect() })
+}
+
+/// What counts in a repository.
+#[derive(Debug)]
+pub struct Trusted {
+    /// The configuration.
+    pub usable: Usable,
+    /// What counts of the project's files.
+    pub trust: Trust,
+    /// For each file that something stands in for, why: warnings of the code `CONFIG_BACKUP_RESTORED`.
+    pub stood_in: Vec<Error>,
+}
+
+/// What the user is to be told of the configuration.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Files that something stands in for.
+    pub warnings: Vec<Error>,
+    /// What of it does not count.
+    pub notes: Vec<String>,
 }
 
 impl Context {
-    /// Loads the configuration; until then the defaults apply. Returns notes for the user: that the project's files are not
-    /// applied.
+    /// Loads the configuration; until then the defaults apply. Returns what the user is to be told: that the project's files are
+    /// not applied.
     ///
     /// # Errors
-    /// `CONFIG_INVALID`, with the file or setting; `BARE_REPOSITORY`, `GIT_FAILED`.
-    pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
+    /// `CONFIG_INVALID`, with the file or setting; `CONFIG_DAMAGED`; `BARE_REPOSITORY`, `GIT_FAILED`.
+    pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Told> {
         self.repo.worktrees().main_worktree()?;
-        let (usable, trust) = load_trusted(&self.repo, command_line)?;
-        self.take_config(usable.whole()?, &trust, false);
-        Ok(note_on(&trust).into_iter().collect())
+        let Trusted { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
+        self.take_config(usable.whole()?, &trust, !stood_in.is_empty());
+        Ok(Told { warnings: stood_in, notes: note_on(&trust).into_iter().collect() })
     }
 
     /// As [`Context::load_config`], for verbs that have to work whatever the configuration says: what cannot be used is left out
@@ -163,16 +215,17 @@ impl Context {
     ///
     /// # Errors
     /// `BARE_REPOSITORY`, `GIT_FAILED`.
-    pub fn load_usable_config(&mut self) -> Result<Vec<String>> {
+    pub fn load_usable_config(&mut self) -> Result<Told> {
         self.repo.worktrees().main_worktree()?;
-        let (Usable { loaded, problems }, trust) = load_trusted(&self.repo, Vec::new())?;
-        self.take_config(loaded, &trust, !problems.is_empty());
+        let Trusted { usable: Usable { loaded, problems }, trust, stood_in } = load_trusted(&self.repo, Vec::new())?;
+        self.take_config(loaded, &trust, !problems.is_empty() || !stood_in.is_empty());
         let left_out = |error: &Error| format!("note: left out of the configuration, so nothing expires: {error}");
-        Ok(problems.iter().map(left_out).chain(note_on(&trust)).collect())
+        let notes = problems.iter().map(left_out).chain(note_on(&trust)).collect();
+        Ok(Told { warnings: stood_in, notes })
     }
 
-    /// `is_part`: something was left out of the configuration. What is left out, or not approved any more, may say that more is
-    /// kept: so nothing expires.
+    /// `is_part`: something was left out of the configuration, or a backup stands in for it. What is left out, or not approved any
+    /// more, may say that more is kept: so nothing expires.
     fn take_config(&mut self, loaded: Loaded, trust: &Trust, is_part: bool) {
         self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
         self.found.nothing_expires = is_part || trust.has_lapsed();
@@ -185,7 +238,7 @@ impl Context {
     /// Reads again which hooks are approved, where a human had to do that first: an approval may have come meanwhile.
     pub fn read_hooks_again(&mut self) {
         if self.hooks.wait_for_approval() {
-            let now = Hooks::of(&trust::trust(&self.repo), &self.layout().trusted_dir());
+            let now = Hooks::of(&stand_in::of_project(&self.repo).0, &self.layout().trusted_dir());
             self.hooks.read_again(now);
         }
     }

@@ -8,6 +8,7 @@ pub mod configure;
 pub mod handle;
 pub mod ownership;
 pub mod placement;
+pub mod stand_in;
 pub mod trust;
 pub mod waiting;
 

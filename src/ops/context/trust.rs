@@ -79,7 +79,11 @@ pub fn trust(repo: &Repository) -> Trust {
     }
 }
 
-fn approved(repo: &Repository) -> Result<Option<Approval>> {
+/// What was approved for this repository.
+///
+/// # Errors
+/// `NOT_TRUSTED` where others could have written it; `IO_FAILED`.
+pub fn approved(repo: &Repository) -> Result<Option<Approval>> {
     // Without a place for approvals, nothing was approved.
     let (Some(of), Ok(approvals)) = (for_this(repo)?, Approvals::of_user()) else { return Ok(None) };
     approvals.get(&of)

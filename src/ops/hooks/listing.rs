@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::hook::project_files::ProjectFiles;
 use crate::hook::selection::{Hook, hooks_of};
 use crate::ops::context::handle::Context;
-use crate::ops::context::trust::{self, Trust};
+use crate::ops::context::stand_in;
+use crate::ops::context::trust::Trust;
 use crate::ops::history;
 
 /// A run, and when it ended.
@@ -54,7 +55,7 @@ pub fn runs(ctx: &Context) -> Result<Vec<Ended>> {
 /// # Errors
 /// `NOT_TRUSTED` where the project's files cannot be read; as [`runs`].
 pub fn hooks(ctx: &Context) -> Result<Vec<Listed>> {
-    let (files, approved) = match trust::trust(&ctx.repo) {
+    let (files, approved) = match stand_in::of_project(&ctx.repo).0 {
         Trust::Nothing => (ProjectFiles::default(), true),
         Trust::Approved(files) => (files, true),
         Trust::Waiting { now, .. } => (now, false),

@@ -10,8 +10,9 @@ use crate::config::edit::{self, Change};
 use crate::config::named::{self, Named};
 use crate::config::{self, Setting, Source};
 use crate::error::{Code, Error, Result};
+use crate::ops::context::configure::Trusted;
 use crate::ops::context::trust::Trust;
-use crate::ops::context::{Repository, configure};
+use crate::ops::context::{Repository, configure, stand_in};
 
 /// What was done.
 #[derive(Debug)]
@@ -182,14 +183,17 @@ fn done(repo: Option<&Repository>, layer: Layer, changed: Changed) -> Result<Cha
             // What is known of the repository is from before the change.
             let main = repo.worktrees().main_worktree().ok();
             let now = Repository::discover(main.as_ref().map_or(repo.common_dir(), |main| main.path()))?;
-            let (usable, trust) = configure::load_trusted(&now, Vec::new())?;
+            let Trusted { usable, trust, .. } = configure::load_trusted(&now, Vec::new())?;
             let waits = match trust {
                 Trust::Nothing | Trust::Approved(_) => false,
                 Trust::Waiting { .. } | Trust::Unusable { .. } => layer == Layer::Project,
             };
             (usable.loaded, waits)
         }
-        None => (config::load_usable(&configure::layers(None, configure::OfProject::Nothing)?.0)?.loaded, false),
+        None => {
+            let (layers, _) = configure::layers(&stand_in::users(), None, configure::OfProject::Nothing)?;
+            (config::load_usable(&layers)?.loaded, false)
+        }
     };
     let counts = loaded.settings.into_iter().find(|(name, _)| *name == changed.key).map(|(_, setting)| setting);
     Ok(Changed { counts, waits, ..changed })

@@ -3,6 +3,7 @@
 //!
 //! Which keys there are, and how a text is changed, is in `config`. Begin reading with [`Layer`], then `change`.
 
+pub mod anew;
 pub mod change;
 pub mod editing;
 mod place;
@@ -10,7 +11,7 @@ pub mod shared;
 
 use crate::config::{self, GitEntry};
 use crate::error::Result;
-use crate::ops::context::{Repository, configure};
+use crate::ops::context::{Repository, configure, stand_in};
 
 /// A layer of the configuration that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +54,11 @@ fn fits(repo: Option<&Repository>, layer: Layer, old: &Content, new: &Content) -
             (Layer::Project, Content::Text(text)) => text.as_deref(),
             (Layer::User | Layer::Project | Layer::Local, _) => None,
         };
-        let (mut layers, _) = configure::layers(repo, project.map_or(configure::OfProject::Nothing, configure::OfProject::All))?;
+        let (mut layers, _) = configure::layers(
+            &stand_in::users(),
+            repo,
+            project.map_or(configure::OfProject::Nothing, configure::OfProject::All),
+        )?;
         match (layer, content) {
             (Layer::User, Content::Text(text)) => {
                 let read = |(path, bytes): (_, &[u8])| configure::as_text(path, bytes).ok();

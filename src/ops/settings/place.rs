@@ -12,6 +12,7 @@ use crate::ops::context::{Repository, configure, ownership};
 const SUBMODULE: &[u8] = b"160000 ";
 
 /// A file of a layer: where it is, what becomes of a link there, and how large it may get.
+#[derive(Debug)]
 pub(super) struct Place {
     pub path: PathBuf,
     links: Links,

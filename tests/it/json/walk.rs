@@ -64,12 +64,15 @@ fn every_verb_answers_as_the_page_says() {
     back_and_forth(&walk);
     in_the_background(&walk);
     for args in [
-        &["config", "show"][..],
+        &["config", "set", "--user", "state.eventLogBackupCount", "3"][..],
+        &["config", "show"],
         &["config", "show", "agents.count"],
         &["config", "check"],
         &["config", "set", "agents.count", "3"],
         &["config", "unset", "agents.count"],
         &["config", "edit", "--user"],
+        &["config", "reset", "--user", "--yes"],
+        &["config", "restore", "--user", "--dry-run"],
         &["trust"],
         &["init", "--shared"],
         &["trust", "--list"],

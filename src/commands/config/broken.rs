@@ -1,0 +1,39 @@
+//! The question about a configuration file that cannot be read: restore, reset, or quit and fix it by hand. With nobody to ask, the
+//! verb ends with the error (exit 6), or goes on with the backup where there is one.
+
+use super::anew;
+use crate::cli::prompt;
+use crate::cli::screen::Screen;
+use crate::error::{Error, Result};
+use crate::ops::context::Repository;
+use crate::ops::settings::Layer;
+use crate::ops::settings::anew::{From, broken, plan};
+
+/// Asks about each file that cannot be read, and does what is chosen.
+///
+/// # Errors
+/// `error` where the user quits; as [`anew::at_once`].
+pub(in crate::commands) fn ask(repo: &Repository, error: Error, screen: &mut Screen) -> Result<()> {
+    for (layer, why) in broken(Some(repo)) {
+        screen.complain(&why.to_string());
+        match choose(repo, layer)? {
+            Some(from) => anew::at_once(repo, layer, from, screen)?,
+            None => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn choose(repo: &Repository, layer: Layer) -> Result<Option<From>> {
+    let has_backup = plan(Some(repo), layer, From::Backup).is_ok();
+    let mut choices = vec![
+        (Some(From::Nothing), "[F] Reset: begin an empty one, so that the defaults count; the broken file is kept"),
+        (None, "[Q] Quit and fix it by hand"),
+    ];
+    if has_backup {
+        choices.insert(0, (Some(From::Backup), "[R] Restore: put the backup in its place; the broken file is kept"));
+    }
+    let words: Vec<&str> = choices.iter().map(|(_, words)| *words).collect();
+    let picked = prompt::one_of("What next? (Escape changes nothing)", None, &words, 0)?;
+    Ok(picked.and_then(|number| choices.get(number)).and_then(|(from, _)| *from))
+}

@@ -1,0 +1,129 @@
+//! What counts in place of a configuration file that cannot be read as one: of the user's file its backup, of the project's the content
+//! that a human approved. The files themselves are left alone; `ops::settings::anew` replaces them when it is asked to.
+//!
+//! A file can be read as a configuration if it is UTF-8 and TOML. A key that is wrong in it is no reason: whoever wrote it is told.
+
+use std::path::PathBuf;
+
+use super::configure::{MAX_FILE, as_text, project_file, user_file, users_text};
+use super::trust::{self, Trust};
+use crate::config;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::Repository;
+use crate::hook::project_files::{CONFIG, Origin, ProjectFiles};
+use crate::store::config_backup;
+
+/// A configuration file with its path and content.
+pub type File = (PathBuf, String);
+
+/// What counts of the user's own file.
+#[derive(Debug)]
+pub enum Users {
+    /// There is none.
+    Nothing,
+    /// The file as it is.
+    AsItIs(File),
+    /// Its backup, for this reason.
+    Backup(File, Error),
+    /// Nothing: the file cannot be read, and neither can a backup.
+    Broken(Error),
+}
+
+/// What counts of the user's own file. Whatever is in its place (a named pipe), nothing is waited for.
+pub fn users() -> Users {
+    let why = match user_file().map_or(Ok(None), |path| users_text(path).and_then(|file| file.map(readable).transpose())) {
+        Ok(None) => return Users::Nothing,
+        Ok(Some(file)) => return Users::AsItIs(file),
+        Err(why) => why,
+    };
+    if why.is_everybodys() {
+        return Users::Broken(why);
+    }
+    match backup_of_users() {
+        Ok(Some(file)) => Users::Backup(file, restored("your configuration cannot be read, so its backup counts", why, "--user")),
+        Ok(None) => Users::Broken(damaged(why)),
+        Err(error) => Users::Broken(damaged(why).hint(error.to_string())),
+    }
+}
+
+/// The backup of the user's own file, where there is one that can be read as a configuration.
+///
+/// # Errors
+/// `NOT_PRIVATE`, `TOO_LARGE`, `IO_FAILED`; `CONFIG_INVALID` where it is damaged.
+pub fn backup_of_users() -> Result<Option<File>> {
+    let (Some(path), Some(bytes)) = (config_backup::file(), config_backup::read(MAX_FILE)?) else { return Ok(None) };
+    as_text(path, &bytes).and_then(readable).map(Some)
+}
+
+/// Makes a backup of the user's own file, all of which could be used. An empty file is none: a full disk or an editor that failed
+/// leaves that, too. Work does not depend on it.
+pub fn keep_backup(users: &Users) {
+    let (path, text) = match users {
+        Users::AsItIs(file) => file,
+        Users::Nothing | Users::Backup(..) | Users::Broken(_) => return,
+    };
+    // A file of another user's, of whom this is the home, gets no backup that it could not replace.
+    let is_ours = || files::foreign(path).is_ok_and(|foreign| foreign.is_none_or(|foreign| foreign.why != files::OTHERS));
+    if !text.trim().is_empty()
+        && is_ours()
+        && let Err(error) = config_backup::keep(text.as_bytes(), MAX_FILE)
+    {
+        tracing::warn!(%error, "there is no backup of the configuration");
+    }
+}
+
+/// What counts of the project's files, and why something stands in for their configuration: where that alone differs from what a
+/// human approved, and cannot be read, the approved content counts.
+pub fn of_project(repo: &Repository) -> (Trust, Option<Error>) {
+    match trust::trust(repo) {
+        Trust::Waiting { now, before: Some(before) } => match broken(repo, &now) {
+            Some(why) if without_config(&before.files()) == without_config(&now) && is_readable(repo, &before.files()) => {
+                let what = "the project's configuration cannot be read, so what you approved counts";
+                (Trust::Approved(before.files()), Some(restored(what, why, "--repo")))
+            }
+            Some(_) | None => (Trust::Waiting { now, before: Some(before) }, None),
+        },
+        other @ (Trust::Nothing | Trust::Approved(_) | Trust::Waiting { .. } | Trust::Unusable { .. }) => (other, None),
+    }
+}
+
+/// Why the project's configuration cannot be read as one; `None` where it can, or there is none.
+pub fn broken(repo: &Repository, files: &ProjectFiles) -> Option<Error> {
+    let path = project_file(repo).ok()?;
+    match files.config() {
+        Some(bytes) => as_text(path, bytes).and_then(readable).err(),
+        None if path.is_dir() => Some(Error::new(Code::ConfigInvalid, format!("'{}' is a folder", path.display()))),
+        None => None,
+    }
+}
+
+fn is_readable(repo: &Repository, files: &ProjectFiles) -> bool {
+    files.config().is_some() && broken(repo, files).is_none()
+}
+
+/// All but the configuration, and what is in a folder of its name.
+fn without_config(files: &ProjectFiles) -> ProjectFiles {
+    let is_config = |path: &str| path.strip_prefix(CONFIG).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let others = files.iter().filter(|(place, _)| place.origin != Origin::Shared || !is_config(&place.path));
+    others.map(|(place, file)| (place.clone(), file.clone())).collect()
+}
+
+fn readable((path, text): File) -> Result<File> {
+    config::file_entries(&path, &text)?;
+    Ok((path, text))
+}
+
+fn restored(what: &str, why: Error, option: &str) -> Error {
+    Error::new(Code::ConfigBackupRestored, what)
+        .because(why)
+        .hint(format!("git axiom config restore {option}    puts that in place of the broken file, which is kept"))
+        .hint(format!("git axiom config edit {option}    opens the broken file"))
+}
+
+fn damaged(why: Error) -> Error {
+    Error::new(Code::ConfigDamaged, "your configuration cannot be read, and there is no backup of it")
+        .because(why)
+        .hint("git axiom config edit --user    opens it in your editor")
+        .hint("git axiom config reset --user    begins an empty one; the broken file is kept")
+}
