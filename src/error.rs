@@ -130,6 +130,9 @@ codes! {
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
     RecoveryNeeded "RECOVERY_NEEDED" Damaged "A crash cut tasks off, and a human is to decide first (recovery.auto is off).";
     RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
+    DiskWarning "DISK_WARNING" Done "A file system has less free space than system.diskWarningThreshold.";
+    DiskCritical "DISK_CRITICAL" Failed "A file system has less free space than system.diskCriticalThreshold: no program is started.";
+    DiskEmergency "DISK_EMERGENCY" Failed "A file system has less free space than system.diskEmergencyThreshold: nothing is saved or merged.";
     DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
     DemoFailed "DEMO_FAILED" Failed "A step of the demo failed.";
     Interrupted "INTERRUPTED" Interrupted "Interrupted by a signal.";
@@ -249,7 +252,7 @@ impl Error {
 
     /// Whether the same call may succeed later, after waiting or freeing disk space.
     pub fn passes(&self) -> bool {
-        matches!(self.code, Code::GitLocked | Code::DiskFull | Code::Busy)
+        matches!(self.code, Code::GitLocked | Code::DiskFull | Code::DiskCritical | Code::DiskEmergency | Code::Busy)
     }
 
     /// Whether the cause affects the whole repository or system, not only one folder or agent: a limit of the system, a full
@@ -258,6 +261,8 @@ impl Error {
         let of_the_system = matches!(
             self.code,
             Code::DiskFull
+                | Code::DiskCritical
+                | Code::DiskEmergency
                 | Code::IdentityMissing
                 | Code::GitMissing
                 | Code::GitTooOld

@@ -16,6 +16,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Config(config) => of_config(config),
         Verb::Learnings(learnings) => learnings.change(),
         Verb::Agents(agents) => agents.starts(),
+        Verb::Disk(disk) => disk.deletes(),
         Verb::Init(init) => init.writes_project().then_some("init --shared"),
         Verb::Demo(_)
         | Verb::Stats(_)

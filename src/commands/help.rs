@@ -20,7 +20,7 @@ git axiom: the safety net and control room for coding agents in a git repository
             stop AGENT, kill AGENT, redirect AGENT, debug TASK
   save      checkpoint create
   go back   undo, redo, restore, rollback
-  repair    recover
+  repair    recover, disk
   set up    config, agents, trust, hooks, completions SHELL, man, help
   agents    signal; lock NAME -- COMMAND
 

@@ -10,6 +10,7 @@ pub mod config;
 pub mod debug;
 pub mod demo;
 pub mod diff;
+pub mod disk;
 pub mod events;
 pub mod foreground;
 pub mod gate;
@@ -115,6 +116,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Gate(verb) => gate::run(verb.0, &global, screen),
         Verb::Signal(verb) => signal::run(verb.0, screen),
         Verb::Keeper(args) => keeper::run(&args),
+        Verb::Disk(args) => disk::run(&args, &global, screen),
         Verb::Trust(args) => trust::run(&args, &global, screen),
         Verb::Agents(args) => agents::run(&args.0, &global, screen),
         Verb::Learnings(args) => learnings::run(&args, &global, screen),

@@ -85,6 +85,10 @@ pub const KEYS: &[Key] = &[
     key("checkpoints", "exclude", Kind::Patterns),
     key("state", "eventLogBackupInterval", Kind::Seconds),
     key("state", "eventLogBackupCount", Kind::Number(1, 100)),
+    key("system", "diskWarningThreshold", Kind::Megabytes),
+    key("system", "diskCriticalThreshold", Kind::Megabytes),
+    key("system", "diskEmergencyThreshold", Kind::Megabytes),
+    key("system", "autoCleanupEnabled", Kind::Switch),
     key("recovery", "auto", Kind::Switch),
     key("recovery", "autoResetOrphaned", Kind::Switch),
     key("recovery", "injectAuditLog", Kind::Switch),
@@ -123,12 +127,7 @@ pub const ADDED_TO: &[(&str, &str)] = &[("merge", "guarded")];
 
 /// Keys of later versions that have no effect yet: `run` and `config check` refuse them. Other verbs ignore them, since a
 /// configuration may be written for a newer version.
-pub const LATER: &[(&str, &str)] = &[
-    ("system", "diskWarningThreshold"),
-    ("system", "diskCriticalThreshold"),
-    ("system", "diskEmergencyThreshold"),
-    ("system", "autoCleanupEnabled"),
-];
+pub const LATER: &[(&str, &str)] = &[("system", "logCompressDays")];
 
 /// The section of the keys of an agent program's table.
 pub const OF_AGENT: &str = "agents.<name>";

@@ -272,6 +272,11 @@ pub fn check(config: &Config) -> Result<()> {
                 .hint("it takes at least a second, such as \"60s\""));
         }
     }
+    if !config.system.thresholds().are_in_order() {
+        return Err(Error::new(Code::ConfigInvalid, "the thresholds of 'system' are in the wrong order")
+            .why("diskEmergencyThreshold may not be above diskCriticalThreshold, nor that above diskWarningThreshold")
+            .hint("to lower all, begin with diskEmergencyThreshold; to raise all, with diskWarningThreshold"));
+    }
     for (name, table) in &config.agents.adapters {
         if !table.contains_key("command") && !presets::names().any(|preset| preset == name) {
             return Err(Error::new(Code::ConfigInvalid, format!("agents.{name} has no command"))
@@ -397,13 +402,23 @@ mod tests {
     }
 
     #[test]
+    fn thresholds_of_the_disk_in_the_wrong_order_are_refused() {
+        for text in ["diskWarningThreshold = 499", "diskCriticalThreshold = '2GB'", "diskEmergencyThreshold = 501"] {
+            let error = with_file(&format!("[system]\n{text}\n")).unwrap_err();
+            assert!(error.code() == Code::ConfigInvalid && error.to_string().contains("in the wrong order"), "{text}: {error}");
+        }
+        let off = "[system]\ndiskWarningThreshold = 0\ndiskCriticalThreshold = 0\ndiskEmergencyThreshold = 0\n";
+        assert!(with_file(off).is_ok());
+    }
+
+    #[test]
     fn what_does_nothing_yet_is_noted_wherever_it_stands() {
-        let file = with_file("[system]\nautoCleanupEnabled = 'whatever'\n").unwrap();
+        let file = with_file("[system]\nlogCompressDays = 'whatever'\n").unwrap();
         assert!(
-            file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'system.autoCleanupEnabled' does nothing yet")
+            file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'system.logCompressDays' does nothing yet")
         );
-        let git = from_git(&[("axiom.system.autocleanupenabled", "x"), ("axiom.agents.count", "3")]).unwrap();
-        assert!(git.all_do_something().unwrap_err().to_string().contains("'system.autoCleanupEnabled'"));
+        let git = from_git(&[("axiom.system.logcompressdays", "x"), ("axiom.agents.count", "3")]).unwrap();
+        assert!(git.all_do_something().unwrap_err().to_string().contains("'system.logCompressDays'"));
         assert_eq!((git.config.agents.count, git.settings.len()), (3, KEYS.len()), "no other verb minds");
         assert!(load(&Layers::default()).unwrap().all_do_something().is_ok());
     }

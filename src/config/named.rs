@@ -120,10 +120,10 @@ mod tests {
             let error = to_set(name).unwrap_err();
             assert!(error.code() == Code::InvalidInput && error.hints().join("").contains(hint), "{name:?}: {:?}", error.hints());
         }
-        let error = to_set("System.autoCleanupEnabled").unwrap_err();
+        let error = to_set("System.logCompressDays").unwrap_err();
         assert_eq!(
             (error.code(), error.to_string()),
-            (Code::ConfigInvalid, "'system.autoCleanupEnabled' does nothing yet".to_owned())
+            (Code::ConfigInvalid, "'system.logCompressDays' does nothing yet".to_owned())
         );
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::work::budget::Limits;
+use crate::domain::work::disk::Thresholds;
 use crate::domain::work::guarded;
 use crate::domain::work::spending::Usd;
 
@@ -29,6 +30,8 @@ section! {
         checkpoints: Checkpoints = Checkpoints::default(),
         /// The event log.
         state: State = State::default(),
+        /// The machine: its disks.
+        system: System = System::default(),
         /// Recovery.
         recovery: Recovery = Recovery::default(),
         /// Agents.
@@ -119,6 +122,31 @@ section! {
         event_log_backup_interval: u64 = 300,
         /// How many backups are kept.
         event_log_backup_count: u32 = 3,
+    }
+}
+
+section! {
+    /// How much space has to be free on each file system that git axiom writes to, in MB; 0 for any.
+    System {
+        /// Below this it is said.
+        disk_warning_threshold: u64 = 1000,
+        /// Below this no further program is started.
+        disk_critical_threshold: u64 = 500,
+        /// Below this programs are stopped, and nothing is saved or merged.
+        disk_emergency_threshold: u64 = 100,
+        /// Whether what has expired is cleaned up where space is short.
+        auto_cleanup_enabled: bool = true,
+    }
+}
+
+impl System {
+    /// The thresholds.
+    pub fn thresholds(&self) -> Thresholds {
+        Thresholds {
+            warning: self.disk_warning_threshold,
+            critical: self.disk_critical_threshold,
+            emergency: self.disk_emergency_threshold,
+        }
     }
 }
 

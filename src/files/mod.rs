@@ -26,6 +26,7 @@ mod read_below;
 mod rotated;
 mod scratch;
 mod size;
+mod space;
 mod standing;
 mod step;
 mod whole;
@@ -59,5 +60,6 @@ pub use scratch::{
     SCRATCH_PREFIX, is_trashed_name, link_in_scratch, remove_scratch, remove_trashed, temporaries_in, write_stand_in,
 };
 pub use size::size_below;
+pub use space::{FreeSpace, space_at};
 pub use standing::{Standing, mount_of, refuses_changes, standing};
 pub use whole::{WholeFolder, sync_file_system};

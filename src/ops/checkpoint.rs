@@ -27,6 +27,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::limits;
 use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Signature, TagData};
 use crate::ops::context::handle::Context;
+use crate::ops::disk;
 use crate::store::line::MAX_LINE;
 
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, write_again};
@@ -71,8 +72,8 @@ impl CheckpointRequest {
 /// survives a power loss. A crash leaves no checkpoint, or one that recovery completes.
 ///
 /// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_FULL`, `BUSY`, `OPERATION_OPEN`: then
-/// there is no checkpoint. `INVALID_INPUT` where a requested path is in no worktree.
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_EMERGENCY`, `DISK_FULL`, `BUSY`,
+/// `OPERATION_OPEN`: then there is no checkpoint. `INVALID_INPUT` where a requested path is in no worktree.
 pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointRecord> {
     create_and_tell(ctx, wanted).map(|(record, _)| record)
 }
@@ -92,6 +93,7 @@ pub struct Told {
 /// # Errors
 /// As [`create`].
 pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Told)> {
+    disk::has_room_to_save(ctx, "make a checkpoint")?;
     ctx.with_operation_lock(|ctx| {
         let (record, Captured { looked_at_all, nowhere, .. }) = create_locked(ctx, wanted)?;
         Ok((record, Told { looked_at_all, nowhere }))

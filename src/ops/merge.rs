@@ -32,6 +32,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest, target_branch};
 use crate::ops::context::handle::Context;
+use crate::ops::disk;
 use crate::ops::operation;
 use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::signing::with_signatures;
@@ -88,10 +89,11 @@ pub enum MergeOutcome {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
-/// `CHANGED_MEANWHILE` where the target moves during every attempt; `BRANCH_IN_USE` where it is being rebased or bisected;
+/// `DISK_EMERGENCY`; `CHANGED_MEANWHILE` where the target moves during every attempt; `BRANCH_IN_USE` where it is being rebased or bisected;
 /// those of the before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
     let _span = tracing::info_span!("merge", %task).entered();
+    disk::has_room_to_save(ctx, "merge")?;
     let outcome = with_signatures(ctx, |ctx| merge_locked(ctx, task, allowed));
     match &outcome {
         Ok(outcome) => tracing::info!(outcome = outcome.word(), "merge ends"),

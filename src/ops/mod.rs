@@ -10,6 +10,7 @@ pub mod agents;
 pub mod cases;
 pub mod checkpoint;
 pub mod context;
+pub mod disk;
 pub mod editor;
 pub mod history;
 pub mod hooks;

@@ -11,7 +11,7 @@ use super::checkpoints::InUse;
 use super::layout::Layout;
 use super::log::{self, Position};
 use super::snapshot::{self, Loaded, Snapshot};
-use super::{backup, cases, line, segments};
+use super::{backup, cases, line, reserve, segments};
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::operation::touched::{changes_cases, touched_cases};
 use crate::domain::state::event::{By, Envelope, Event};
@@ -287,6 +287,14 @@ impl Store {
         self.append_with(author, |_| Ok(events))
     }
 
+    /// Sets space aside for the last events of a session at a full disk.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn keep_reserve(&self) -> Result<()> {
+        reserve::keep(&self.layout)
+    }
+
     fn write(&mut self, author: &Author, events: Vec<Event>, file: &mut AppendFile, sync: SyncTime) -> Result<Vec<Envelope>> {
         let seq = self.state.seq;
         let prepared = self.prepare(author, events);
@@ -323,7 +331,14 @@ impl Store {
     fn commit(&mut self, prepared: &Prepared, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
         env::fault_point("store.before-append");
         env::refusal_point("store.append").map_err(|e| Error::io("append to", &self.layout.events(), e))?;
-        file.append(&prepared.bytes)?;
+        if let Err(error) = file.append(&prepared.bytes) {
+            // What a session records last is worth more than the space that waits for it.
+            let is_a_session = prepared.envelopes.iter().any(|envelope| envelope.by == By::Supervisor);
+            if !(error.code() == Code::DiskFull && is_a_session && reserve::give_up(&self.layout)) {
+                return Err(error);
+            }
+            file.append(&prepared.bytes)?;
+        }
         env::fault_point("store.after-append");
         if sync == SyncTime::Now
             && let Err(error) = file.sync()

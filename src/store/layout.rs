@@ -68,6 +68,11 @@ impl Layout {
         self.state_dir().join("snapshot.json")
     }
 
+    /// Space that is set aside.
+    pub fn reserve(&self) -> PathBuf {
+        self.state_dir().join("reserve")
+    }
+
     /// Copies of damaged or replaced files.
     pub fn damaged_dir(&self) -> PathBuf {
         self.state_dir().join("damaged")

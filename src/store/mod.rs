@@ -20,5 +20,6 @@ pub mod learnings;
 pub mod line;
 pub mod log;
 pub mod rebuild;
+mod reserve;
 pub mod segments;
 pub mod snapshot;

@@ -100,7 +100,7 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     good-v3: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
     good-v4: good 28, bad None, after 0, torn 0, next 29: events@28 fresh
     good-v5: good 26, bad None, after 0, torn 0, next 27: events@26 fresh
-    good-v6: good 35, bad None, after 0, torn 0, next 36: events@35 fresh
+    good-v6: good 36, bad None, after 0, torn 0, next 37: events@36 fresh
     torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
     nothing: good 0, bad None, after 0, torn 0, next 1: fresh
     line-twice: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh

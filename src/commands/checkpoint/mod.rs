@@ -345,7 +345,7 @@ fn with_size(path: &Path, sizes: &BTreeMap<String, u64>) -> String {
 }
 
 /// A size in words.
-fn size_text(bytes: Option<u64>) -> String {
+pub(super) fn size_text(bytes: Option<u64>) -> String {
     let Some(bytes) = bytes else { return "?".to_owned() };
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(unit, _)| bytes >= *unit) {

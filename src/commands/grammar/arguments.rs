@@ -107,6 +107,8 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Learnings(Later<commands::learnings::Learnings>),
     /// Sum up tokens, cost, time, iterations and what became of the work
     Stats(Later<commands::stats::Stats>),
+    /// Show who uses the disk space, and make some
+    Disk(Later<commands::disk::Disk>),
     /// Approve the configuration and hooks that a project brings with it
     Trust(Later<commands::trust::Trust>),
     /// List, try and install hooks
@@ -138,6 +140,7 @@ impl Verb {
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
+            Self::Disk(_) => "disk",
             Self::Trust(_) => "trust",
             Self::Hooks(_) => "hooks",
             Self::Agents(_) => "agents",

@@ -32,8 +32,8 @@ const FOURTH: u32 = 4;
 /// tasks and sessions may use.
 const FIFTH: u32 = 5;
 /// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
-/// answers, ends of waits for a model, branches of merged tasks that are deleted, merges that are begun in workspaces, and files that
-/// come back from a capture.
+/// answers, ends of waits for a model, branches of merged tasks that are deleted, merges that are begun in workspaces, files that
+/// come back from a capture, and gates of a disk that is too full.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -280,8 +280,10 @@ fn of_gate(gate: &Gate) -> u32 {
     });
     // Older versions would go on in spite of the gate of a budget.
     let budget = since(FIFTH, gate.kind == GateKind::Budget);
+    // Older versions do not know the word.
+    let disk = since(SIXTH, gate.kind == GateKind::Disk);
     // Older versions would merge other guarded files than those that were approved.
-    held.max(cause).max(budget).max(since(THIRD, gate.guarded.is_some())).max(since(FIFTH, gate.sent.is_some()))
+    held.max(cause).max(budget).max(disk).max(since(THIRD, gate.guarded.is_some())).max(since(FIFTH, gate.sent.is_some()))
 }
 
 fn of_mode(mode: Mode) -> u32 {
@@ -453,6 +455,12 @@ mod tests {
         assert_eq!(versions(&case), [FIRST; 3]);
         case.needs.push(Need { task: case.id.clone(), name: "x".into() });
         assert_eq!(versions(&case), [FOURTH; 3]);
+    }
+
+    #[test]
+    fn a_gate_of_a_full_disk_needs_the_newest_version() {
+        let gate = Gate::of_disk("x".into(), Vec::new(), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert!(versions_with(&gate).iter().all(|version| *version == SIXTH));
     }
 
     #[test]

@@ -30,7 +30,8 @@ impl Answer {
                 | GateKind::HumanReview
                 | GateKind::Recovery
                 | GateKind::Planning
-                | GateKind::Budget,
+                | GateKind::Budget
+                | GateKind::Disk,
                 _,
             ) => return None,
         };

@@ -135,7 +135,9 @@ impl Class {
         match code {
             Code::IoFailed | Code::GitFailed | Code::DiskCheckoutFailed | Code::KeeperFailed => Self::Transient,
             Code::ChangedMeanwhile | Code::InvalidTransition => Self::Moved,
-            Code::DiskFull => Self::Full,
+            Code::DiskFull | Code::DiskCritical | Code::DiskEmergency => Self::Full,
+            // It is only said.
+            Code::DiskWarning => Self::Ours,
             Code::Busy | Code::GitLocked | Code::ModelBusy => Self::Held,
             Code::WorkspaceBroken => Self::Workspace,
             Code::TargetMissing | Code::MergeConflict => Self::Branch,
@@ -462,7 +464,7 @@ mod tests {
     fn a_full_disk_and_a_lock_wait_at_every_step_of_a_task() {
         for step in [Step::Claim, Step::Start, Step::Watch, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge, Step::Log]
         {
-            for code in [Code::DiskFull, Code::Busy, Code::GitLocked] {
+            for code in [Code::DiskFull, Code::DiskCritical, Code::DiskEmergency, Code::Busy, Code::GitLocked] {
                 for looked in [1, 1000, u32::MAX] {
                     let follows = what_follows(step, code, Times { tried: 3, looked });
                     assert!(matches!(follows, Follows::Wait { .. }), "{step:?} {code}: {follows:?}");
@@ -484,7 +486,7 @@ mod tests {
     #[test]
     fn only_a_full_disk_and_our_own_lock_make_all_claims_and_merges_stand_still() {
         for code in Code::ALL.iter().copied() {
-            let shared = matches!(code, Code::DiskFull | Code::Busy);
+            let shared = matches!(code, Code::DiskFull | Code::DiskCritical | Code::DiskEmergency | Code::Busy);
             for step in Step::ALL {
                 let expected = match step.words() {
                     "its workspace is made" => Some(Shared::Claims),

@@ -27,12 +27,14 @@ pub enum GateKind {
     Planning,
     /// A budget is used up.
     Budget,
+    /// There is too little space to start anything. It closes by itself once there is enough.
+    Disk,
 }
 
 impl GateKind {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget];
+    pub const ALL: [Self; 8] =
+        [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget, Self::Disk];
 
     /// The kind of the gate with this id: the id begins with the kind.
     pub fn of_gate(id: &str) -> Option<Self> {
@@ -44,7 +46,7 @@ impl GateKind {
     pub fn command(self, id: &str) -> String {
         match self {
             Self::Question => format!("git axiom gate answer {id} TEXT"),
-            Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget => {
+            Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget | Self::Disk => {
                 format!("git axiom gate approve {id}")
             }
         }
@@ -60,6 +62,7 @@ impl GateKind {
             Self::Recovery => "recovery",
             Self::Planning => "planning",
             Self::Budget => "budget",
+            Self::Disk => "disk",
         }
     }
 }
@@ -270,6 +273,9 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
     })
 }
 
+/// The id of the gate of a disk that is too full.
+const DISK: &str = "disk-space";
+
 impl Gate {
     /// The id of a task's gate, the same each time, so that the same gate is never opened twice.
     ///
@@ -365,6 +371,28 @@ impl Gate {
             guarded: None,
             cause: None,
             used,
+            opened_at: now,
+            decision: None,
+            held: None,
+            sent: None,
+        })
+    }
+
+    /// The gate of a disk that is too full: there is one for all tasks.
+    ///
+    /// # Errors
+    /// As [`Gate::id_for`].
+    pub fn of_disk(reason: String, details: Vec<String>, now: Timestamp) -> Result<Self> {
+        Ok(Self {
+            id: GateId::new(DISK)?,
+            kind: GateKind::Disk,
+            task_id: None,
+            reason,
+            details,
+            more: 0,
+            guarded: None,
+            cause: None,
+            used: Vec::new(),
             opened_at: now,
             decision: None,
             held: None,

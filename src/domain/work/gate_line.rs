@@ -81,7 +81,8 @@ impl From<&Gate> for GateLine {
             | GateKind::HumanReview
             | GateKind::Recovery
             | GateKind::Planning
-            | GateKind::Budget => {
+            | GateKind::Budget
+            | GateKind::Disk => {
                 let limits = used.iter().map(UsedLine::from).collect();
                 GateDetails { notes: details.clone(), cause: *cause, limits, ..GateDetails::default() }
             }

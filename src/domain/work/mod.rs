@@ -17,6 +17,7 @@ pub mod commit_marks;
 pub mod conflict;
 pub mod conflict_markers;
 pub mod delay;
+pub mod disk;
 pub mod failures;
 pub mod gate;
 pub mod gate_line;

@@ -17,7 +17,7 @@ use crate::domain::work::session::Mode;
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::workspaces;
+use crate::ops::{disk, workspaces};
 
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 pub(super) const MOST_CLAIM_GATES: usize = 20;
@@ -28,8 +28,11 @@ impl Supervisor<'_> {
         if self.asking.is_some() {
             return self.take_answer();
         }
-        let slots =
-            if self.stands_still(Shared::Claims) || self.session_is_over_budget() { 0 } else { self.options.slots as usize };
+        let slots = if self.stands_still(Shared::Claims) || self.session_is_over_budget() || !self.has_room() {
+            0
+        } else {
+            self.options.slots as usize
+        };
         let free = slots.saturating_sub(self.slots_taken() + self.answered());
         let ready = self.ready.order(self.ctx.state());
         // Whoever rejected it, and whatever keeps others from being asked about.
@@ -151,6 +154,7 @@ impl Supervisor<'_> {
 
     pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
         self.budget_can_be_kept(task)?;
+        disk::has_room_to_begin(self.ctx, "make a workspace")?;
         let case = &self.ctx.state().case(task)?.clone();
         self.ctx.act_as(By::Supervisor)?;
         self.put_aside_first(task)?;

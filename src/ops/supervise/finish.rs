@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use super::failing::reason_of;
 use super::notice::Notice;
-use super::{Halted, Supervisor};
+use super::{Halted, Supervisor, Then};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Work, Workspace};
-use crate::domain::work::case::Case;
+use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
@@ -48,6 +48,7 @@ impl Supervisor<'_> {
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
         let outcome = classify(end, verdict.as_ref(), work.exit_completes);
+        self.note_lack_of_space(&token, end, &outcome);
         let Some(from) = work.from.clone() else {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
@@ -85,7 +86,10 @@ impl Supervisor<'_> {
         } else {
             self.no_back_off(agent);
         }
-        let end = halted.map(WorkEnd::Halted).or(broken.map(WorkEnd::Broken));
+        let no_space = self.was_out_of_space(&token, &outcome).map(WorkEnd::OutOfSpace);
+        // Whoever wanted it ended has the last word, but for the session itself where there is no space.
+        let halted = halted.filter(|halted| no_space.is_none() || halted.then != Then::GoesOn);
+        let end = halted.map(WorkEnd::Halted).or(broken.map(WorkEnd::Broken)).or(no_space);
         self.ends.extend(end.map(|end| (agent.clone(), end)));
         self.halted.remove(&token);
         let task = case.id.clone();
@@ -137,6 +141,7 @@ impl Supervisor<'_> {
             None => return Ok(false),
             Some(WorkEnd::Halted(halted)) => self.halt(agent, halted.how, halted.then)?,
             Some(WorkEnd::Broken(why)) => self.hold_back(agent, Held::Broken, &why)?,
+            Some(WorkEnd::OutOfSpace(why)) => self.release(agent, Status::Blocked, &why, false)?,
         }
         self.ends.remove(agent);
         Ok(true)
@@ -291,6 +296,8 @@ pub(super) enum WorkEnd {
     Halted(Halted),
     /// A human has to look at the workspace first; the reason.
     Broken(String),
+    /// Its program failed while there was no space: another try would end as this one did; the reason.
+    OutOfSpace(String),
 }
 
 /// What follows where the work of an iteration could not be committed.

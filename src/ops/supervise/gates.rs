@@ -75,7 +75,7 @@ impl Supervisor<'_> {
                     !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
                 }
                 GateKind::Question => state.agent_on(task).is_none(),
-                GateKind::Recovery | GateKind::Planning | GateKind::Budget => false,
+                GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
             }
         });
         match idle.map(|gate| gate.id.clone()) {

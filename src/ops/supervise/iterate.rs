@@ -318,6 +318,6 @@ impl Supervisor<'_> {
 
     /// Whether an iteration may be started now.
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
-        self.session_state() == crate::domain::work::session::SessionState::Running && !self.must_wait(agent)
+        self.session_state() == crate::domain::work::session::SessionState::Running && self.has_room() && !self.must_wait(agent)
     }
 }

@@ -34,6 +34,7 @@ mod requests;
 mod resuming;
 mod session;
 mod settle;
+mod space;
 mod start_keeper;
 pub mod status;
 mod stopping;
@@ -83,6 +84,7 @@ use pauses::Backoff;
 use prompting::Notes;
 pub use redirecting::Redirect;
 pub use requests::HaltRequest;
+use space::{Looked, Room};
 pub use stopping::Interrupts;
 
 /// How long the loop sleeps when there is nothing to do.
@@ -263,6 +265,8 @@ struct Supervisor<'a> {
     ends: HashMap<AgentId, WorkEnd>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
+    /// How much space there is.
+    room: Room,
     bell: Bell,
     ready: ReadyQueue,
     /// The event after which nothing was left to do, and when that was seen.
@@ -354,6 +358,7 @@ impl<'a> Supervisor<'a> {
             halted: HashMap::new(),
             ends: HashMap::new(),
             ended_runs: Vec::new(),
+            room: Room::default(),
             bell,
             ready: ReadyQueue::default(),
             rested_at: None,
@@ -424,7 +429,12 @@ impl<'a> Supervisor<'a> {
         }
         self.clear_ended_runs();
         self.keep_time();
-        let mut busy = self.look_after_agents()?;
+        let mut busy = match self.look_at_space()? {
+            Looked::GiveUp => return Ok(Some(Ending::Quit)),
+            Looked::Did => true,
+            Looked::Same => false,
+        };
+        busy |= self.look_after_agents()?;
         busy |= self.look_after_reports();
         let (rests, waits, seq) = (self.rests(), self.a_task_is_held_up(), self.ctx.state().seq);
         if !rests {
@@ -436,7 +446,7 @@ impl<'a> Supervisor<'a> {
         }
         if !rests {
             // A task whose pause ended during this pass is for the next one.
-            let may_end = !waits && !self.a_task_is_held_up();
+            let may_end = !waits && !self.a_task_is_held_up() && !self.waits_for_room();
             if may_end && let Some(ending) = self.ending() {
                 return Ok(Some(ending));
             }

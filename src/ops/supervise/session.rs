@@ -95,6 +95,7 @@ impl Supervisor<'_> {
         let mode = self.ctx.state().restorable.mode;
         self.tell(Notice::Started { session: id, target, slots, program, mode });
         self.make_checkpoint(Trigger::SessionStart)?;
+        self.keep_reserve();
         self.save_snapshot()
     }
 
@@ -117,6 +118,7 @@ impl Supervisor<'_> {
             Ending::Quit => (SessionState::Ended, "asked to quit".to_owned()),
             Ending::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
         };
+        self.close_disk_gate("the session has ended")?;
         self.change_session(state, &reason)?;
         self.clear_ended_runs();
         self.save_snapshot()?;
@@ -133,6 +135,7 @@ impl Supervisor<'_> {
         let every = Duration::from_secs(self.ctx.config.state.event_log_backup_interval.max(1));
         if self.backup_at.elapsed() >= every {
             self.backup_at = Instant::now();
+            self.keep_reserve();
             if let Err(error) = backup::roll(self.ctx.layout(), self.ctx.config.state.event_log_backup_count) {
                 self.goes_on_without(Step::Copies, "the event log could not be backed up", error)?;
             }
@@ -219,7 +222,8 @@ impl Supervisor<'_> {
             | GateKind::HumanReview
             | GateKind::Recovery
             | GateKind::Planning
-            | GateKind::Budget => true,
+            | GateKind::Budget
+            | GateKind::Disk => true,
         });
         if working || self.merge_check.is_some() || self.hooks_are_busy() || to_act_on || !state.record.requests.is_empty() {
             return None;

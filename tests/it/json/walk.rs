@@ -68,6 +68,8 @@ fn every_verb_answers_as_the_page_says() {
         &["config", "show"],
         &["config", "show", "agents.count"],
         &["config", "check"],
+        &["disk"],
+        &["disk", "--clean"],
         &["config", "set", "agents.count", "3"],
         &["config", "unset", "agents.count"],
         &["config", "edit", "--user"],

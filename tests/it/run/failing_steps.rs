@@ -127,7 +127,9 @@ fn with_a_full_disk_the_end_of_an_iteration_waits_and_is_committed_once_there_is
         touch "$OUT/go"
         await 'waits "its work is committed"'
         fill 0
-        axiom task add x --body "$(head -c 30000 /dev/urandom | base64)" > /dev/null 2>&1 && exit 3
+        # More than is set aside for the session.
+        head -c 600000 /dev/urandom | base64 > "$OUT/body"
+        axiom task add x --body-file "$OUT/body" > /dev/null 2>&1 && exit 3
         sleep 1
         kill -0 $run || { cat "$OUT/err"; exit 4; }
         rm "$DISK/filler"

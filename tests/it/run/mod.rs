@@ -37,6 +37,7 @@ mod redirect;
 mod reports;
 mod resuming;
 mod signed;
+mod space;
 mod stop_means_stopped;
 mod stopping;
 mod streams;

@@ -172,7 +172,7 @@ fn verified() -> Vec<u8> {
 }
 
 /// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, branches of
-/// merged tasks that are deleted, and files that come back from a capture.
+/// merged tasks that are deleted, files that come back from a capture, and the gate of a full disk.
 fn looked_at() -> Vec<u8> {
     let used = r#""used":{"program":"claude","tokens":1200,"costUsd":0.25}"#;
     let run = format!(r#""run":{{"exit":0,"durationMs":1500,{used}}}"#);
@@ -193,6 +193,7 @@ fn looked_at() -> Vec<u8> {
         line(6, 33, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
         line(6, 34, r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#),
         line(6, 35, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
+        line(6, 36, r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#),
     ]
     .concat()
 }
@@ -221,7 +222,7 @@ fn of_each_format(history: &[Envelope]) -> Vec<Fixture> {
         ("good-v3", log_only(with(hooked())), Ok(25)),
         ("good-v4", log_only(with(reported())), Ok(28)),
         ("good-v5", log_only(with(verified())), Ok(26)),
-        ("good-v6", log_only(with(looked_at())), Ok(35)),
+        ("good-v6", log_only(with(looked_at())), Ok(36)),
     ]
 }
 

@@ -1,0 +1,136 @@
+//! `git axiom disk`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::checkpoint::size_text;
+use super::{open_configured_for, purpose};
+use crate::cli::screen::{Screen, table};
+use crate::commands::grammar::arguments::Global;
+use crate::domain::work::disk::Level;
+use crate::error::{Code, Exit, Result};
+use crate::ops::disk::{self, Cleaned, FileSystem, Packing, Use};
+
+/// Arguments of `disk`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each file system that git axiom writes to is looked at before workspaces, checkpoints and
+merges, and while agents run. In a session, below these thresholds of 'system', in MB:
+  diskWarningThreshold    it is said: DISK_WARNING
+  diskCriticalThreshold   no further program is started; what has expired is cleaned up (see
+                          autoCleanupEnabled); if that is not enough, the gate 'disk-space'
+                          waits: DISK_CRITICAL
+  diskEmergencyThreshold  programs are stopped, their work is kept; no checkpoint and no merge
+                          is made: DISK_EMERGENCY
+Once there is space, work goes on by itself. A task whose program failed meanwhile is blocked.
+Quotas are not known here: a write that meets one waits, too.
+
+--clean deletes what has expired: the trash after checkpoints.keepDeletedDays, old temporary
+files, the folders of ended iterations. While no session runs, 'git gc' packs the objects,
+without --prune=now. Checkpoints, workspaces and what can still be undone stay.")]
+pub struct Disk {
+    /// Delete what has expired, and pack objects
+    #[arg(long)]
+    clean: bool,
+}
+
+impl Disk {
+    /// The name of the verb that deletes something, which is for humans.
+    pub fn deletes(&self) -> Option<&'static str> {
+        self.clean.then_some("disk --clean")
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiskAnswer<'a> {
+    file_systems: Vec<Place<'a>>,
+    uses: Vec<Used>,
+    cleaned: Option<Clean>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place<'a> {
+    path: String,
+    holds: &'a [&'static str],
+    free: u64,
+    total: u64,
+    free_files: Option<u64>,
+    level: Level,
+    code: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Used {
+    what: &'static str,
+    count: Option<u64>,
+    bytes: Option<u64>,
+    to_free: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Clean {
+    freed: u64,
+    did: Vec<String>,
+}
+
+/// Shows who uses the space; makes some before, where that is wanted.
+///
+/// # Errors
+/// As [`disk::file_systems`], [`disk::uses`] and [`disk::clean_up`].
+pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_configured_for(purpose(!args.clean), global, Vec::new(), screen)?;
+    let cleaned = if args.clean {
+        let packing = if ctx.supervisor_alive()? { Packing::Not } else { Packing::Allowed };
+        let Cleaned { freed, lines } = disk::clean_up(&mut ctx, packing)?;
+        Some(Clean { freed, did: lines })
+    } else {
+        None
+    };
+    let (systems, uses) = (disk::file_systems(&ctx)?, disk::uses(&ctx)?);
+    let answer = DiskAnswer { file_systems: systems.iter().map(place).collect(), uses: uses.iter().map(used).collect(), cleaned };
+    screen.answer(&answer, || {
+        let did = answer.cleaned.as_ref().map_or_else(String::new, |clean| {
+            let lines: String = clean.did.iter().map(|line| format!("{line}\n")).collect();
+            format!("{lines}{} freed.\n\n", size_text(Some(clean.freed)))
+        });
+        format!("{did}{}", in_words(&systems, &uses))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn place(one: &FileSystem) -> Place<'_> {
+    Place {
+        path: one.place.to_string_lossy().into_owned(),
+        holds: &one.holds,
+        free: one.space.free,
+        total: one.space.total,
+        free_files: one.space.free_files,
+        level: one.level,
+        code: one.level.code().map(Code::as_str),
+    }
+}
+
+fn used(one: &Use) -> Used {
+    Used { what: one.what, count: one.count, bytes: one.bytes, to_free: one.to_free }
+}
+
+fn in_words(systems: &[FileSystem], uses: &[Use]) -> String {
+    let mut rows = vec![["FREE", "OF", "LEVEL", "HOLDS", "WHERE"].map(String::from).to_vec()];
+    for one in systems {
+        let level = one.level.code().map_or("enough", Code::as_str).to_owned();
+        let place = one.place.to_string_lossy().into_owned();
+        rows.push(vec![size_text(Some(one.space.free)), size_text(Some(one.space.total)), level, one.holds.join(", "), place]);
+    }
+    let mut text = table(&rows);
+    let mut rows = vec![["USED BY", "SIZE", "COUNT", "TO FREE SOME"].map(String::from).to_vec()];
+    for one in uses {
+        let count = one.count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+        rows.push(vec![one.what.to_owned(), size_text(one.bytes), count, one.to_free.unwrap_or("-").to_owned()]);
+    }
+    text.push('\n');
+    text.push_str(&table(&rows));
+    text
+}

@@ -1,0 +1,178 @@
+//! How much space is left on a file system, and what that means. Pure.
+//!
+//! Not here: asking a file system, which is in `files`; which file systems count, and what follows, which is in `ops`.
+
+use serde::Serialize;
+
+use crate::error::Code;
+
+/// Bytes of a MB, as in `checkpoints.maxFileSize`.
+pub const MB: u64 = 1024 * 1024;
+
+/// With fewer files to make than this, spawning pauses: a workspace would not fit.
+const FEW_FILES: u64 = 1000;
+/// With fewer files to make than this, programs are stopped.
+const HARDLY_ANY_FILE: u64 = 100;
+
+/// What a file system has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that this user may still write.
+    pub free: u64,
+    /// All its bytes.
+    pub total: u64,
+    /// How many files can still be made; `None` where it has no such limit.
+    pub free_files: Option<u64>,
+}
+
+/// How little that is, least serious first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Level {
+    /// Enough.
+    #[default]
+    Enough,
+    /// Little: it is said.
+    Warning,
+    /// So little that no further program is started.
+    Critical,
+    /// So little that running programs are stopped, and nothing is saved or merged.
+    Emergency,
+}
+
+impl Level {
+    /// The code of the level; `None` where there is enough.
+    pub const fn code(self) -> Option<Code> {
+        match self {
+            Self::Enough => None,
+            Self::Warning => Some(Code::DiskWarning),
+            Self::Critical => Some(Code::DiskCritical),
+            Self::Emergency => Some(Code::DiskEmergency),
+        }
+    }
+
+    /// The key of its threshold.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Enough | Self::Warning => "system.diskWarningThreshold",
+            Self::Critical => "system.diskCriticalThreshold",
+            Self::Emergency => "system.diskEmergencyThreshold",
+        }
+    }
+}
+
+/// From when on a level applies, in MB. 0 is never; neither is one that a file system could not be above if it were empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thresholds {
+    /// For [`Level::Warning`].
+    pub warning: u64,
+    /// For [`Level::Critical`].
+    pub critical: u64,
+    /// For [`Level::Emergency`].
+    pub emergency: u64,
+}
+
+impl Thresholds {
+    /// Whether each level is more serious than the one before.
+    pub const fn are_in_order(&self) -> bool {
+        self.emergency <= self.critical && self.critical <= self.warning
+    }
+
+    /// The level of a file system.
+    pub fn level(&self, space: &Space) -> Level {
+        let below = |threshold: u64| is_below(space, threshold);
+        let few_files = |threshold: u64, few: u64| threshold > 0 && space.free_files.is_some_and(|free| free < few);
+        if below(self.emergency) || few_files(self.emergency, HARDLY_ANY_FILE) {
+            Level::Emergency
+        } else if below(self.critical) || few_files(self.critical, FEW_FILES) {
+            Level::Critical
+        } else if below(self.warning) {
+            Level::Warning
+        } else {
+            Level::Enough
+        }
+    }
+
+    /// What is short on a file system, in words, with the threshold that it is under; `None` where there is enough.
+    pub fn words(&self, space: &Space, place: &str) -> Option<String> {
+        let level = self.level(space);
+        let threshold = match level {
+            Level::Enough => return None,
+            Level::Warning => self.warning,
+            Level::Critical => self.critical,
+            Level::Emergency => self.emergency,
+        };
+        let key = level.key();
+        Some(if is_below(space, threshold) {
+            format!("{} MB are free where '{place}' is, and {key} is {threshold} MB", space.free / MB)
+        } else {
+            format!("only {} more files can be made where '{place}' is", space.free_files.unwrap_or_default())
+        })
+    }
+}
+
+fn is_below(space: &Space, threshold: u64) -> bool {
+    let bytes = threshold.saturating_mul(MB);
+    bytes < space.total && space.free < bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENTED: Thresholds = Thresholds { warning: 1000, critical: 500, emergency: 100 };
+    const OFF: Thresholds = Thresholds { warning: 0, critical: 0, emergency: 0 };
+
+    fn space(mb: u64) -> Space {
+        Space { free: mb * MB, total: 10_000 * MB, free_files: None }
+    }
+
+    #[test]
+    fn each_level_begins_below_its_threshold() {
+        let levels = [1000, 999, 500, 499, 100, 99, 0].map(|mb| DOCUMENTED.level(&space(mb)));
+        let expected =
+            [Level::Enough, Level::Warning, Level::Warning, Level::Critical, Level::Critical, Level::Emergency, Level::Emergency];
+        assert_eq!(levels, expected);
+        assert!(levels.windows(2).all(|pair| pair[0] <= pair[1]));
+        assert_eq!(OFF.level(&space(0)), Level::Enough);
+    }
+
+    /// Otherwise nothing could be saved there, ever.
+    #[test]
+    fn a_file_system_that_is_smaller_than_a_threshold_is_not_measured_by_it() {
+        let of = |total: u64| Space { free: 5 * MB, total: total * MB, free_files: None };
+        let levels = [64, 100, 101, 501].map(|total| DOCUMENTED.level(&of(total)));
+        assert_eq!(levels, [Level::Enough, Level::Enough, Level::Emergency, Level::Emergency]);
+        assert_eq!(Thresholds { emergency: 0, ..DOCUMENTED }.level(&of(600)), Level::Critical);
+    }
+
+    #[test]
+    fn a_file_system_without_room_for_more_files_is_full_too() {
+        let with = |files| Space { free_files: Some(files), ..space(5000) };
+        let levels = [1000, 999, 99].map(|files| DOCUMENTED.level(&with(files)));
+        assert_eq!(levels, [Level::Enough, Level::Critical, Level::Emergency]);
+        assert_eq!(OFF.level(&with(0)), Level::Enough);
+        assert_eq!(DOCUMENTED.words(&with(7), "/r").unwrap(), "only 7 more files can be made where '/r' is");
+    }
+
+    #[test]
+    fn words_name_place_and_threshold() {
+        let said = DOCUMENTED.words(&space(234), "/r").unwrap();
+        assert_eq!(said, "234 MB are free where '/r' is, and system.diskCriticalThreshold is 500 MB");
+        assert_eq!(DOCUMENTED.words(&space(5000), "/r"), None);
+    }
+
+    #[test]
+    fn thresholds_go_from_warning_to_emergency() {
+        assert!(DOCUMENTED.are_in_order() && OFF.are_in_order());
+        assert!(!Thresholds { warning: 400, ..DOCUMENTED }.are_in_order());
+        assert!(!Thresholds { emergency: 600, ..DOCUMENTED }.are_in_order());
+    }
+
+    #[test]
+    fn codes_are_those_of_the_documents() {
+        let codes = [Level::Warning, Level::Critical, Level::Emergency].map(|level| level.code().unwrap().as_str());
+        assert_eq!(codes, ["DISK_WARNING", "DISK_CRITICAL", "DISK_EMERGENCY"]);
+        assert_eq!(Level::Enough.code(), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! The space on every file system that git axiom writes to: whether there is enough, who uses it, and making some.
+//!
+//! The levels are in `domain::work::disk`; what a session does at each is in `supervise::space`.
+
+use std::path::{Path, PathBuf};
+
+use super::checkpoint;
+use super::context::handle::Context;
+use super::{tidy, trash, workspaces};
+use crate::domain::base::plural::count_of;
+use crate::domain::work::disk::{Level, MB, Space};
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FreeSpace};
+
+/// How many files and folders are counted for one kind of use at most.
+const MOST_COUNTED: u64 = 500_000;
+
+/// A file system that git axiom writes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    /// A folder on it.
+    pub place: PathBuf,
+    /// What git axiom has there.
+    pub holds: Vec<&'static str>,
+    /// What is left.
+    pub space: Space,
+    /// How little that is.
+    pub level: Level,
+}
+
+/// The file systems that git axiom writes to, each once.
+///
+/// # Errors
+/// `BARE_REPOSITORY`, `IO_FAILED`.
+pub fn file_systems(ctx: &Context) -> Result<Vec<FileSystem>> {
+    let thresholds = ctx.config.system.thresholds();
+    let mut found: Vec<(Option<u64>, FileSystem)> = Vec::new();
+    for (holds, place) in places(ctx)? {
+        let device = files::mount_of(&place)?.map(|(device, _)| device);
+        if let Some((_, known)) = found.iter_mut().find(|(other, _)| device.is_some() && *other == device) {
+            known.holds.push(holds);
+            continue;
+        }
+        let FreeSpace { free, total, free_files } = files::space_at(&place)?;
+        let space = Space { free, total, free_files };
+        let level = thresholds.level(&space);
+        found.push((device, FileSystem { place, holds: vec![holds], space, level }));
+    }
+    Ok(found.into_iter().map(|(_, one)| one).collect())
+}
+
+fn places(ctx: &Context) -> Result<Vec<(&'static str, PathBuf)>> {
+    Ok(vec![
+        ("git directory", ctx.repo.common_dir().to_owned()),
+        ("main worktree", ctx.repo.worktrees().main_worktree()?.path().to_owned()),
+        ("workspaces", workspaces::root(ctx)?),
+    ])
+}
+
+/// What is short where it is shortest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Short {
+    /// How short it is.
+    pub level: Level,
+    /// What is short, in words.
+    pub words: String,
+}
+
+impl Short {
+    /// With its code.
+    pub fn with_code(&self) -> String {
+        self.level.code().map_or_else(|| self.words.clone(), |code| format!("{code}: {}", self.words))
+    }
+}
+
+/// The file system with the least space, if one has too little. One that cannot be asked has enough: what is written there fails or
+/// not.
+pub fn shortage(ctx: &Context) -> Option<Short> {
+    let all = file_systems(ctx).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the free space is unknown");
+        Vec::new()
+    });
+    let worst = all.into_iter().max_by_key(|one| one.level)?;
+    let words = ctx.config.system.thresholds().words(&worst.space, &worst.place.to_string_lossy())?;
+    Some(Short { level: worst.level, words })
+}
+
+/// Checks before something is saved or merged that there is enough space to end it.
+///
+/// # Errors
+/// `DISK_EMERGENCY`.
+pub fn has_room_to_save(ctx: &Context, what: &str) -> Result<()> {
+    has_room(ctx, what, Level::Emergency)
+}
+
+/// Checks before something new is begun that there is enough space for it.
+///
+/// # Errors
+/// `DISK_CRITICAL`, `DISK_EMERGENCY`.
+pub fn has_room_to_begin(ctx: &Context, what: &str) -> Result<()> {
+    has_room(ctx, what, Level::Critical)
+}
+
+fn has_room(ctx: &Context, what: &str, too_little: Level) -> Result<()> {
+    let Some(short) = shortage(ctx).filter(|short| short.level >= too_little) else { return Ok(()) };
+    let code = short.level.code().unwrap_or(Code::DiskCritical);
+    Err(Error::new(code, format!("there is too little space to {what}"))
+        .why(short.words)
+        .hint("git axiom disk    shows who uses the space, and what could go"))
+}
+
+/// Whether git may pack objects anew, which needs space for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Yes: no agent works.
+    Allowed,
+    /// Not now.
+    Not,
+}
+
+/// What a clean-up did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Bytes that are free now and were not before, in the git directory.
+    pub freed: u64,
+    /// What was done, and what could not be, one line each.
+    pub lines: Vec<String>,
+}
+
+/// Makes space with what nobody needs any more: what is in the trash for longer than `checkpoints.keepDeletedDays`, old temporary
+/// files, the folders of ended iterations, and then loose objects, by `git gc` without `--prune=now`. A step that fails does not keep
+/// the next from being tried. A crash leaves some of it, which the next clean-up finds.
+///
+/// # Errors
+/// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured.
+pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
+    ctx.with_operation_lock(|ctx| {
+        ctx.no_open_operation()?;
+        let free = |ctx: &Context| files::space_at(ctx.repo.common_dir()).map(|space| space.free);
+        let before = free(ctx)?;
+        let mut lines = Vec::new();
+        match tidy::tidy(ctx) {
+            Ok(done) => {
+                lines.push(format!("{} of the trash that had expired deleted", count_of(done.gone, "entry", "entries")));
+                lines.extend(done.left.iter().map(|error| format!("left alone: {error}")));
+            }
+            Err(error) => lines.push(format!("the trash was left alone: {error}")),
+        }
+        if packing == Packing::Allowed {
+            // A configured `gc.pruneExpire` of now would delete objects that an undo may need.
+            let ran = ctx.repo.git().args(["gc", "--quiet", "--prune=2.weeks.ago"]).run();
+            match ran.and_then(|output| if output.ok() { Ok(()) } else { Err(output.error()) }) {
+                Ok(()) => lines.push("objects packed: git gc".to_owned()),
+                Err(error) => lines.push(format!("objects were not packed: {error}")),
+            }
+        }
+        Ok(Cleaned { freed: free(ctx)?.saturating_sub(before), lines })
+    })
+}
+
+/// What uses space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Use {
+    /// What it is: a word for JSON.
+    pub what: &'static str,
+    /// How many there are, where they can be counted.
+    pub count: Option<u64>,
+    /// Their bytes; `None` where there are too many files to count, or some cannot be read.
+    pub bytes: Option<u64>,
+    /// The command after which some of it can go, or goes.
+    pub to_free: Option<&'static str>,
+}
+
+/// Who uses the space, in the order in which one would look.
+///
+/// # Errors
+/// `GIT_FAILED`, `BARE_REPOSITORY`; those of the log, where older checkpoints are read.
+pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
+    let checkpoints = checkpoint::list(ctx, None)?;
+    let added: u64 = checkpoints.iter().filter_map(|one| one.size).sum();
+    let objects = checkpoint::space(ctx)?;
+    let layout = ctx.layout();
+    let trashes = [trash::root(ctx)?];
+    let workspaces: Vec<PathBuf> =
+        ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path)).collect();
+    let of =
+        |what, paths: &[PathBuf], to_free| Use { what, count: None, bytes: size_of(paths.iter().map(PathBuf::as_path)), to_free };
+    Ok(vec![
+        Use {
+            what: "objects",
+            count: Some(objects.loose),
+            bytes: Some(objects.bytes),
+            to_free: Some("git axiom checkpoint compact"),
+        },
+        Use {
+            what: "checkpoints",
+            count: Some(checkpoints.len() as u64),
+            bytes: Some(added),
+            to_free: Some("git axiom checkpoint cleanup --keep 10"),
+        },
+        Use { count: Some(workspaces.len() as u64), ..of("workspaces", &workspaces, None) },
+        of("trash", &trashes, Some("git axiom disk --clean")),
+        of("logs", &[layout.agents_dir()], Some("git axiom disk --clean")),
+        of("state", &[layout.state_dir(), layout.cases()], None),
+        of("temporary", &[layout.tmp_dir()], Some("git axiom disk --clean")),
+    ])
+}
+
+fn size_of<'p>(paths: impl Iterator<Item = &'p Path>) -> Option<u64> {
+    let mut entries = MOST_COUNTED;
+    let there = paths.filter(|path| path.symlink_metadata().is_ok());
+    there.map(|path| files::size_below(path, &mut entries)).sum()
+}
+
+/// Bytes in MB, for people.
+pub const fn in_mb(bytes: u64) -> u64 {
+    bytes / MB
+}

@@ -1,0 +1,123 @@
+//! Levels of free space, on a real file system of 64 MB that fills up under running agents.
+
+use crate::common::TestEnv;
+
+/// `fill N` leaves N MB; `await` waits until a command succeeds; `$OUT` is elsewhere.
+const SMALL_DISK: &str = r#"
+set -u
+mount -t tmpfs -o size=64m,nr_inodes=20000 none "$DISK" || exit 7
+fill() {
+    free=$(df --output=avail -k "$DISK" | tail -1)
+    head -c $(((free - $1 * 1024) * 1024)) /dev/zero >> "$DISK/filler"
+}
+await() {
+    n=0
+    until eval "$1" > /dev/null 2>&1; do
+        n=$((n + 1)); sleep 0.1
+        [ $n -lt 600 ] || { echo "in vain: $1"; "$AXIOM" status; "$AXIOM" gate list; cat "$OUT/err"; kill $run 2> /dev/null; exit 9; }
+    done
+}
+axiom() { "$AXIOM" "$@"; }
+status_of() { axiom task show $1 --json | grep -o '"status": *"[a-z]*"' | head -1 | grep -q "\"$2\""; }
+ends_well() {
+    axiom quit > /dev/null || exit 13
+    wait $run || { echo "ended with $?"; cat "$OUT/err"; exit 14; }
+    axiom recover > /dev/null || exit 15
+    git fsck --strict --no-dangling > /dev/null || exit 16
+}
+cd "$DISK" && git init -q -b main r && cd r || exit 1
+git commit -q --allow-empty -m first || exit 1
+git config axiom.system.diskEmergencyThreshold 12
+git config axiom.system.diskCriticalThreshold 24
+git config axiom.system.diskWarningThreshold 40
+"#;
+
+#[track_caller]
+fn on_a_small_disk(script: &str) {
+    let env = TestEnv::empty();
+    let (disk, out) = (env.root().join("disk"), env.root().join("out"));
+    [&disk, &out].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    let mut command = env.program("unshare", env.root());
+    command.args(["-Urmpf", "--kill-child", "--mount-proc", "timeout", "120", "sh", "-c", &[SMALL_DISK, script].concat()]);
+    command.env("DISK", &disk).env("OUT", &out).env("AXIOM", env!("CARGO_BIN_EXE_git-axiom"));
+    let output = command.output().expect("unshare is needed for this test");
+    let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
+    assert!(output.status.success(), "{:?}: {said}", output.status.code());
+}
+
+#[test]
+fn disk_warning_critical_and_emergency_come_in_order_and_work_goes_on_once_there_is_space() {
+    on_a_small_disk(
+        r#"
+        axiom task add a --id a --body "echo half > a.txt; touch '$OUT/begun'
+            while [ ! -e '$OUT/go' ]; do sleep 0.1; done; echo 1 > a.txt" > /dev/null || exit 2
+        axiom run --mode review 2> "$OUT/err" > /dev/null & run=$!
+        await '[ -e "$OUT/begun" ]'
+        fill 32
+        await 'grep "DISK_WARNING: 3[0-9] MB are free where" "$OUT/err"'
+        grep -q DISK_CRITICAL "$OUT/err" && exit 3
+        fill 20
+        await 'axiom gate list | grep "disk-space .*DISK_CRITICAL"'
+        axiom task add b --id b --body 'echo 1 > b.txt' > /dev/null || exit 4
+        sleep 1.5
+        status_of a active && status_of b pending || { axiom status; exit 5; }
+        [ -z "$(ls .worktrees | grep b)" ] || exit 6
+        axiom disk | grep -q DISK_CRITICAL || { axiom disk; exit 8; }
+        axiom checkpoint create c > /dev/null || exit 8
+        fill 8
+        await 'grep "DISK_EMERGENCY: [0-9] MB are free where" "$OUT/err"'
+        await 'status_of a pending'
+        axiom checkpoint create d 2>&1 | grep -q 'error\[DISK_EMERGENCY\]: there is too little space to make a checkpoint' || exit 10
+        # A human may look at it again, and it still waits.
+        axiom gate approve disk-space > /dev/null || exit 11
+        await 'axiom log --all | grep "looked again"; axiom gate list | grep disk-space'
+        touch "$OUT/go"
+        rm "$DISK/filler"
+        await '! axiom gate list | grep disk-space'
+        for task in a b; do await "axiom gate approve merge-$task"; done
+        await 'git cat-file -e main:a.txt && git cat-file -e main:b.txt'
+        await '[ $(axiom task list --json | grep -o "\"merged\": *{" | wc -l) = 2 ]'
+        ends_well
+        "#,
+    );
+}
+
+#[test]
+fn a_task_whose_program_fails_at_emergency_is_blocked_and_works_after_unblock() {
+    on_a_small_disk(
+        r#"
+        axiom task add t --id t --body "[ -e '$OUT/go' ] && { echo 1 > t.txt; exit 0; }
+            head -c 100M /dev/zero > '$DISK/big'; exit 3" > /dev/null || exit 2
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await '[ -e "$DISK/big" ]'
+        await 'grep DISK_EMERGENCY "$OUT/err"'
+        # Until then there may be no space to record how it ended.
+        rm "$DISK/big"
+        await 'status_of t blocked'
+        axiom task show t | grep -q 'DISK_EMERGENCY' || { axiom task show t; exit 3; }
+        touch "$OUT/go"
+        await '! axiom gate list | grep disk-space'
+        axiom task unblock t > /dev/null || exit 4
+        await 'git cat-file -e main:t.txt'
+        ends_well
+        "#,
+    );
+}
+
+#[test]
+fn without_a_clean_up_a_rejected_gate_ends_the_session() {
+    on_a_small_disk(
+        r#"
+        git config axiom.system.autoCleanupEnabled false
+        axiom task add t --id t --body 'echo 1 > t.txt' > /dev/null || exit 2
+        fill 20
+        axiom run --until-idle --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom gate list | grep disk-space'
+        grep -q 'cleaned up' "$OUT/err" && exit 3
+        axiom gate reject disk-space --reason 'not now' > /dev/null || exit 4
+        wait $run || { echo "ended with $?"; cat "$OUT/err"; exit 5; }
+        status_of t pending || exit 6
+        [ -z "$(axiom gate list | grep disk-space)" ] || exit 8
+        "#,
+    );
+}
