@@ -386,6 +386,7 @@ mod tests {
             limits: crate::domain::work::budget::Limits::default(),
             task_limits: crate::domain::work::budget::Limits::default(),
             state: SessionState::Running,
+            paused_at: None,
             start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
         });
         let gone = expired(&state, &RULES, now()).unwrap();

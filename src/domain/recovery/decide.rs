@@ -1,5 +1,5 @@
 //! What follows for a task whose iteration a crash cut off. First what is certain ([`certain`]), then an evaluator of the user's where
-//! there is one, then the rules ([`by_rules`]). Pure.
+//! there is one, then the rules ([`by_rules`]). Where a paused session has ended, less is certain ([`certain_after_pause`]). Pure.
 
 use std::fmt;
 
@@ -112,7 +112,7 @@ pub struct Facts {
     pub tells_markers: bool,
     /// What is found of the effect of a begun call.
     pub effect: Effect,
-    /// The last sign of life.
+    /// The last sign of life, or the time of the pause.
     pub saved_at: Option<Timestamp>,
     /// Whether a human paused or stopped the work: it does not age.
     pub paused: bool,
@@ -187,6 +187,15 @@ pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDec
     }
 }
 
+/// The decision on work whose session was paused and then ended, where it is certain; `None` where it has to be weighed. Its iterations
+/// were ended, not cut off, however long ago and however little was done.
+pub fn certain_after_pause(facts: &Facts) -> Option<CrashDecision> {
+    let iterations = count(facts.iterations as usize, "iteration");
+    let reasoning = format!("its counters contradict each other: {iterations} and no tokens");
+    let follow = follow(facts.marker.as_ref(), facts.effect);
+    is_inconsistent(facts).then_some(CrashDecision { action: Action::RestartTask, reasoning, by: Decider::Rules, follow })
+}
+
 /// Fifty iterations cannot have used no tokens. Unknown is not 0.
 fn is_inconsistent(facts: &Facts) -> bool {
     facts.iterations > 1 && facts.tokens == Some(0)
@@ -216,7 +225,7 @@ fn weigh(facts: &Facts) -> (Action, String) {
         return (Action::ContinueTask, format!("its agent made {commits}; {changed}"));
     }
     if facts.recent == Some(0) {
-        return (Action::HumanReview, format!("{changed}, none of them in the last hour before the crash"));
+        return (Action::HumanReview, format!("{changed}, none of them in the last hour before it was cut off"));
     }
     if facts.changed >= MANY_FILES {
         return (Action::HumanReview, format!("{changed}, and nothing was said of how far the work is"));

@@ -2,7 +2,7 @@
 //! processes is in `tests/it/run/recovering.rs`, by the same names.
 
 use super::decide::Action::{ContinueTask, HumanReview, NextTask, RestartTask};
-use super::decide::{Decided, Facts, Limits, MANY_FILES, certain};
+use super::decide::{Decided, Facts, Limits, MANY_FILES, by_rules, certain, certain_after_pause};
 use super::marker::{Effect, Follow, MarkerKind, Recorded};
 use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
 use crate::domain::agent::adapter::ToolKind;
@@ -48,7 +48,12 @@ fn scenario_2_server_restart_during_tests() {
 fn scenario_3_long_pause() {
     let stopped = Facts { saved_at: Some(hours_ago(300)), commits: 1, ..facts() };
     both(&stopped, RestartTask);
-    both(&Facts { paused: true, ..stopped }, ContinueTask);
+    both(&Facts { paused: true, ..stopped.clone() }, ContinueTask);
+    // Of its own accord nothing is thrown away however long ago and however little: files and reports decide, or an evaluator.
+    let paused = Facts { paused: true, progress: Some(2), ..stopped };
+    assert_eq!((certain_after_pause(&paused), by_rules(&paused).action), (None, ContinueTask));
+    let fifty = Facts { iterations: 50, tokens: Some(0), ..paused };
+    assert_eq!(certain_after_pause(&fifty).map(|decision| decision.action), Some(RestartTask));
 }
 
 #[test]

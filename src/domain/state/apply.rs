@@ -50,7 +50,7 @@ impl State {
             Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits, at)?,
             Event::Audited { id, .. } => drop(self.case(id)?),
             Event::SessionStarted { session } => self.start_session(session)?,
-            Event::SessionChanged { state, reason } => self.change_session(*state, reason)?,
+            Event::SessionChanged { state, reason } => self.change_session(*state, reason, at)?,
             Event::ModeChanged { mode } => self.change_mode(mode)?,
             Event::Requested { id, request } => drop(self.record.requests.insert(id.clone(), request.clone())),
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
@@ -69,7 +69,12 @@ impl State {
                 self.signalled(agent, token, signal, at)?;
                 self.learn(agent, signal, envelope.seq, at);
             }
-            Event::RecoveryDecided { agent, decision, puts_aside } => self.decide_recovery(agent, decision, *puts_aside, at)?,
+            Event::RecoveryDecided { agent, decision, puts_aside, paused: false } => {
+                self.decide_recovery(agent, decision, *puts_aside, at)?;
+            }
+            Event::RecoveryDecided { agent, decision, puts_aside, paused: true } => {
+                self.decide_after_pause(agent, decision, *puts_aside, at)?;
+            }
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
             Event::StepVerified { id, of, result } => self.step_verified(id, of, result, at)?,

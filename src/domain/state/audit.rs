@@ -220,9 +220,10 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         }
         Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
         Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
-        Event::RecoveryDecided { agent, decision, puts_aside: false } => (4, format!("{agent} crashed, {decision}")),
-        Event::RecoveryDecided { agent, decision, puts_aside: true } => {
-            (4, format!("{agent} crashed, {decision}; what is there is kept aside"))
+        Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
+            let what = if *paused { "takes up what was paused" } else { "crashed" };
+            let aside = if *puts_aside { "; what is there is kept aside" } else { "" };
+            (4, format!("{agent} {what}, {decision}{aside}"))
         }
         Event::StepVerified { id: _, of: _, result } => (3, step_text(result)),
         Event::VerificationFailed { agent: _, why, round: _ } => (4, format!("verification failed: {why}")),

@@ -203,7 +203,7 @@ pub enum Event {
         /// The signal.
         signal: crate::domain::work::signal::Signal,
     },
-    /// It was decided what becomes of a task whose iteration was cut off by a crash.
+    /// It was decided what becomes of a task whose iteration was cut off by a crash, or whose session was paused and then ended.
     RecoveryDecided {
         /// The agent.
         agent: AgentId,
@@ -212,6 +212,9 @@ pub enum Event {
         /// Whether what is there is kept aside before the task is claimed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         puts_aside: bool,
+        /// Whether that was after a pause, and no crash.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        paused: bool,
     },
     /// An iteration has ended and its leftovers are committed.
     IterationEnded {

@@ -178,9 +178,12 @@ pub struct CaseRecord {
     /// How its last iteration in this workspace ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<Box<LastRun>>,
-    /// What was decided of it after its last crash.
+    /// What was decided of it after its last crash, or when its paused session was taken up again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Box<Decided>>,
+    /// When its session was paused, where that has ended and it was not decided yet how the work goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<Timestamp>,
     /// What a human changed of it since an agent program was started the last time: names of fields.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub edited: BTreeSet<String>,
@@ -324,8 +327,9 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::Token;
+    use crate::domain::base::ids::{SessionId, Token};
     use crate::domain::state::event::{By, Envelope, Event};
+    use crate::domain::work::session::SessionState;
     use crate::domain::work::signal::Signal;
 
     fn id() -> CaseId {
@@ -384,6 +388,49 @@ mod tests {
             applied(&mut state, event);
         }
         state
+    }
+
+    fn session(started_at: Timestamp) -> Event {
+        let session = Session {
+            id: SessionId::new("s1").unwrap(),
+            started_at,
+            pid: 1,
+            target: RefName::branch("main"),
+            slots: 1,
+            max_iterations: 1,
+            limits: crate::domain::work::budget::Limits::default(),
+            task_limits: crate::domain::work::budget::Limits::default(),
+            state: SessionState::Running,
+            paused_at: None,
+            start_checkpoint: None,
+        };
+        Event::SessionStarted { session }
+    }
+
+    #[test]
+    fn work_is_set_aside_where_its_session_ends_paused_until_it_goes_on() {
+        use SessionState::{Crashed, Ended, Ending, Paused, Pausing, Running};
+        for (states, is_set_aside) in [
+            (&[Ending, Ended][..], false),
+            (&[Crashed], false),
+            (&[Pausing, Paused], false),
+            (&[Pausing, Paused, Running, Ended], false),
+            (&[Pausing, Crashed], true),
+            (&[Pausing, Paused, Crashed], true),
+            (&[Pausing, Running, Pausing, Paused, Ending, Ended], true),
+        ] {
+            let mut state = with_progress();
+            applied(&mut state, session(Timestamp::UNIX_EPOCH));
+            let changed = |state: &SessionState| Event::SessionChanged { state: *state, reason: "because".into() };
+            states.iter().map(changed).for_each(|event| applied(&mut state, event));
+            let set_aside = |state: &State| state.record.cases.get(&id()).is_some_and(|record| record.set_aside.is_some());
+            assert_eq!(set_aside(&state), is_set_aside, "{states:?}");
+            // The next session does not forget it.
+            applied(&mut state, session(Timestamp::UNIX_EPOCH));
+            assert_eq!(set_aside(&state), is_set_aside, "{states:?}");
+            applied(&mut state, opened());
+            assert!(!set_aside(&state), "{states:?}");
+        }
     }
 
     #[test]

@@ -176,7 +176,7 @@ pub enum Cause {
     SignIn,
     /// The agent program refused its agent a tool.
     ToolDenied,
-    /// A crash cut the work off, and how far it is is unclear.
+    /// A crash, or the end of a paused session, cut the work off, and how far it is is unclear.
     Recovery,
 }
 
@@ -188,7 +188,7 @@ impl Cause {
             Self::HookVeto => "a hook keeps it",
             Self::SignIn => "its agent program is not signed in",
             Self::ToolDenied => "its agent program refused it a tool",
-            Self::Recovery => "a crash cut it off",
+            Self::Recovery => "it was cut off",
         }
     }
 }

@@ -86,6 +86,9 @@ pub struct Session {
     pub task_limits: Limits,
     /// The state of the session.
     pub state: SessionState,
+    /// When a human paused it, where it was not let continue since; it stays so when the session ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_at: Option<Timestamp>,
     /// The checkpoint to which a rollback of the session goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_checkpoint: Option<CheckpointName>,

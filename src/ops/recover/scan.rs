@@ -16,7 +16,6 @@ use crate::domain::recovery::decide::Facts;
 use crate::domain::recovery::files::{FileState, recent_since};
 use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, Recorded, effect};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::session::SessionState;
 use crate::domain::work::standing::PartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
@@ -109,14 +108,14 @@ pub fn facts(ctx: &Context, task: &CaseId, recorded: Recorded, cut: Option<&CutO
     let state = ctx.state();
     let record = state.record.cases.get(task);
     let reports = state.reports(task);
-    let session = state.record.session.as_ref().map(|session| session.state);
+    let is_paused = state.record.session.as_ref().is_some_and(|session| session.paused_at.is_some());
     let mut facts = Facts {
         recorded,
         marker: cut.and_then(|cut| cut.marker.clone()),
         tells_markers: cut.is_some_and(|cut| cut.tells_markers),
         effect: cut.map_or(Effect::Unknown, |cut| cut.effect),
-        saved_at: cut.map(|cut| cut.saved_at),
-        paused: matches!(session, Some(SessionState::Paused | SessionState::Pausing)),
+        saved_at: cut.map(|cut| cut.saved_at).or(record.and_then(|record| record.set_aside)),
+        paused: is_paused || record.is_some_and(|record| record.set_aside.is_some()),
         iterations: record.map_or(0, |record| record.iterations),
         tokens: record.and_then(|record| record.tokens_used),
         progress: reports.and_then(|reports| reports.progress.or_else(|| PartCounts::of_reports(reports).percent())),

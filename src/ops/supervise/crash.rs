@@ -47,12 +47,16 @@ impl Supervisor<'_> {
 
     /// Decides what becomes of the task, and does it; returns whether anything was done.
     pub(super) fn after_crash(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
-        let decided = self.ctx.state().record.cases.get(&work.task).and_then(|record| record.recovery.as_ref());
-        let decision = match decided.filter(|decided| decided.open) {
+        let decision = match self.open_decision(&work.task) {
             Some(decided) => decided.decision.clone(),
             None => {
                 let Some((decision, puts_aside)) = self.decision(agent, work)? else { return Ok(false) };
-                self.step(Event::RecoveryDecided { agent: agent.clone(), decision: Box::new(decision.clone()), puts_aside })?;
+                self.step(Event::RecoveryDecided {
+                    agent: agent.clone(),
+                    decision: Box::new(decision.clone()),
+                    puts_aside,
+                    paused: false,
+                })?;
                 env::fault_point("crash.decided");
                 decision
             }
@@ -62,10 +66,7 @@ impl Supervisor<'_> {
             Action::NextTask => {}
             Action::ContinueTask | Action::RestartTask => {
                 self.release(agent, Status::Pending, &format!("its keeper died: {decision}"), true)?;
-                // Where that fails now, it is tried again before the task is claimed.
-                if let Err(error) = self.put_aside_first(&work.task) {
-                    self.warn(format!("{}: {error}", work.task));
-                }
+                self.put_aside_now(&work.task);
             }
             Action::HumanReview => self.review_agent(agent, Cause::Recovery, &decision.reasoning)?,
         }
@@ -96,7 +97,7 @@ impl Supervisor<'_> {
     }
 
     /// What the evaluator says, or the rules where there is none or its answer is none.
-    fn evaluated(&mut self, agent: &AgentId, work: &Work, facts: &Facts) -> Result<Option<CrashDecision>> {
+    pub(super) fn evaluated(&mut self, agent: &AgentId, work: &Work, facts: &Facts) -> Result<Option<CrashDecision>> {
         let Some(command) = self.ctx.config.recovery.evaluator.clone() else { return Ok(Some(by_rules(facts))) };
         let Some(running) = self.evaluating.get(agent) else {
             let job = self.evaluation(work, facts, &command)?;
@@ -169,7 +170,14 @@ impl Supervisor<'_> {
         Ok(Job::new(self.ctx, Runner::Session, AfterFailure::GoOn, steps))
     }
 
-    /// Before a task is claimed that begins anew after a crash: what is there goes aside, and an undo brings it back.
+    /// Puts aside what is there of a task that begins anew. Where that fails now, it is tried again before the task is claimed.
+    pub(super) fn put_aside_now(&mut self, task: &CaseId) {
+        if let Err(error) = self.put_aside_first(task) {
+            self.warn(format!("{task}: {error}"));
+        }
+    }
+
+    /// Before a task is claimed that begins anew: what is there goes aside, and an undo brings it back.
     pub(super) fn put_aside_first(&mut self, task: &CaseId) -> Result<()> {
         let state = self.ctx.state();
         let recovery = state.record.cases.get(task).and_then(|record| record.recovery.as_ref());

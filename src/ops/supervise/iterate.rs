@@ -308,12 +308,18 @@ impl Supervisor<'_> {
         }
         match last {
             Some(outcome) => self.settle(agent, work, outcome),
-            None if self.may_iterate(agent) => {
-                self.start_iteration(agent, work)?;
-                Ok(true)
-            }
+            None if self.may_iterate(agent) => self.go_on(agent, work),
             None => Ok(false),
         }
+    }
+
+    /// Starts the next iteration. First it is decided how work goes on whose session was paused and then ended.
+    pub(super) fn go_on(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+        if self.is_set_aside(&work.task) {
+            return self.after_pause(agent, work);
+        }
+        self.start_iteration(agent, work)?;
+        Ok(true)
     }
 
     /// Whether an iteration may be started now.

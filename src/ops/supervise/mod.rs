@@ -7,6 +7,7 @@
 //! Not here: rules, which are in `domain::work`, and keepers, which are in `process`. Begin reading with [`run`], then
 //! `iterate` and `finish`.
 
+mod after_pause;
 mod attend;
 pub mod budget;
 mod claim;

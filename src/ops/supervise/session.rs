@@ -86,6 +86,7 @@ impl Supervisor<'_> {
             limits: self.options.limits,
             task_limits: self.ctx.config.budget.of_a_task(),
             state: SessionState::Running,
+            paused_at: None,
             start_checkpoint: None,
         };
         self.step(Event::SessionStarted { session })?;

@@ -56,10 +56,7 @@ impl Supervisor<'_> {
 
     fn follow(&mut self, agent: &AgentId, work: &Work, next: Next) -> Result<bool> {
         match next {
-            Next::Iterate if self.may_iterate(agent) => {
-                self.start_iteration(agent, work)?;
-                Ok(true)
-            }
+            Next::Iterate if self.may_iterate(agent) => self.go_on(agent, work),
             Next::Iterate => Ok(false),
             Next::Verify => self.verify(agent, work),
             Next::Ask { question } => self.ask(agent, work, &question),
@@ -141,6 +138,12 @@ impl Supervisor<'_> {
         self.release_with(agent, status, reason, Counts { retry, complete: None, gate: None })
     }
 
+    /// Releases the agent's task, which it takes up again anew: no human is asked once more.
+    pub(super) fn release_to_begin_anew(&mut self, agent: &AgentId, task: &CaseId, reason: &str) -> Result<()> {
+        let counts = Counts { retry: false, complete: None, gate: Gate::going_on(task, env::now()) };
+        self.release_with(agent, Status::Pending, reason, counts)
+    }
+
     fn release_with(&mut self, agent: &AgentId, status: Status, reason: &str, counts: Counts) -> Result<()> {
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(());
@@ -203,7 +206,9 @@ impl Supervisor<'_> {
         };
         let held = (cause == Cause::VerifyFailed).then_some(Held::Failed);
         let gate = Gate { cause: Some(cause), held, details, ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };
-        let retry = cause == Cause::Recovery;
+        // A pause is no crash.
+        let crashed = self.work_of(agent).is_some_and(|work| work.stage == Stage::Between { last: Some(Outcome::Crashed) });
+        let retry = cause == Cause::Recovery && crashed;
         self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry, complete, gate: Some(gate) })
     }
 

@@ -70,9 +70,52 @@ fn scenario_3_long_pause() {
     live.kill();
     world.all_die();
     world.variables = vec![("AXIOM_TEST_NOW".into(), "2031-01-01T00:00:00Z".into())];
-    world.autopilot(&[]).code(0);
+    let said = world.autopilot(&[]).code(0).stderr;
+    let decision = "continue_task: its work is there: 1 changed file";
+    assert!(said.contains(&format!("t was paused; {decision}")), "{said}");
+    let audit = world.env.ok(&["task", "audit", "t"]);
+    let place = |what: &str| audit.rfind(what).unwrap_or_else(|| panic!("{what}\n{audit}"));
+    assert!(place(decision) < place("begins iteration"), "before the work goes on\n{audit}");
     assert_eq!(world.env.read("whole.txt"), "whole\n");
     assert_eq!(world.find_task("t")["retryCount"], 0, "a pause is no crash");
+}
+
+/// Where a session was paused and then ended, an evaluator decides before its work goes on, once for each task.
+#[test]
+fn scenario_3_long_pause_with_an_evaluator() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    for task in ["anew", "asks"] {
+        let first = format!("echo half > {task}-half.txt; touch '{beside}/begun-{task}'; sleep 1000");
+        world.task(task, &format!("if [ ! -f '{beside}/begun-{task}' ]; then {first}; fi\necho done > {task}.txt"), &[]);
+    }
+    let answer = |action| format!(r#"{{"action":"{action}","reasoning":"I looked"}}"#);
+    let (anew, asks) = (answer("restart_task"), answer("human_review"));
+    let command = format!("tee -a '{beside}/asked' | grep -q '\"id\":\"anew\"' && echo '{anew}' || echo '{asks}'");
+    world.env.git(&["config", "axiom.recovery.evaluator", &command]);
+    let live = world.start_autopilot(&[]);
+    ["begun-anew", "begun-asks"].iter().for_each(|begun| world.wait_for_file(begun));
+    world.env.ok(&["pause", "--force", "--wait"]);
+    world.quits_well(live);
+    // Stopped where it was decided and not done yet: it is done, and not decided again.
+    let mut stopped = world.env.axiom_command(&world.env.repo(), ["run", "--mode", "autopilot", "--until-idle"]);
+    stopped.env("AXIOM_TEST_FAULT", "pause.decided:1");
+    assert_eq!(world.env.run(stopped, None).code, None);
+    world.autopilot(&[]).code(1);
+    let is_there = |file: &str| world.env.repo().join(file).exists();
+    assert!(is_there("anew.txt") && !is_there("anew-half.txt"), "what was there is kept aside");
+    let gates = world.gates();
+    let reason = gates[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("asks: it was cut off: I looked"), "{gates:?}");
+    world.env.ok(&["gate", "approve", gates[0]["id"].as_str().unwrap()]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("asks-half.txt"), "half\n");
+    for task in ["anew", "asks"] {
+        let audit = world.env.ok(&["task", "audit", task]);
+        assert_eq!(audit.matches("takes up what was paused").count(), 1, "{audit}");
+        assert_eq!(world.find_task(task)["retryCount"], 0, "a pause is no crash");
+    }
+    world.all_is_well();
 }
 
 #[test]

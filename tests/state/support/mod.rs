@@ -314,6 +314,7 @@ fn session(salt: u32) -> Session {
         limits: git_axiom::domain::work::budget::Limits::default(),
         task_limits: git_axiom::domain::work::budget::Limits::default(),
         state: SessionState::Running,
+        paused_at: None,
         start_checkpoint: None,
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Result, refuse};
-use crate::domain::base::ids::GateId;
+use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::text::Change;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Stage, Work};
@@ -37,16 +37,44 @@ impl State {
         self.restorable.agents.values().any(|agent| agent.work.as_ref().is_some_and(runs))
     }
 
-    pub(super) fn change_session(&mut self, state: SessionState, reason: &str) -> Result<()> {
+    pub(super) fn change_session(&mut self, state: SessionState, reason: &str, at: Timestamp) -> Result<()> {
         let Some(session) = &mut self.record.session else {
             return refuse(Code::InvalidTransition, "there is no session to change");
         };
         session.state = state;
+        match state {
+            SessionState::Pausing | SessionState::Paused => session.paused_at = Some(at),
+            SessionState::Running => session.paused_at = None,
+            SessionState::Ending | SessionState::Ended | SessionState::Interrupted | SessionState::Crashed => {}
+        }
+        let paused_at = session.paused_at;
         if !state.is_open() {
             self.record.delays.clear();
+            if let Some(paused_at) = paused_at {
+                self.set_aside(paused_at);
+            }
         }
         self.record.last_action = Some(reason.to_owned());
         Ok(())
+    }
+
+    /// A paused session has ended: before the work that it had begun goes on, it is decided how. What waits for a human in any case is
+    /// a human's decision.
+    fn set_aside(&mut self, paused_at: Timestamp) {
+        let waits = |task: &CaseId| {
+            let mut gates = self.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(task));
+            gates.any(|gate| gate.holds() || gate.kind == GateKind::HumanReview)
+        };
+        for task in self.restorable.workspaces.keys().filter(|task| !waits(task)) {
+            let status = self.restorable.cases.get(task).map(|case| case.status);
+            let Some(record) = self.record.cases.get_mut(task) else { continue };
+            let has_begun = match status {
+                Some(Status::Active) => true,
+                Some(Status::Pending) => record.last_run.is_some(),
+                Some(Status::Done | Status::Blocked | Status::Failed | Status::Archived) | None => false,
+            };
+            record.set_aside = has_begun.then_some(paused_at);
+        }
     }
 
     pub(super) fn change_mode(&mut self, mode: &Change<Mode>) -> Result<()> {

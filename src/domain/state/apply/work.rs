@@ -32,6 +32,7 @@ impl State {
             if let Some(recovery) = &mut record.recovery {
                 recovery.puts_aside = false;
             }
+            record.set_aside = None;
             record.conflict = None;
         }
         self.make_branch(&workspace.branch);
@@ -110,7 +111,11 @@ impl State {
         work.added = 0;
         work.stage = Stage::Intended { token: token.clone() };
         work.last_activity = at;
-        Ok(work)
+        let task = work.task.clone();
+        if let Some(record) = self.record.cases.get_mut(&task) {
+            record.set_aside = None;
+        }
+        self.work_of(agent)
     }
 
     pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
@@ -193,7 +198,37 @@ impl State {
         let task = work.task.clone();
         let record = self.record.cases.entry(task.clone()).or_default();
         record.interrupted = !is_complete;
+        record.set_aside = None;
         record.recovery = Some(Box::new(Decided { decision: decision.clone(), at, open: !is_complete, puts_aside }));
+        self.record.last_action = Some(format!("{task}: {}", decision.action.as_str()));
+        Ok(())
+    }
+
+    /// How the work on a task goes on whose session was paused and then ended: its next iteration follows, its verification, or its
+    /// release.
+    pub(super) fn decide_after_pause(
+        &mut self,
+        agent: &AgentId,
+        decision: &CrashDecision,
+        puts_aside: bool,
+        at: Timestamp,
+    ) -> Result<()> {
+        let work = self.work_of(agent)?;
+        if work.stage.token().is_some() {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' is in an iteration"));
+        }
+        let open = match decision.action {
+            Action::ContinueTask => false,
+            Action::NextTask => {
+                work.stage = Stage::Between { last: Some(Outcome::Complete) };
+                false
+            }
+            Action::RestartTask | Action::HumanReview => true,
+        };
+        let task = work.task.clone();
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.set_aside = None;
+        record.recovery = Some(Box::new(Decided { decision: decision.clone(), at, open, puts_aside }));
         self.record.last_action = Some(format!("{task}: {}", decision.action.as_str()));
         Ok(())
     }
@@ -319,6 +354,7 @@ impl State {
             record.answered.clear();
             record.last_run = None;
             record.recovery = None;
+            record.set_aside = None;
             if let Some(reports) = self.restorable.reports.get_mut(&task) {
                 reports.completed();
                 // It is done only when its verify steps have passed.
