@@ -130,32 +130,39 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
             check_end_of_known(&mut file, path, start, length, self.expected)?;
         }
         file.seek(SeekFrom::Start(start.offset)).map_err(io)?;
-        let place = Place { path, start, tail: Tail { position: start, torn: 0 }, number: 0 };
-        if length.saturating_sub(start.offset) < MUCH {
-            self.read_lines(file, place, |bytes| Some(Piece::decode(bytes)), || None)
+        let place = Place { path, start, tail: Tail { position: start, torn: 0 }, number: 0, passed_over: false };
+        let known = self.expected - 1;
+        let read = if length.saturating_sub(start.offset) < MUCH {
+            self.read_lines(&mut file, place, |bytes| Some(Piece::decode(bytes)), || None)
         } else {
             std::thread::scope(|scope| {
                 let ahead = RefCell::new(Ahead::start(scope));
-                self.read_lines(file, place, |bytes| ahead.borrow_mut().give(bytes), || ahead.borrow_mut().take())
+                self.read_lines(&mut file, place, |bytes| ahead.borrow_mut().give(bytes), || ahead.borrow_mut().take())
             })
+        };
+        let (tail, passed_over) = read?;
+        if passed_over && start.offset > 0 && number_before(&mut file, path, start.offset)? != Some(known) {
+            // What knows of later events than there were at that place was not made from this log.
+            return Err(gone(path, known));
         }
+        Ok(tail)
     }
 
-    /// Cuts the file into pieces of whole lines. `give` takes each piece and returns one that is decoded, if any; `rest`
+    /// Cuts the file into pieces of whole lines, and tells whether events were passed over that are known already. `give` takes each piece and returns one that is decoded, if any; `rest`
     /// returns the remaining ones.
     fn read_lines(
         &mut self,
-        mut file: File,
+        file: &mut File,
         mut place: Place<'_>,
         give: impl Fn(Vec<u8>) -> Option<Piece>,
         rest: impl Fn() -> Option<Piece>,
-    ) -> Result<Tail> {
+    ) -> Result<(Tail, bool)> {
         let mut buffer: Vec<u8> = Vec::new();
         loop {
             let filled = buffer.len();
             let wanted = CHUNK.max(filled);
             buffer.reserve(wanted);
-            (&mut file).take(wanted as u64).read_to_end(&mut buffer).map_err(|e| Error::io("read", place.path, e))?;
+            file.take(wanted as u64).read_to_end(&mut buffer).map_err(|e| Error::io("read", place.path, e))?;
             if buffer.len() == filled {
                 break;
             }
@@ -175,7 +182,7 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
             self.take_piece(piece, &mut place)?;
         }
         place.tail.torn = buffer.len() as u64;
-        Ok(place.tail)
+        Ok((place.tail, place.passed_over))
     }
 
     /// Passes on all lines of a piece.
@@ -191,6 +198,8 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
                 }
                 self.expected = envelope.seq + 1;
                 (self.each)(envelope)?;
+            } else {
+                place.passed_over = true;
             }
             place.tail.position.offset += length as u64 + 1;
         }
@@ -205,6 +214,8 @@ struct Place<'a> {
     start: Position,
     tail: Tail,
     number: u64,
+    /// Whether there were events that are known already.
+    passed_over: bool,
 }
 
 /// For messages: the number of the line, or its offset where the lines before it were not read.
@@ -216,6 +227,15 @@ impl fmt::Display for Place<'_> {
             _ => write!(f, "the line at byte {} of {name}", self.tail.position.offset),
         }
     }
+}
+
+/// The number of the event whose line ends at `offset`; `None` where that is none.
+fn number_before(file: &mut File, path: &Path, offset: u64) -> Result<Option<u64>> {
+    let mut bytes = Vec::new();
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(offset.saturating_sub(1)).read_to_end(&mut bytes));
+    read.map_err(|e| Error::io("read", path, e))?;
+    let begin = line::find_last_end(&bytes).map_or(0, |end| end + 1);
+    Ok(line::decode(&bytes[begin..]).ok().map(|envelope| envelope.seq))
 }
 
 /// Checks that the line that ends at `start` is the one that was read earlier.

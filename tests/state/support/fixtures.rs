@@ -20,6 +20,9 @@ pub type Files = BTreeMap<&'static str, Vec<u8>>;
 pub const LOG: &str = "state/events.jsonl";
 pub const SEALED: &str = "state/events-00000000000000000001.jsonl";
 pub const BACKUP: &str = "state/events.jsonl.backup";
+pub const OLDER_BACKUP: &str = "state/events.jsonl.backup.1";
+/// What is left of a backup whose writing was cut off.
+pub const UNFINISHED_BACKUP: &str = "state/.tmp-0123456789abcdef";
 pub const SNAPSHOT: &str = "state/snapshot.json";
 pub const CASES: &str = "cases.jsonl";
 
@@ -130,6 +133,14 @@ pub fn summed(mut body: Vec<u8>) -> Vec<u8> {
     body
 }
 
+/// A snapshot in which something else is written, with a checksum that fits.
+fn rewritten(snapshot: &[u8], old: &str, new: &str) -> Vec<u8> {
+    let text = std::str::from_utf8(snapshot).unwrap().replacen(old, new, 2);
+    let (head, body) = text.split_once('\n').unwrap();
+    let head = &head[..head.rfind(",\"sum\"").unwrap()];
+    [sealed::seal(format!("{head}}}").into_bytes(), body.as_bytes()), body.as_bytes().to_vec()].concat()
+}
+
 /// What version 3 added: a hook that ran, and one that keeps a task.
 fn hooked() -> Vec<u8> {
     let ran = r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#;
@@ -172,7 +183,7 @@ fn verified() -> Vec<u8> {
 }
 
 /// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, branches of
-/// merged tasks that are deleted, files that come back from a capture, and the gate of a full disk.
+/// merged tasks that are deleted, files that come back from a capture, the gate of a full disk, and what is decided after a pause.
 fn looked_at() -> Vec<u8> {
     let used = r#""used":{"program":"claude","tokens":1200,"costUsd":0.25}"#;
     let run = format!(r#""run":{{"exit":0,"durationMs":1500,{used}}}"#);
@@ -194,6 +205,8 @@ fn looked_at() -> Vec<u8> {
         line(6, 34, r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#),
         line(6, 35, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
         line(6, 36, r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#),
+        line(6, 37, &format!(r#"{{"iterationEnded":{{"agent":"ed-001","token":"k24","report":{{"outcome":"stopped","from":"{of}","to":"{of}","durationMs":5}}}}}}"#)),
+        line(6, 38, r#"{"recoveryDecided":{"agent":"ed-001","decision":{"action":"continue_task","reasoning":"its work is there","by":"rules","follow":"restartIteration"},"paused":true}}"#),
     ]
     .concat()
 }
@@ -222,7 +235,7 @@ fn of_each_format(history: &[Envelope]) -> Vec<Fixture> {
         ("good-v3", log_only(with(hooked())), Ok(25)),
         ("good-v4", log_only(with(reported())), Ok(28)),
         ("good-v5", log_only(with(verified())), Ok(26)),
-        ("good-v6", log_only(with(looked_at())), Ok(36)),
+        ("good-v6", log_only(with(looked_at())), Ok(38)),
     ]
 }
 
@@ -238,6 +251,12 @@ pub fn fixtures() -> Vec<Fixture> {
     let all = lines(&history);
     let event = |seq, event| line(1, seq, event);
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
+    let with_snapshot = |old: &str, new: &str| {
+        change(&|files| {
+            let snapshot = files.get_mut(SNAPSHOT).unwrap();
+            *snapshot = rewritten(snapshot, old, new);
+        })
+    };
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
@@ -260,6 +279,28 @@ pub fn fixtures() -> Vec<Fixture> {
             change(&|files| *files.get_mut(LOG).unwrap() = [&all[..first(&all, 20)], &all[first(&all, 19)..]].concat()),
             Ok(24),
         ),
+        // Killed between the move of the old backup and the writing of the new one, and while that was written.
+        (
+            "backup-rolled-halfway",
+            change(&|files| {
+                let old = files.remove(BACKUP).unwrap();
+                files.insert(OLDER_BACKUP, old);
+            }),
+            Ok(24),
+        ),
+        (
+            "corrupted-while-a-backup-is-rolled",
+            change(&|files| {
+                let old = files.remove(BACKUP).unwrap();
+                files.insert(UNFINISHED_BACKUP, old[..old.len() / 2].to_vec());
+                files.insert(OLDER_BACKUP, old);
+                flip(files.get_mut(LOG).unwrap(), 20);
+            }),
+            Err(Code::EventLogCorrupted),
+        ),
+        // Of a later program, and of events that the log does not have.
+        ("snapshot-too-new", with_snapshot("\"v\":1,", "\"v\":99,"), Err(Code::EventLogTooNew)),
+        ("snapshot-from-the-future", with_snapshot("\"seq\":16,", "\"seq\":99,"), Err(Code::EventLogTruncated)),
         ("backup-half-written", change(&|files| files.get_mut(BACKUP).unwrap().truncate(first(&all, 20) - 30)), Ok(24)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
