@@ -186,7 +186,16 @@ pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) ->
         screen.note(&format!("note: {what}"));
     }
     ctx.repo.worktrees().not_in_a_bare_one()?;
+    // Verbs that only look change nothing, and what they see may be a line that is just being written.
+    if purpose == Purpose::Write {
+        ctx.mend_log().iter().for_each(|warning| warn(warning, screen));
+    }
     Ok(ctx)
+}
+
+/// Says what was found damaged and did not keep the verb from its work.
+pub fn warn(warning: &Error, screen: &mut Screen) {
+    screen.complain(&format!("warning[{}]: {warning}", warning.code()));
 }
 
 /// The repository without its state, for verbs that need no state.

@@ -50,6 +50,10 @@ pub struct Store {
     only_shown: bool,
     /// The log when it was last read to its end.
     seen: Option<Seen>,
+    /// How many bytes the incomplete last line had when the log was read last.
+    torn: u64,
+    /// How many bytes this process cut off the end of the log.
+    cut: u64,
     warnings: Vec<Error>,
 }
 
@@ -125,8 +129,9 @@ impl Store {
         let cases = cases::Standing::loaded(changed.unwrap_or(state.seq));
         let position = Position::default();
         let (poisoned, only_shown) = (false, false);
-        let seen = None;
-        let mut store = Self { layout, state, position, snapshot_seq, cases, older, poisoned, only_shown, seen, warnings };
+        let (seen, torn, cut) = (None, 0, 0);
+        let mut store =
+            Self { layout, state, position, snapshot_seq, cases, older, poisoned, only_shown, seen, torn, cut, warnings };
         store.read_on(hint)?;
         if store.state.seq == 0
             && let Some(trace) = trace_of_events(&store.layout)?
@@ -149,6 +154,8 @@ impl Store {
             poisoned: false,
             only_shown: false,
             seen: None,
+            torn: 0,
+            cut: 0,
             warnings: Vec::new(),
         };
         store.read_on(None)?;
@@ -165,6 +172,7 @@ impl Store {
             Ok(())
         })?;
         self.position = tail.position;
+        self.torn = tail.torn;
         Ok(tail.torn)
     }
 
@@ -213,17 +221,34 @@ impl Store {
         &self.layout
     }
 
-    /// How many bytes an incomplete last line has, which a crash left: the next append cuts it off.
+    /// How many bytes an incomplete last line has, which a crash left, or had until this process cut it off.
     ///
     /// # Errors
     /// As [`Store::load`].
     pub fn torn(&mut self) -> Result<u64> {
-        self.catch_up()
+        Ok(self.catch_up()?.max(self.cut))
     }
 
-    /// Damage that was found and did not prevent loading, or that was repaired.
-    pub fn warnings(&self) -> &[Error] {
-        &self.warnings
+    /// Cuts off an incomplete last line, where there was one when the log was read last: else the next append does. One that another
+    /// process is just writing is left alone.
+    ///
+    /// # Errors
+    /// As [`Store::append_with`].
+    pub fn mend_end(&mut self, author: &Author) -> Result<()> {
+        if self.torn == 0 || self.only_shown {
+            return Ok(());
+        }
+        self.append(author, Vec::new()).map(drop)
+    }
+
+    /// Damage that was found and did not prevent loading, or that was repaired. Each is told once.
+    pub fn take_warnings(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// What of that was repaired. Each is told once.
+    pub fn take_repairs(&mut self) -> Vec<Error> {
+        self.warnings.extract_if(.., |warning| warning.code() == Code::EventLogTruncated).collect()
     }
 
     /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged
@@ -418,6 +443,7 @@ impl Store {
         env::fault_point("store.before-cut");
         file.truncate(self.position.offset)?;
         let (bytes, kept) = (torn.len() as u64, kept.display().to_string());
+        (self.torn, self.cut) = (0, bytes);
         let what = format!("an incomplete end of {bytes} bytes was cut off the event log; it was never acknowledged");
         self.warnings.push(Error::new(Code::EventLogTruncated, what).why(format!("it is kept in '{kept}'")));
         Ok(Event::LogRepaired { bytes, kept })

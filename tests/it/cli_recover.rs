@@ -107,3 +107,49 @@ fn the_ends_of_an_interrupted_rollback_take_a_yes() {
     // By itself it says of nothing that it shall be done.
     assert_eq!(TestEnv::new().axiom(&["rollback", "-y"]).code, Some(2));
 }
+
+/// Verbs that only look change nothing, and what they see may be a line that is just being written.
+#[test]
+fn an_incomplete_end_of_the_log_is_told_once_by_the_verb_that_cuts_it_off() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "A", "--id", "a"]);
+    let log = env.axiom_dir().join("state/events.jsonl");
+    let tear = || {
+        let mut bytes = std::fs::read(&log).unwrap();
+        bytes.extend_from_slice(b"{\"v\":6,\"seq\":");
+        std::fs::write(&log, bytes).unwrap();
+    };
+    let said = "bytes was cut off the event log";
+    tear();
+    for verb in [&["status"][..], &["task", "list"], &["log"], &["task", "show", "a"], &["recover"]] {
+        let looked = env.axiom(verb).success();
+        assert!(!looked.stderr.contains("EVENT_LOG_TRUNCATED"), "{verb:?}\n{looked}");
+    }
+    for (verb, code) in [
+        (&["task", "add", "B", "--id", "b"][..], 0),
+        (&["task", "add", "A", "--id", "a"], 2),
+        (&["checkpoint", "create", "c", "--json"], 0),
+        (&["recover", "--yes"], 0),
+    ] {
+        tear();
+        let run = env.axiom(verb);
+        assert_eq!((run.code, run.stderr.matches(said).count()), (Some(code), 1), "{verb:?}\n{run}");
+        let again = env.axiom(&["mode", "review"]).success();
+        assert!(!again.stderr.contains("EVENT_LOG_TRUNCATED"), "{verb:?}\n{again}");
+    }
+    assert_eq!(env.axiom(&["recover", "--from", "events", "--yes"]).success().stderr.matches("EVENT_LOG").count(), 0);
+}
+
+#[test]
+fn half_of_a_copy_of_the_state_is_removed() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "A"]);
+    let half = env.axiom_dir().join("state/.tmp-0123456789abcdef");
+    std::fs::write(&half, "{").unwrap();
+    let file = std::fs::File::options().write(true).open(&half).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(600)).unwrap();
+    let look = env.ok(&["recover"]);
+    assert!(look.contains(".tmp-0123456789abcdef', half of a file that was being written"), "{look}");
+    env.ok(&["recover", "--yes"]);
+    assert!(!half.exists());
+}

@@ -197,9 +197,7 @@ fn ask_first(plan: &Plan, wanted: &Wanted, yes: bool, screen: &mut Screen) -> Re
 /// Does it, and shows what was done and what is left.
 fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View, screen: &mut Screen) -> Result<Exit> {
     let done = resume::run(ctx, plan, wanted, &mut Progress::new(false))?;
-    for warning in ctx.store.warnings() {
-        screen.complain(&format!("warning[{}]: {warning}", warning.code()));
-    }
+    ctx.store.take_warnings().iter().for_each(|warning| super::warn(warning, screen));
     // The remaining conditions need a human, and may be others than before.
     let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
     let left = survey::look(ctx)?.wedges;

@@ -244,6 +244,15 @@ impl Context {
         Ok(appended)
     }
 
+    /// Before a verb changes something: an incomplete end of the log, which a crash left, is cut off, and whoever called is told of it once.
+    /// Where that fails now, the verb's own change says so.
+    pub fn mend_log(&mut self) -> Vec<Error> {
+        if let Err(error) = self.store.mend_end(&self.author) {
+            tracing::info!(%error, "the end of the event log could not be mended");
+        }
+        self.store.take_repairs()
+    }
+
     /// Appends an intent: see [`Store::append_unsynced`].
     ///
     /// # Errors

@@ -37,8 +37,7 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     found.extend(settled.map(|path| format!("'{path}', whose conflict is settled: it goes to the trash")));
     let verified = merge::scratch::left(ctx)?.into_iter();
     found.extend(verified.map(|path| format!("'{}', where a merge was verified: it is removed", path.display())));
-    // A bare repository has no such folders.
-    let files = temporaries(ctx, temporaries_age(ctx)).unwrap_or_default().into_iter();
+    let files = temporaries(ctx, temporaries_age(ctx))?.into_iter();
     found.extend(files.map(|path| format!("'{}', half of a file that was being written: it is removed", path.display())));
     let processes = processes(ctx)?;
     if processes > 0 {
@@ -61,13 +60,16 @@ pub fn temporaries_age(ctx: &Context) -> Duration {
     if ctx.repo.durability().objects_are_proved() { LOCK_AGE } else { Duration::ZERO }
 }
 
-/// Temporary files of ours among the project's own, which a crash left, of at least this age.
+/// Temporary files of ours beside the state and among the project's own, which a crash left, of at least this age.
 ///
 /// # Errors
-/// `IO_FAILED`, `BARE_REPOSITORY`.
+/// `IO_FAILED`.
 pub fn temporaries(ctx: &Context, age: Duration) -> Result<Vec<PathBuf>> {
+    let ours = [ctx.layout().root().to_owned(), ctx.layout().state_dir()];
+    // A bare repository has none of the project's.
+    let shared = shared::folders(&ctx.repo).unwrap_or_default();
     let mut found = Vec::new();
-    for folder in shared::folders(&ctx.repo)? {
+    for folder in ours.into_iter().chain(shared) {
         found.extend(files::temporaries_in(&folder, age)?);
     }
     Ok(found)

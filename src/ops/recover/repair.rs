@@ -206,7 +206,7 @@ fn clear_verifications(ctx: &Context, report: &mut Repaired) {
     }
 }
 
-/// After a crash while a file of the project's was written, half of it is still there.
+/// After a crash while a file was written, half of it is still there.
 fn clear_temporaries(ctx: &Context, age: Duration, report: &mut Repaired) {
     for path in left::temporaries(ctx, age).unwrap_or_default() {
         match files::remove_file(&path) {

@@ -425,6 +425,10 @@ impl<'a> Supervisor<'a> {
     /// Does once what there is to do, or waits; returns how the session ends, if it does.
     fn pass(&mut self) -> Result<Option<Ending>> {
         self.ctx.store.refresh()?;
+        // Another process died while it wrote to the log.
+        for repaired in self.ctx.store.take_repairs() {
+            self.warn(format!("{}: {repaired}", repaired.code()));
+        }
         if self.handle_requests()? {
             return Ok(Some(Ending::Quit));
         }
