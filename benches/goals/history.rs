@@ -188,6 +188,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         resumed: None,
         ran: String::new(),
         cut_off: false,
+        conflict_round: None,
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {

@@ -101,13 +101,13 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     good-v4: good 28, bad None, after 0, torn 0, next 29: events@28 fresh
     good-v5: good 26, bad None, after 0, torn 0, next 27: events@26 fresh
     good-v6: good 38, bad None, after 0, torn 0, next 39: events@38 fresh
-    torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
-    nothing: good 0, bad None, after 0, torn 0, next 1: fresh
-    line-twice: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
     backup-rolled-halfway: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup.1@20 cases fresh
     corrupted-while-a-backup-is-rolled: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: snapshot@16 partial@19 backup.1@20 cases fresh
     snapshot-too-new: EVENT_LOG_TOO_NEW
     snapshot-from-the-future: good 24, bad None, after 0, torn 0, next 100: snapshot@99 events@24 backup@20 cases fresh
+    torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
+    nothing: good 0, bad None, after 0, torn 0, next 1: fresh
+    line-twice: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
     backup-half-written: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@19 cases fresh
     snapshot-damaged: good 24, bad None, after 0, torn 0, next 25: events@24 backup@20 cases fresh
     bad-line-before-snapshot: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: snapshot@16 partial@24 backup@20 cases fresh

@@ -215,6 +215,7 @@ impl Scratch {
             resumed: None,
             ran: String::new(),
             cut_off: false,
+            conflict_round: None,
         };
         self.append(vec![
             Event::IterationIntended {

@@ -14,7 +14,6 @@ mod work;
 use super::event::{Envelope, Event};
 use super::whole::State;
 use crate::domain::operation::settle::Settled;
-use crate::domain::work::gate::Gate;
 use crate::error::{Code, Error, Result};
 
 fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
@@ -69,11 +68,8 @@ impl State {
                 self.signalled(agent, token, signal, at)?;
                 self.learn(agent, signal, envelope.seq, at);
             }
-            Event::RecoveryDecided { agent, decision, puts_aside, paused: false } => {
-                self.decide_recovery(agent, decision, *puts_aside, at)?;
-            }
-            Event::RecoveryDecided { agent, decision, puts_aside, paused: true } => {
-                self.decide_after_pause(agent, decision, *puts_aside, at)?;
+            Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
+                self.decide(agent, decision, (*puts_aside, *paused), at)?
             }
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
@@ -87,10 +83,7 @@ impl State {
                     self.hold(gate);
                 }
             }
-            Event::GateOpened { gate } => {
-                self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate));
-                self.record.last_action = Some(format!("gate {} opened", gate.id));
-            }
+            Event::GateOpened { gate } => self.open_gate(gate),
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,

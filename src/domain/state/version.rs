@@ -33,7 +33,8 @@ const FOURTH: u32 = 4;
 const FIFTH: u32 = 5;
 /// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
 /// answers, ends of waits for a model, branches of merged tasks that are deleted, merges that are begun in workspaces, files that
-/// come back from a capture, gates of a disk that is too full, and decisions when a paused session is taken up again.
+/// come back from a capture, gates of a disk that is too full, decisions when a paused session is taken up
+/// again, and rounds of a conflict that an iteration leaves open.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -228,7 +229,7 @@ fn of_report(report: &IterationReport) -> u32 {
     let is_new = report.session.is_some() || report.resumed.is_some();
     let tells_more = is_new || !report.denied.is_empty() || !report.unfinished.is_empty();
     let cut = since(FIFTH, report.cut.is_some()).max(since(SIXTH, names_request(report.cut.as_deref())));
-    newest([of_outcome(&report.outcome), since(FOURTH, tells_more), cut])
+    newest([of_outcome(&report.outcome), since(FOURTH, tells_more), cut, since(SIXTH, report.conflict_round.is_some())])
 }
 
 fn of_outcome(outcome: &Outcome) -> u32 {

@@ -248,6 +248,9 @@ pub struct IterationReport {
     /// Whether it was cut off, so that it may have used more than it told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
+    /// The round of its conflict that follows, where it claimed to be complete and left the conflict open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict_round: Option<u32>,
 }
 
 impl IterationReport {

@@ -358,6 +358,7 @@ mod tests {
             resumed: None,
             ran: String::new(),
             cut_off: false,
+            conflict_round: None,
         };
         let mut reports = Reports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);

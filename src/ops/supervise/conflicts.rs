@@ -17,6 +17,14 @@ use crate::ops::recover::repair;
 /// How many commits of the target are named.
 const MOST_COMMITS: usize = 10;
 
+/// Whether a claim to be complete counts that leaves a conflict open.
+pub(super) enum ClaimInConflict {
+    /// It does: a human settles the conflict at the gate of the merge.
+    Stands,
+    /// It does not, and the conflict goes into this round, where it is one of ours.
+    IsNone { round: Option<u32> },
+}
+
 impl Supervisor<'_> {
     /// Decides who settles a conflict, tells the hooks, and does it.
     pub(super) fn settle_conflict(&mut self, task: &CaseId, files: &[RepoPath], target: Oid) -> Result<()> {
@@ -65,19 +73,15 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Whether an iteration that claims to be complete and leaves a conflict open counts as complete: it is another round of the
-    /// conflict, and after enough of them the merge is left to a human, at its gate.
-    pub(super) fn counts_as_complete(&mut self, task: &CaseId) -> Result<bool> {
-        let known = self.ctx.state().record.cases.get(task).and_then(|record| record.conflict.clone());
+    /// What follows where an iteration claims to be complete and leaves a conflict open: another round of the conflict, counted with the
+    /// end of the iteration; after enough of them the merge is left to a human, at its gate.
+    pub(super) fn claim_in_conflict(&self, task: &CaseId) -> ClaimInConflict {
+        let known = self.ctx.state().record.cases.get(task).and_then(|record| record.conflict.as_ref());
         // A merge that the agent began by itself is its own affair.
-        let Some(conflict) = known else { return Ok(false) };
+        let Some(conflict) = known else { return ClaimInConflict::IsNone { round: None } };
         match level(Program::ReadsPrompts, conflict.round, self.ctx.config.recovery.max_retries) {
-            Level::Trivial | Level::Human => Ok(true),
-            Level::Agent => {
-                let conflict = Box::new(Conflict { round: conflict.round + 1, ..*conflict });
-                self.step(Event::ConflictGivenBack { id: task.clone(), conflict })?;
-                Ok(false)
-            }
+            Level::Trivial | Level::Human => ClaimInConflict::Stands,
+            Level::Agent => ClaimInConflict::IsNone { round: Some(conflict.round + 1) },
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::conflicts::ClaimInConflict;
 use super::failing::reason_of;
 use super::notice::Notice;
 use super::{Halted, Supervisor, Then};
@@ -58,8 +59,9 @@ impl Supervisor<'_> {
             Err(error) => match self.not_committed(end, outcome, error, &case)? {
                 // The end is recorded by the keeper and is handled again.
                 NotCommitted::Yet => return Ok(()),
-                NotCommitted::Ended(outcome, broken) => {
-                    (outcome, broken, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() })
+                NotCommitted::Ended(outcome, broken) => (outcome, broken, Kept::nothing(&from)),
+                NotCommitted::InConflict(outcome, conflict_round) => {
+                    (outcome, None, Kept { conflict_round, ..Kept::nothing(&from) })
                 }
             },
         };
@@ -131,6 +133,7 @@ impl Supervisor<'_> {
             resumed,
             ran: self.options.programs.of(case).name.clone(),
             cut_off,
+            conflict_round: kept.conflict_round,
         }
     }
 
@@ -153,8 +156,12 @@ impl Supervisor<'_> {
         let ended = |outcome, broken| Ok(NotCommitted::Ended(outcome, broken));
         let unfinished = |why| Outcome::Unfinished { why };
         if error.code() == Code::MergeConflict {
-            let stands = outcome == Outcome::Complete && self.counts_as_complete(&case.id)?;
-            return ended(if stands { outcome } else { with_open_conflicts(outcome, error.to_string()) }, None);
+            let open = |outcome| with_open_conflicts(outcome, error.to_string());
+            return Ok(match self.claim_in_conflict(&case.id) {
+                _ if outcome != Outcome::Complete => NotCommitted::InConflict(open(outcome), None),
+                ClaimInConflict::Stands => NotCommitted::InConflict(outcome, None),
+                ClaimInConflict::IsNone { round } => NotCommitted::InConflict(open(outcome), round),
+            });
         }
         match self.decide(Step::Finish, &case.id, &error) {
             Follows::EndSession => Err(error),
@@ -257,6 +264,7 @@ impl Supervisor<'_> {
             resumed: None,
             ran: String::new(),
             cut_off: false,
+            conflict_round: None,
         };
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let halted = self.halted.remove(token).map(WorkEnd::Halted);
@@ -306,6 +314,9 @@ enum NotCommitted {
     Yet,
     /// The iteration has ended with this outcome; with a problem that a human has to look at before the next one.
     Ended(Outcome, Option<String>),
+    /// The iteration has ended with this outcome and left a conflict open; with the round of the conflict that follows, where it is
+    /// another one.
+    InConflict(Outcome, Option<u32>),
 }
 
 /// What is known of an iteration that has ended.
@@ -325,6 +336,14 @@ struct Kept {
     to: Oid,
     files: Vec<String>,
     left_out: Vec<String>,
+    conflict_round: Option<u32>,
+}
+
+impl Kept {
+    /// Where nothing could be committed.
+    fn nothing(from: &Oid) -> Self {
+        Self { to: from.clone(), files: Vec::new(), left_out: Vec::new(), conflict_round: None }
+    }
 }
 
 fn keep_in(
@@ -348,6 +367,7 @@ fn keep_in(
         to,
         files: changes.iter().take(MOST_FILES).map(|change| change.path.to_string()).collect(),
         left_out: leftovers.skipped.iter().map(|(path, why)| format!("{path} ({})", why_skipped(*why))).collect(),
+        conflict_round: None,
     })
 }
 

@@ -131,12 +131,16 @@ fn a_program_that_cannot_write_to_gits_folder_settles_a_conflict_by_editing_file
 
 #[test]
 fn whoever_claims_that_a_conflict_is_settled_and_leaves_its_markers_is_not_believed_for_ever() {
-    let world = world_of(&format!("1) echo mine > README; {THEIRS}; git axiom signal complete;;"));
+    let mut world = world_of(&format!("1) echo mine > README; {THEIRS}; git axiom signal complete;;"));
     world.env.write("old.txt", "old\n");
     world.env.git(&["add", "-A"]);
     world.env.git(&["commit", "-qm", "old"]);
     world.env.git(&["config", "axiom.recovery.maxRetries", "2"]);
     world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
+    // The first false claim is counted once, also where the supervisor dies before its iteration is recorded.
+    world.variables = vec![("AXIOM_TEST_FAULT".into(), "finish.leftovers-committed:2".into())];
+    assert_eq!(world.autopilot(&[]).code, None);
+    world.variables.clear();
     world.autopilot(&[]).code(1);
     assert_eq!(world.wait_for_gate("merge-t")["details"]["files"][0], "README");
     assert!(world.beside("prompt.3").exists() && !world.beside("prompt.4").exists());

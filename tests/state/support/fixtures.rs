@@ -205,7 +205,7 @@ fn looked_at() -> Vec<u8> {
         line(6, 34, r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#),
         line(6, 35, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
         line(6, 36, r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#),
-        line(6, 37, &format!(r#"{{"iterationEnded":{{"agent":"ed-001","token":"k24","report":{{"outcome":"stopped","from":"{of}","to":"{of}","durationMs":5}}}}}}"#)),
+        line(6, 37, &format!(r#"{{"iterationEnded":{{"agent":"ed-001","token":"k24","report":{{"outcome":"stopped","from":"{of}","to":"{of}","durationMs":5,"conflictRound":2}}}}}}"#)),
         line(6, 38, r#"{"recoveryDecided":{"agent":"ed-001","decision":{"action":"continue_task","reasoning":"its work is there","by":"rules","follow":"restartIteration"},"paused":true}}"#),
     ]
     .concat()
@@ -239,6 +239,45 @@ fn of_each_format(history: &[Envelope]) -> Vec<Fixture> {
     ]
 }
 
+/// Where copies of the log are not what they should be: backups that were being rolled when all died, and snapshots of a later program and
+/// of events that the log does not have.
+fn of_copies(history: &[Envelope]) -> Vec<Fixture> {
+    let change = |change: &dyn Fn(&mut Files)| {
+        let mut files = sound(history, None);
+        change(&mut files);
+        files
+    };
+    let with_snapshot = |old: &str, new: &str| {
+        change(&|files| {
+            let snapshot = files.get_mut(SNAPSHOT).unwrap();
+            *snapshot = rewritten(snapshot, old, new);
+        })
+    };
+    vec![
+        // Killed between the move of the old backup and the writing of the new one, and while that was written.
+        (
+            "backup-rolled-halfway",
+            change(&|files| {
+                let old = files.remove(BACKUP).unwrap();
+                files.insert(OLDER_BACKUP, old);
+            }),
+            Ok(24),
+        ),
+        (
+            "corrupted-while-a-backup-is-rolled",
+            change(&|files| {
+                let old = files.remove(BACKUP).unwrap();
+                files.insert(UNFINISHED_BACKUP, old[..old.len() / 2].to_vec());
+                files.insert(OLDER_BACKUP, old);
+                flip(files.get_mut(LOG).unwrap(), 20);
+            }),
+            Err(Code::EventLogCorrupted),
+        ),
+        ("snapshot-too-new", with_snapshot("\"v\":1,", "\"v\":99,"), Err(Code::EventLogTooNew)),
+        ("snapshot-from-the-future", with_snapshot("\"seq\":16,", "\"seq\":99,"), Err(Code::EventLogTruncated)),
+    ]
+}
+
 /// Every fixture.
 pub fn fixtures() -> Vec<Fixture> {
     let history = history();
@@ -251,12 +290,6 @@ pub fn fixtures() -> Vec<Fixture> {
     let all = lines(&history);
     let event = |seq, event| line(1, seq, event);
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
-    let with_snapshot = |old: &str, new: &str| {
-        change(&|files| {
-            let snapshot = files.get_mut(SNAPSHOT).unwrap();
-            *snapshot = rewritten(snapshot, old, new);
-        })
-    };
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
@@ -279,28 +312,6 @@ pub fn fixtures() -> Vec<Fixture> {
             change(&|files| *files.get_mut(LOG).unwrap() = [&all[..first(&all, 20)], &all[first(&all, 19)..]].concat()),
             Ok(24),
         ),
-        // Killed between the move of the old backup and the writing of the new one, and while that was written.
-        (
-            "backup-rolled-halfway",
-            change(&|files| {
-                let old = files.remove(BACKUP).unwrap();
-                files.insert(OLDER_BACKUP, old);
-            }),
-            Ok(24),
-        ),
-        (
-            "corrupted-while-a-backup-is-rolled",
-            change(&|files| {
-                let old = files.remove(BACKUP).unwrap();
-                files.insert(UNFINISHED_BACKUP, old[..old.len() / 2].to_vec());
-                files.insert(OLDER_BACKUP, old);
-                flip(files.get_mut(LOG).unwrap(), 20);
-            }),
-            Err(Code::EventLogCorrupted),
-        ),
-        // Of a later program, and of events that the log does not have.
-        ("snapshot-too-new", with_snapshot("\"v\":1,", "\"v\":99,"), Err(Code::EventLogTooNew)),
-        ("snapshot-from-the-future", with_snapshot("\"seq\":16,", "\"seq\":99,"), Err(Code::EventLogTruncated)),
         ("backup-half-written", change(&|files| files.get_mut(BACKUP).unwrap().truncate(first(&all, 20) - 30)), Ok(24)),
         ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
@@ -338,7 +349,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ),
         ("too-new", log_only(with(summed(br#"{"v":99,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
     ];
-    [of_each_format(&history), damaged].concat()
+    [of_each_format(&history), of_copies(&history), damaged].concat()
 }
 
 pub fn place(files: &Files, folder: &Path) -> Layout {

@@ -131,6 +131,7 @@ fn report(salt: u32) -> IterationReport {
         resumed: None,
         ran: String::new(),
         cut_off: false,
+        conflict_round: None,
     }
 }
 

@@ -86,6 +86,11 @@ impl State {
         Ok(())
     }
 
+    pub(super) fn open_gate(&mut self, gate: &Gate) {
+        self.restorable.gates.insert(gate.id.clone(), gate.clone());
+        self.record.last_action = Some(format!("gate {} opened", gate.id));
+    }
+
     /// Opens a gate on a task, if the task could be claimed otherwise.
     pub(super) fn hold(&mut self, gate: &Gate) {
         let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));

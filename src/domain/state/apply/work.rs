@@ -173,25 +173,35 @@ impl State {
             record.last_run = Some(Box::new(LastRun::of(report, iteration, record.last_run.as_deref())));
         }
         record.interrupted = report.outcome == Outcome::Crashed;
+        if let (Some(round), Some(conflict)) = (report.conflict_round, &mut record.conflict) {
+            conflict.round = round;
+        }
         self.ran(agent, &task, report, at);
         self.keep_session_time(at);
         self.record.last_action = Some(format!("iteration of {task} ended"));
         Ok(())
     }
 
-    /// What becomes of a task after a crash. The release follows; where its work is complete, its verification.
-    pub(super) fn decide_recovery(
+    /// What becomes of a task after a crash, or after a pause: whether what is there is kept aside, and whether it was a pause.
+    pub(super) fn decide(
         &mut self,
         agent: &AgentId,
         decision: &CrashDecision,
-        puts_aside: bool,
+        (puts_aside, paused): (bool, bool),
         at: Timestamp,
     ) -> Result<()> {
+        let decided = Decided { decision: decision.clone(), at, open: false, puts_aside };
+        if paused { self.decide_after_pause(agent, decided) } else { self.decide_after_crash(agent, decided) }
+    }
+
+    /// What becomes of a task after a crash. The release follows; where its work is complete, its verification.
+    fn decide_after_crash(&mut self, agent: &AgentId, decided: Decided) -> Result<()> {
         let work = self.work_of(agent)?;
         if work.stage != (Stage::Between { last: Some(Outcome::Crashed) }) {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' was not cut off by a crash"));
         }
-        let is_complete = decision.action == Action::NextTask;
+        let action = decided.decision.action;
+        let is_complete = action == Action::NextTask;
         if is_complete {
             work.stage = Stage::Between { last: Some(Outcome::Complete) };
         }
@@ -199,25 +209,20 @@ impl State {
         let record = self.record.cases.entry(task.clone()).or_default();
         record.interrupted = !is_complete;
         record.set_aside = None;
-        record.recovery = Some(Box::new(Decided { decision: decision.clone(), at, open: !is_complete, puts_aside }));
-        self.record.last_action = Some(format!("{task}: {}", decision.action.as_str()));
+        record.recovery = Some(Box::new(Decided { open: !is_complete, ..decided }));
+        self.record.last_action = Some(format!("{task}: {}", action.as_str()));
         Ok(())
     }
 
     /// How the work on a task goes on whose session was paused and then ended: its next iteration follows, its verification, or its
     /// release.
-    pub(super) fn decide_after_pause(
-        &mut self,
-        agent: &AgentId,
-        decision: &CrashDecision,
-        puts_aside: bool,
-        at: Timestamp,
-    ) -> Result<()> {
+    fn decide_after_pause(&mut self, agent: &AgentId, decided: Decided) -> Result<()> {
         let work = self.work_of(agent)?;
         if work.stage.token().is_some() {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' is in an iteration"));
         }
-        let open = match decision.action {
+        let action = decided.decision.action;
+        let open = match action {
             Action::ContinueTask => false,
             Action::NextTask => {
                 work.stage = Stage::Between { last: Some(Outcome::Complete) };
@@ -228,8 +233,8 @@ impl State {
         let task = work.task.clone();
         let record = self.record.cases.entry(task.clone()).or_default();
         record.set_aside = None;
-        record.recovery = Some(Box::new(Decided { decision: decision.clone(), at, open, puts_aside }));
-        self.record.last_action = Some(format!("{task}: {}", decision.action.as_str()));
+        record.recovery = Some(Box::new(Decided { open, ..decided }));
+        self.record.last_action = Some(format!("{task}: {}", action.as_str()));
         Ok(())
     }
 
