@@ -1,5 +1,7 @@
 //! `git axiom disk`.
 
+mod choices;
+
 use clap::Args;
 use serde::Serialize;
 
@@ -25,6 +27,8 @@ merges, and while agents run. In a session, below these thresholds of 'system', 
 Once there is space, work goes on by itself. A task whose program failed meanwhile is blocked.
 Quotas are not known here: a write that meets one waits, too.
 
+Where it is critical, 'git axiom disk' asks at a terminal what else may go: old checkpoints,
+workspaces of failed tasks and the trash with their ignored files, records of iterations.
 --clean deletes what has expired: the trash after checkpoints.keepDeletedDays, old temporary
 files, the folders of ended iterations. While no session runs, 'git gc' packs the objects,
 without --prune=now. Checkpoints, workspaces and what can still be undone stay.")]
@@ -98,6 +102,11 @@ pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
         });
         format!("{did}{}", in_words(&systems, &uses))
     })?;
+    let is_short = systems.iter().any(|one| one.level >= Level::Critical);
+    if is_short && screen.can_ask() && ctx.for_humans_only("disk").is_ok() {
+        let freed = answer.cleaned.as_ref().map(|clean| clean.freed);
+        choices::ask(&mut open_configured_for(purpose(false), global, Vec::new(), screen)?, freed, screen)?;
+    }
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,8 @@
 //! The space on every file system that git axiom writes to: whether there is enough, who uses it, and making some.
 //!
-//! The levels are in `domain::work::disk`; what a session does at each is in `supervise::space`.
+//! What only a human may decide to delete is in `by_hand`. The levels are in `domain::work::disk`; what a session does at each is in `supervise::space`.
+
+pub mod by_hand;
 
 use std::path::{Path, PathBuf};
 

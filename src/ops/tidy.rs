@@ -70,6 +70,31 @@ pub fn tidy(ctx: &Context) -> Result<Tidied> {
     tidy_some(ctx, age, Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() })
 }
 
+/// Empties the trash, whatever its age, for a human who wants that. The caller holds the operation lock, and no operation is open.
+///
+/// # Errors
+/// As [`tidy`].
+pub fn empty_trash(ctx: &Context) -> Result<Tidied> {
+    let mut done = Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() };
+    for trash in trash::all(ctx)? {
+        // Also what was put there within this second.
+        done.gone += done.remove_old(trash, SignedDuration::from_secs(-1));
+    }
+    Ok(done)
+}
+
+/// Deletes what is left of iterations that ended, and of verify steps, from before yesterday, for a human who wants that. The caller
+/// holds the operation lock.
+///
+/// # Errors
+/// As [`tidy`].
+pub fn old_records(ctx: &Context) -> Result<Tidied> {
+    let mut done = Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() };
+    done.remove_old_runs(ctx, AT_LEAST)?;
+    done.remove_old_checks(ctx, AT_LEAST)?;
+    Ok(done)
+}
+
 /// What a verb of a human or a session does that has changed something: as [`tidy`], at most once an hour, and not all at
 /// once. An agent's verb does not: its environment may say how long things are kept. The caller has loaded the
 /// configuration. A failure never fails the verb.

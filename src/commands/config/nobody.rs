@@ -32,6 +32,7 @@ pub const QUESTIONS: &[Question] = &[
     ),
     row("Which one? (rollback, checkpoint manage, redirect, hooks install)", "refused, exit 2 or 3; hooks install lists them"),
     row("Quit while agents run? (quit)", "quits"),
+    row("What else may go where the disk is critical? (disk)", "it only shows who uses the space"),
     row("The disk is too full: the gate disk-space (run)", "it waits; work goes on by itself once there is space"),
     row("Gates of a session: claims, merges, agents' questions, budgets", "they wait; other tasks go on"),
 ];

@@ -339,6 +339,20 @@ impl PathSample {
 }
 
 impl Coverage {
+    /// Whether files that somebody may have worked on are not held: anything but ignored files, and what has no content.
+    pub fn leaves_out_work(&self) -> bool {
+        let lists = [
+            &self.nested_repositories,
+            &self.dirty_submodules,
+            &self.too_large,
+            &self.unreadable,
+            &self.refused_names,
+            &self.excluded,
+            &self.over_include_limit,
+        ];
+        lists.into_iter().any(|list| !list.is_empty()) || self.missing || self.not_captured.is_some() || self.only.is_some()
+    }
+
     /// Whether the capture has no information about a path, or may have none because not all such paths are listed: a
     /// rollback must leave the path alone. Ignored paths that are not listed are not decided here: that needs the ignore
     /// rules of that time.

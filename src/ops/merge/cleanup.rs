@@ -63,6 +63,27 @@ pub fn clean_up(ctx: &mut Context, task: &CaseId) -> Result<()> {
 /// # Errors
 /// `BUSY` where an agent still works in it; those of a capture, where they affect more than this workspace: then it stays.
 pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
+    close(ctx, task, Unsaved::Moved)
+}
+
+/// As [`close_workspace`], for a workspace that is about to be deleted: where it cannot be captured, or is not whole, it stays.
+///
+/// # Errors
+/// As [`close_workspace`]; those of a capture; `WORKSPACE_BROKEN`.
+pub fn close_saved(ctx: &mut Context, task: &CaseId) -> Result<()> {
+    close(ctx, task, Unsaved::Refused)
+}
+
+/// What becomes of a workspace that cannot be captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unsaved {
+    /// It goes to the trash as it is.
+    Moved,
+    /// It stays.
+    Refused,
+}
+
+fn close(ctx: &mut Context, task: &CaseId, unsaved: Unsaved) -> Result<()> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(()) };
     if files::is_locked(&ctx.layout().workspace_lock(task))? {
         return Err(Error::new(Code::Busy, format!("an agent still works in '{}'", workspace.path)));
@@ -72,19 +93,25 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
     env::fault_point("merge.before-close");
     let trash = match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
-            match keep_uncommitted(ctx, task, &workspace, &entry.worktree) {
+            match keep_uncommitted(ctx, task, (&workspace, &entry.worktree), unsaved) {
                 Ok(()) => {
                     let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
                     ctx.repo.workspaces().put_aside(&aside)?;
                 }
                 // A workspace that cannot be captured goes to the trash unchanged.
-                Err(error) if !error.is_everybodys() => {
+                Err(error) if !error.is_everybodys() && unsaved == Unsaved::Moved => {
                     tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
                     ctx.repo.workspaces().put_unused_aside(path, &trash)?;
                 }
                 Err(error) => return Err(error),
             }
             Some(trash.display().to_string())
+        }
+        Some(_) | None if unsaved == Unsaved::Refused && path.symlink_metadata().is_ok() => {
+            return Err(Error::new(
+                Code::WorkspaceBroken,
+                format!("'{}' cannot be captured, so it is not deleted", path.display()),
+            ));
         }
         Some(_) | None => {
             ctx.repo.workspaces().repair_workspace(path, &trash)?;
@@ -194,8 +221,17 @@ pub(super) fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
     trash::fresh(ctx, &name)
 }
 
-fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktree: &Worktree) -> Result<()> {
+fn keep_uncommitted(
+    ctx: &Context,
+    task: &CaseId,
+    (workspace, worktree): (&Workspace, &Worktree),
+    unsaved: Unsaved,
+) -> Result<()> {
     let capture = ctx.repo.captures().capture_worktree(worktree, &checkpoint::capture_options(ctx))?;
+    if unsaved == Unsaved::Refused && capture.coverage.leaves_out_work() {
+        return Err(Error::new(Code::InTheWay, format!("'{}' holds files that no capture can hold", workspace.path))
+            .hint("git axiom checkpoint show    names what a checkpoint does not hold"));
+    }
     let committed = match capture.head.commit() {
         Some(commit) => ctx.repo.objects().read_commit(commit)?.tree == capture.tree,
         None => false,

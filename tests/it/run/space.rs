@@ -1,6 +1,9 @@
 //! Levels of free space, on a real file system of 64 MB that fills up under running agents.
 
+use std::process::Command;
+
 use crate::common::TestEnv;
+use crate::terminal::Terminal;
 
 /// `fill N` leaves N MB; `await` waits until a command succeeds; `$OUT` is elsewhere.
 const SMALL_DISK: &str = r#"
@@ -32,15 +35,19 @@ git config axiom.system.diskCriticalThreshold 24
 git config axiom.system.diskWarningThreshold 40
 "#;
 
-#[track_caller]
-fn on_a_small_disk(script: &str) {
-    let env = TestEnv::empty();
+fn command(env: &TestEnv, script: &str) -> Command {
     let (disk, out) = (env.root().join("disk"), env.root().join("out"));
     [&disk, &out].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
     let mut command = env.program("unshare", env.root());
-    command.args(["-Urmpf", "--kill-child", "--mount-proc", "timeout", "120", "sh", "-c", &[SMALL_DISK, script].concat()]);
+    command.args(["-Urmpf", "--kill-child", "--mount-proc", "sh", "-c", &[SMALL_DISK, script].concat()]);
     command.env("DISK", &disk).env("OUT", &out).env("AXIOM", env!("CARGO_BIN_EXE_git-axiom"));
-    let output = command.output().expect("unshare is needed for this test");
+    command
+}
+
+#[track_caller]
+fn on_a_small_disk(script: &str) {
+    let env = TestEnv::empty();
+    let output = command(&env, script).output().expect("unshare is needed for this test");
     let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
     assert!(output.status.success(), "{:?}: {said}", output.status.code());
 }
@@ -120,4 +127,37 @@ fn without_a_clean_up_a_rejected_gate_ends_the_session() {
         [ -z "$(axiom gate list | grep disk-space)" ] || exit 8
         "#,
     );
+}
+
+/// What is ignored goes only by a human's choice; what an agent left uncommitted is captured before.
+#[test]
+fn the_choices_where_the_disk_is_critical_make_space_and_lose_nothing_that_a_capture_can_hold() {
+    let env = TestEnv::empty();
+    let script = r#"
+        echo build > .gitignore && git add -A && git commit -q -m ignore || exit 1
+        axiom task add t --id t --body 'mkdir -p build; head -c 30M /dev/zero > build/x; exit 1' > /dev/null || exit 2
+        axiom run --until-idle --mode autopilot > /dev/null 2>&1
+        status_of t failed || exit 3
+        fill 20
+        echo more > "$(echo .worktrees/*-t)/loose.txt" || exit 4
+        axiom --non-interactive disk | grep -q DISK_CRITICAL || exit 5
+        axiom disk || exit 6
+        ls .worktrees | grep -q -e "-t$" && exit 8
+        [ "$(git show refs/axiom/live/t:loose.txt)" = more ] || exit 9
+        git rev-parse -q --verify axiom/t > /dev/null || exit 10
+        git fsck --strict --no-dangling > /dev/null || exit 11
+    "#;
+    let mut disk = Terminal::start(command(&env, script));
+    for words in ["[1] Remove old checkpoints (", "[2] Remove failed workspaces, empty the trash (1, ~30", "[3] ", "[R] ", "[Q] "]
+    {
+        disk.wait_for(words);
+    }
+    disk.keys(&["\x1b[B", "\x1b[B", "\x1b[B", "\r"]);
+    disk.wait_for("[Q] ");
+    disk.keys(&["\x1b[B", "\r"]);
+    disk.wait_for("go for good. Delete? [y/N]");
+    disk.keys(&["y", "\r"]);
+    disk.wait_for("There is space again");
+    let (status, seen) = disk.end();
+    assert!(status.success(), "{status:?}: {seen}");
 }

@@ -1,0 +1,112 @@
+//! What only a human may decide to delete where space is short: old checkpoints, the workspaces of failed tasks with what is in the
+//! trash, records of iterations that ended. Each is offered with its size.
+
+use std::path::PathBuf;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::plural::{count, count_of};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Status;
+use crate::error::{Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::merge::cleanup;
+use crate::ops::{checkpoint, tidy, trash};
+
+/// How many of the newest checkpoints stay.
+const STAY: usize = 10;
+
+/// Something that can be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// How many there are.
+    pub count: usize,
+    /// Their bytes, where that is known.
+    pub bytes: Option<u64>,
+}
+
+/// The checkpoints that go with [`delete_checkpoints`].
+///
+/// # Errors
+/// As [`checkpoint::list`].
+pub fn checkpoints(ctx: &Context) -> Result<Offer> {
+    let names = checkpoint::cleanup_plan(ctx, None, Some(STAY), false)?;
+    let listed = checkpoint::list(ctx, None)?;
+    let sizes = listed.iter().filter(|one| names.contains(&one.name)).filter_map(|one| one.size);
+    Ok(Offer { count: names.len(), bytes: Some(sizes.sum()) })
+}
+
+/// The workspaces and the trash that go with [`delete_workspaces`].
+///
+/// # Errors
+/// `BARE_REPOSITORY`, `IO_FAILED`.
+pub fn workspaces(ctx: &Context) -> Result<Offer> {
+    let failed = failed(ctx.state());
+    let paths = failed.iter().filter_map(|task| ctx.state().restorable.workspaces.get(task)).map(|one| PathBuf::from(&one.path));
+    let all: Vec<PathBuf> = paths.chain([trash::root(ctx)?]).collect();
+    Ok(Offer { count: failed.len(), bytes: super::size_of(all.iter().map(PathBuf::as_path)) })
+}
+
+/// The tasks with a workspace that nobody works on any more.
+fn failed(state: &State) -> Vec<CaseId> {
+    let is_over = |task: &&CaseId| {
+        let case = state.restorable.cases.get(*task);
+        case.is_some_and(|case| matches!(case.status, Status::Failed | Status::Archived)) && state.agent_on(task).is_none()
+    };
+    state.restorable.workspaces.keys().filter(is_over).cloned().collect()
+}
+
+/// Deletes all automatic checkpoints but the newest, and those that something needs. An undo brings them back; their space comes free
+/// once that is over.
+///
+/// # Errors
+/// As [`checkpoint::delete`].
+pub fn delete_checkpoints(ctx: &mut Context) -> Result<Vec<String>> {
+    let names = checkpoint::cleanup_plan(ctx, None, Some(STAY), false)?;
+    let deleted = checkpoint::delete(ctx, &names)?;
+    let days = ctx.config.checkpoints.keep_deleted_days;
+    let undo =
+        deleted.txn.map(|txn| format!("git axiom undo {txn}    brings them back, for {days} days; then their space is free"));
+    Ok([format!("{} deleted", count(deleted.names.len(), "checkpoint"))].into_iter().chain(undo).collect())
+}
+
+/// Deletes the workspaces of failed and archived tasks, once what is uncommitted there is captured, and all that is in the trash;
+/// ignored files go for good. The branches stay. A workspace that cannot be captured stays too.
+///
+/// # Errors
+/// `BUSY`, `OPERATION_OPEN`; `IO_FAILED`, `DISK_FULL`.
+pub fn delete_workspaces(ctx: &mut Context) -> Result<Vec<String>> {
+    let tasks = failed(ctx.state());
+    ctx.with_operation_lock(|ctx| {
+        ctx.no_open_operation()?;
+        let mut lines = Vec::new();
+        let mut gone = 0_usize;
+        for task in tasks {
+            match cleanup::close_saved(ctx, &task) {
+                Ok(()) => gone += 1,
+                Err(error) => lines.push(format!("the workspace of {task} stays: {error}")),
+            }
+        }
+        let emptied = tidy::empty_trash(ctx)?;
+        lines.push(format!("{} deleted", count(gone, "workspace")));
+        lines.push(format!("{} of the trash deleted", count_of(emptied.gone, "entry", "entries")));
+        lines.extend(emptied.left.iter().map(left_alone));
+        Ok(lines)
+    })
+}
+
+/// Deletes the folders of ended iterations, and the logs of verify steps of tasks that are merged or archived, from before yesterday.
+///
+/// # Errors
+/// `BUSY`, `OPERATION_OPEN`, `IO_FAILED`.
+pub fn delete_records(ctx: &mut Context) -> Result<Vec<String>> {
+    ctx.with_operation_lock(|ctx| {
+        ctx.no_open_operation()?;
+        let done = tidy::old_records(ctx)?;
+        let first = "records of ended iterations and verify steps deleted, as far as they are a day old".to_owned();
+        Ok([first].into_iter().chain(done.left.iter().map(left_alone)).collect())
+    })
+}
+
+fn left_alone(error: &Error) -> String {
+    format!("left alone: {error}")
+}
