@@ -44,8 +44,9 @@ At a gate of kind claim: an agent starts on the task. At one of kind merge: the 
 a merge that was in conflict is tried again, so resolve it on the task's branch first; guarded
 files are merged only as they were when the gate showed them, or it waits again. A
 question needs 'git axiom gate answer'. At a budget: it goes on once, with as much again,
-counted from now; 'git axiom gate answer GATE $10' raises the limit instead. If no supervisor
-runs, the next 'git axiom run' acts on it; a merge can be done at once by
+counted from now; 'git axiom gate answer GATE $10' raises the limit instead. At the disk's, the
+space is looked at again at once; that gate closes by itself once there is enough. If no
+supervisor runs, the next 'git axiom run' acts on it; a merge can be done at once by
 'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
     Approve {
@@ -60,7 +61,8 @@ runs, the next 'git axiom run' acts on it; a merge can be done at once by
     #[command(after_help = "\
 The task is blocked with the reason, and what the agent did stays on its branch and in its
 workspace. 'git axiom task unblock TASK' makes it pending again. If no supervisor runs, the next
-'git axiom run' blocks it, unless you unblock it first.")]
+'git axiom run' blocks it, unless you unblock it first. At the gate of the disk, or of the
+session's budget, the session ends.")]
     Reject {
         /// The gate's id, or its task's
         gate: String,

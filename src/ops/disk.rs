@@ -180,26 +180,19 @@ pub struct Use {
 pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let checkpoints = checkpoint::list(ctx, None)?;
     let added: u64 = checkpoints.iter().filter_map(|one| one.size).sum();
-    let objects = checkpoint::space(ctx)?;
+    let objects = checkpoint::objects(ctx)?;
     let layout = ctx.layout();
     let trashes = [trash::root(ctx)?];
     let workspaces: Vec<PathBuf> =
         ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path)).collect();
     let of =
         |what, paths: &[PathBuf], to_free| Use { what, count: None, bytes: size_of(paths.iter().map(PathBuf::as_path)), to_free };
+    let counted =
+        |what, count: u64, bytes: u64, to_free| Use { what, count: Some(count), bytes: Some(bytes), to_free: Some(to_free) };
     Ok(vec![
-        Use {
-            what: "objects",
-            count: Some(objects.loose),
-            bytes: Some(objects.bytes),
-            to_free: Some("git axiom checkpoint compact"),
-        },
-        Use {
-            what: "checkpoints",
-            count: Some(checkpoints.len() as u64),
-            bytes: Some(added),
-            to_free: Some("git axiom checkpoint cleanup --keep 10"),
-        },
+        counted("captures, notes", checkpoints.len() as u64, added, "git axiom checkpoint cleanup --keep 10"),
+        counted("loose objects", objects.loose, objects.loose_bytes, "git axiom checkpoint compact"),
+        counted("packs", objects.packs, objects.packed_bytes, "git axiom checkpoint compact"),
         Use { count: Some(workspaces.len() as u64), ..of("workspaces", &workspaces, None) },
         of("trash", &trashes, Some("git axiom disk --clean")),
         of("logs", &[layout.agents_dir()], Some("git axiom disk --clean")),

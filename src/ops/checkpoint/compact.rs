@@ -34,18 +34,45 @@ pub struct Compacted {
     pub not_packed: Option<String>,
 }
 
+/// The objects of the repository, as git counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Objects {
+    /// The number of loose objects.
+    pub loose: u64,
+    /// Their bytes.
+    pub loose_bytes: u64,
+    /// The number of packs.
+    pub packs: u64,
+    /// Their bytes, with their indexes.
+    pub packed_bytes: u64,
+}
+
 /// Measures the disk space that the repository takes now.
 ///
 /// # Errors
 /// `GIT_FAILED`.
 pub fn space(ctx: &Context) -> Result<Space> {
+    let objects = objects(ctx)?;
+    Ok(Space { loose: objects.loose, bytes: objects.loose_bytes + objects.packed_bytes })
+}
+
+/// Counts the objects of the repository.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn objects(ctx: &Context) -> Result<Objects> {
     let text = ctx.repo.git().args(["count-objects", "-v"]).text()?;
     let value = |key: &str| -> Result<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         line.and_then(|value| value.parse().ok())
             .ok_or_else(|| Error::new(Code::GitFailed, format!("'git count-objects' did not say {key}")))
     };
-    Ok(Space { loose: value("count")?, bytes: (value("size")? + value("size-pack")?) * 1024 })
+    Ok(Objects {
+        loose: value("count")?,
+        loose_bytes: value("size")? * 1024,
+        packs: value("packs")?,
+        packed_bytes: value("size-pack")? * 1024,
+    })
 }
 
 /// Packs loose objects and refs, those of checkpoints included, and cuts the history of the notes; the notes themselves stay, also

@@ -70,6 +70,9 @@ fn disk_warning_critical_and_emergency_come_in_order_and_work_goes_on_once_there
         status_of a active && status_of b pending || { axiom status; exit 5; }
         [ -z "$(ls .worktrees | grep b)" ] || exit 6
         axiom disk | grep -q DISK_CRITICAL || { axiom disk; exit 8; }
+        for what in captures packs workspaces trash logs; do
+            axiom disk | grep -q "^$what" || { echo "no $what"; axiom disk; exit 8; }
+        done
         axiom checkpoint create c > /dev/null || exit 8
         fill 8
         await 'grep "DISK_EMERGENCY: [0-9] MB are free where" "$OUT/err"'
