@@ -80,6 +80,11 @@ codes! {
     InvalidInput "INVALID_INPUT" Usage "A value or an input file cannot be used.";
     TooLarge "TOO_LARGE" Usage "An input is over its limit.";
     InvalidTransition "INVALID_TRANSITION" Failed "The state does not allow this change.";
+    NoPlan "NO_PLAN" Failed "No plan is open.";
+    PlanOpen "PLAN_OPEN" Failed "A plan is open already.";
+    PlanInvalid "PLAN_INVALID" Failed "The cases of a plan cannot be made as they are.";
+    PlanNotApproved "PLAN_NOT_APPROVED" Refused "No human has approved the plan as it is now.";
+    PlannerFailed "PLANNER_FAILED" Failed "A planner ended without a plan that can be used.";
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
     ConfigDamaged "CONFIG_DAMAGED" Damaged "A configuration file cannot be read; where a backup stands in for it, only a check says so.";
     ConfigBackupRestored "CONFIG_BACKUP_RESTORED" Done "A configuration file cannot be read, and its backup counts instead.";
@@ -128,7 +133,7 @@ codes! {
     EventLogTruncated "EVENT_LOG_TRUNCATED" Damaged "The event log ends earlier than it should.";
     EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
-    RecoveryNeeded "RECOVERY_NEEDED" Damaged "A crash cut tasks off, and a human is to decide first (recovery.auto is off).";
+    RecoveryNeeded "RECOVERY_NEEDED" Damaged "A crash cut tasks off and a human is to decide first (recovery.auto is off), or it cut a planner off.";
     RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
     DiskWarning "DISK_WARNING" Done "A file system has less free space than system.diskWarningThreshold.";
     DiskCritical "DISK_CRITICAL" Failed "A file system has less free space than system.diskCriticalThreshold: no program is started.";

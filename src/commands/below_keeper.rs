@@ -13,6 +13,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Redirect(_) | Verb::Debug(_) => Some(verb.name()),
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
+        Verb::Plan(plan) => plan.for_humans(),
         Verb::Config(config) => of_config(config),
         Verb::Learnings(learnings) => learnings.change(),
         Verb::Agents(agents) => agents.starts(),

@@ -10,6 +10,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::natural;
+use crate::domain::planning::gates::asks;
 use crate::domain::work::gate::{Decision, Gate, GateKind, to_settle_first};
 use crate::domain::work::gate_line::{DecisionLine, GateLine};
 use crate::env;
@@ -45,8 +46,9 @@ a merge that was in conflict is tried again, so resolve it on the task's branch 
 files are merged only as they were when the gate showed them, or it waits again. A
 question needs 'git axiom gate answer'. At a budget: it goes on once, with as much again,
 counted from now; 'git axiom gate answer GATE $10' raises the limit instead. At the disk's, the
-space is looked at again at once; that gate closes by itself once there is enough. If no
-supervisor runs, the next 'git axiom run' acts on it; a merge can be done at once by
+space is looked at again at once; that gate closes by itself once there is enough. At one of
+kind planning: that version of the plan is approved, at once. If no supervisor runs, the next
+'git axiom run' acts on it; a merge can be done at once by
 'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
     Approve {
@@ -60,8 +62,9 @@ supervisor runs, the next 'git axiom run' acts on it; a merge can be done at onc
     /// Do not let it continue: its task is blocked
     #[command(after_help = "\
 The task is blocked with the reason, and what the agent did stays on its branch and in its
-workspace. 'git axiom task unblock TASK' makes it pending again. If no supervisor runs, the next
-'git axiom run' blocks it, unless you unblock it first. At the gate of the disk, or of the
+workspace. 'git axiom task unblock TASK' makes it pending again. A version of a plan is not
+approved, and the reason is what is to be different in the next one. If no supervisor runs, the
+next 'git axiom run' blocks it, unless you unblock it first. At the gate of the disk, or of the
 session's budget, the session ends.")]
     Reject {
         /// The gate's id, or its task's
@@ -73,7 +76,8 @@ session's budget, the session ends.")]
     /// Answer an agent's question
     #[command(after_help = "\
 The agent gets question and answer in the prompt of its next iteration. It begins at once if a
-supervisor runs, otherwise with the next 'git axiom run'.")]
+supervisor runs, otherwise with the next 'git axiom run'. At a gate of kind planning it is the
+answer to a planner's question.")]
     Answer {
         /// The gate's id, or its task's
         gate: String,
@@ -132,7 +136,8 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
         );
     }
     let gates = interventions::decide(&mut ctx, &gates, &decision)?;
-    if !gates.is_empty() && !ctx.supervisor_alive()? {
+    let for_sessions = gates.iter().any(|gate| gate.kind != GateKind::Planning);
+    if for_sessions && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
     screen.answer(&Decided { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || in_words(&gates))?;
@@ -158,13 +163,14 @@ fn in_words(gates: &[Gate]) -> String {
 fn those_without_a_price(ctx: &Context) -> Vec<String> {
     let gates = ctx.state().restorable.gates.values();
     let needs_its_name = |kind: GateKind| matches!(kind, GateKind::Question | GateKind::Budget);
-    let waiting = gates.filter(|gate| gate.decision.is_none() && !needs_its_name(gate.kind));
+    let waiting = gates.filter(|gate| gate.decision.is_none() && !needs_its_name(gate.kind) && !asks(gate.id.as_str()));
     waiting.map(|gate| gate.id.to_string()).collect()
 }
 
 fn is_question(ctx: &Context, name: &str) -> bool {
     let named = |gate: &Gate| gate.id.as_str() == name || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name);
-    ctx.state().restorable.gates.values().any(|gate| gate.kind == GateKind::Question && named(gate))
+    let mut gates = ctx.state().restorable.gates.values();
+    gates.any(|gate| (gate.kind == GateKind::Question || asks(gate.id.as_str())) && named(gate))
 }
 
 /// The decision in words, until it is carried out.

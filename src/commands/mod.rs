@@ -29,6 +29,7 @@ pub mod merge;
 pub mod mode;
 pub mod output;
 pub mod pause;
+pub mod plan;
 pub mod progress;
 pub mod quit;
 pub mod recover;
@@ -100,6 +101,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Undo(args) => undo::undo(&args, &global, screen),
         Verb::Redo(args) => undo::redo(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
+        Verb::Plan(args) => plan::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),

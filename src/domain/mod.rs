@@ -1,6 +1,6 @@
 //! The rules of git axiom, as types and pure functions: ids and names (`base`), tasks, agents and gates (`work`), agent
-//! programs and what their output says (`agent`), checkpoints, operations, hooks (`hook`), what follows from a crash (`recovery`), and
-//! the state that events change (`state`).
+//! programs and what their output says (`agent`), checkpoints, operations, hooks (`hook`), how a goal becomes tasks
+//! (`planning`), what follows from a crash (`recovery`), and the state that events change (`state`).
 //!
 //! Nothing here reads a file, a clock, a process or a repository: callers pass in what they have read. Begin reading with
 //! `state` and `work`.
@@ -10,6 +10,7 @@ pub mod base;
 pub mod checkpoint;
 pub mod hook;
 pub mod operation;
+pub mod planning;
 pub mod recovery;
 pub mod state;
 pub mod work;

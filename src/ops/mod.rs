@@ -22,6 +22,7 @@ pub mod merge;
 pub mod operation;
 pub mod output;
 pub mod pager;
+pub mod plan;
 pub mod programs;
 pub mod recover;
 pub mod revert_task;

@@ -73,6 +73,11 @@ impl Layout {
         self.state_dir().join("reserve")
     }
 
+    /// The plan as it is: a copy for people and programs.
+    pub fn planning_state(&self) -> PathBuf {
+        self.state_dir().join("planning-state.json")
+    }
+
     /// Copies of damaged or replaced files.
     pub fn damaged_dir(&self) -> PathBuf {
         self.state_dir().join("damaged")
@@ -101,6 +106,11 @@ impl Layout {
     /// Held for the life of a session.
     pub fn supervisor_lock(&self) -> PathBuf {
         self.locks_dir().join("supervisor")
+    }
+
+    /// Held while a planner runs.
+    pub fn planning_lock(&self) -> PathBuf {
+        self.locks_dir().join("planning")
     }
 
     /// Held during a checkpoint, rollback, undo, merge or repair.

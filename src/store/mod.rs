@@ -19,6 +19,7 @@ pub mod layout;
 pub mod learnings;
 pub mod line;
 pub mod log;
+pub mod planning;
 pub mod rebuild;
 mod reserve;
 pub mod segments;

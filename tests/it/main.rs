@@ -38,6 +38,7 @@ mod cli_errors;
 mod cli_help;
 mod cli_init;
 mod cli_output;
+mod cli_plan;
 mod cli_recipes;
 mod cli_recover;
 mod cli_status;

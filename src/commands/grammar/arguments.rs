@@ -48,6 +48,9 @@ pub enum Verb {
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(Later<commands::task::Task>),
+    /// Turn a goal into cases, by hand or with a planner
+    #[command(subcommand)]
+    Plan(Later<commands::plan::Plan>),
     /// Run agents on the tasks: the supervisor
     Run(Later<commands::run::Run>),
     /// Show what is happening right now
@@ -137,6 +140,7 @@ impl Verb {
             Self::Init(_) => "init",
             Self::Demo(_) => "demo",
             Self::Task(_) => "task",
+            Self::Plan(_) => "plan",
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",

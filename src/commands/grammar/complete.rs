@@ -63,6 +63,8 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("kill", "agents", Of::Agents),
     ("redirect", "agent", Of::Agents),
     ("redirect", "task", Of::Tasks),
+    ("plan add-case", "parent", Of::Cases),
+    ("plan add-case", "after", Of::Cases),
     ("gate approve", "gates", Of::Gates),
     ("gate reject", "gate", Of::Gates),
     ("gate answer", "gate", Of::Gates),
@@ -252,6 +254,7 @@ mod tests {
         "CONFIDENCE",
         "FILE",
         "FOLDER",
+        "GOAL",
         "HASH",
         "KEY",
         "LINE",
@@ -288,7 +291,8 @@ mod tests {
                 let offered = OFFERED.iter().any(|(verb, id, _)| *verb == path && argument.get_id() == id);
                 let free = values.iter().all(|value| FREE.contains(&value.as_str()));
                 // A new name is no id that there is, and what agents report is their own.
-                let new = matches!(path, "task add" | "checkpoint create") || path.starts_with("signal");
+                let new = matches!(path, "task add" | "plan start" | "plan add-case" | "checkpoint create")
+                    || path.starts_with("signal");
                 assert!(offered || free || new, "{path}: {} is offered nothing", argument.get_id());
                 *found += usize::from(offered);
             }

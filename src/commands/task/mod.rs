@@ -10,7 +10,7 @@ mod list;
 mod reported;
 mod restate;
 mod show;
-mod view;
+pub(super) mod view;
 
 use std::path::{Path, PathBuf};
 

@@ -56,6 +56,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::SessionChanged { .. }
         | Event::Signalled { .. }
         | Event::CasesAdded { .. }
+        | Event::Planned { .. }
         | Event::Audited { .. }
         | Event::HookRan { .. }
         | Event::StepVerified { .. }

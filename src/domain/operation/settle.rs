@@ -5,7 +5,7 @@ use crate::domain::base::text::Change;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::whole::{Restorable, State};
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
-use crate::domain::work::gate::Gate;
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::graph;
 use crate::domain::work::session::Mode;
 
@@ -96,12 +96,13 @@ fn keep_acyclic(then: &mut Restorable, now: &State) {
 }
 
 /// A rollback does not override what a human decided about a task: the gates that hold tasks stay as they are now, whatever
-/// the checkpoint has. The gates that the operation itself opens and closes are not handled here.
+/// the checkpoint has; so do those of a plan, which no rollback changes. The gates that the operation itself opens and closes are not handled here.
 fn keep_held(restored: &mut Restorable, now: &Restorable) {
-    restored.gates.retain(|_, gate| gate.held.is_none());
+    let of_plan = |gate: &Gate| gate.kind == GateKind::Planning;
+    restored.gates.retain(|_, gate| gate.held.is_none() && !of_plan(gate));
     let pending = |gate: &&Gate| {
         let case = gate.task_id.as_ref().and_then(|task| restored.cases.get(task));
-        gate.held.is_some() && case.is_some_and(|case| case.status == Status::Pending)
+        of_plan(gate) || gate.held.is_some() && case.is_some_and(|case| case.status == Status::Pending)
     };
     let held: Vec<Gate> = now.gates.values().filter(pending).cloned().collect();
     restored.gates.extend(held.into_iter().map(|gate| (gate.id.clone(), gate)));

@@ -1,6 +1,7 @@
 //! Which cases an event changes: these get new lines in `cases.jsonl`, and are shown as changed by the transaction.
 
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
 use crate::domain::state::place::Arrival;
 use crate::domain::state::whole::State;
@@ -24,6 +25,24 @@ fn touched(event: &Event) -> Touched<'_> {
     match event {
         Event::CasesAdded { cases } => Touched::These(cases.iter().map(|case| &case.id).collect()),
         Event::CasesChanged { edits } => Touched::These(edits.iter().map(|edit| &edit.id).collect()),
+        Event::Planned { step } => match step.as_ref() {
+            PlanStep::Finished { cases, .. } => Touched::These(cases.iter().map(|case| &case.id).collect()),
+            PlanStep::Started { .. }
+            | PlanStep::PlannerStarted {}
+            | PlanStep::PlannerEnded { .. }
+            | PlanStep::Asked { .. }
+            | PlanStep::Answered { .. }
+            | PlanStep::Understood {}
+            | PlanStep::Analyzed { .. }
+            | PlanStep::Proposed { .. }
+            | PlanStep::Revised { .. }
+            | PlanStep::Approved { .. }
+            | PlanStep::CasesMade { .. }
+            | PlanStep::Checked { .. }
+            | PlanStep::Resumed { .. }
+            | PlanStep::StartedOver { .. }
+            | PlanStep::Abandoned { .. } => Touched::Nothing,
+        },
         Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
         Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
         Event::OperationEnded { edits, restored, changes, .. } => {

@@ -7,13 +7,17 @@ mod cases;
 mod learnings;
 mod operations;
 mod placed;
+mod planning;
 mod session;
 mod spending;
 mod work;
 
+use jiff::Timestamp;
+
 use super::event::{Envelope, Event};
 use super::whole::State;
 use crate::domain::operation::settle::Settled;
+use crate::domain::planning::gates;
 use crate::error::{Code, Error, Result};
 
 fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
@@ -39,6 +43,13 @@ impl State {
         Ok(())
     }
 
+    fn adopt(&mut self, state: &Self, at: Timestamp) {
+        *self = state.clone();
+        self.seed_ledger(at);
+        self.take_branches_for_ours();
+        gates::settle(&mut self.restorable.gates, self.record.plan.as_deref());
+    }
+
     fn apply_event(&mut self, envelope: &Envelope) -> Result<()> {
         let at = envelope.at;
         match &envelope.event {
@@ -47,6 +58,7 @@ impl State {
                 self.count_added(&envelope.by, cases.len());
             }
             Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits, at)?,
+            Event::Planned { step } => self.plan(step, &envelope.by, at)?,
             Event::Audited { id, .. } => drop(self.case(id)?),
             Event::SessionStarted { session } => self.start_session(session)?,
             Event::SessionChanged { state, reason } => self.change_session(*state, reason, at)?,
@@ -97,11 +109,7 @@ impl State {
                 let settled = Settled { edits: edits.clone(), restored, changes, mode: *mode };
                 self.end_operation(*end, settled, at)?
             }
-            Event::StateAdopted { state, .. } => {
-                *self = (**state).clone();
-                self.seed_ledger(at);
-                self.take_branches_for_ours();
-            }
+            Event::StateAdopted { state, .. } => self.adopt(state, at),
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
             Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,

@@ -123,6 +123,7 @@ impl Audit {
             Event::MergedBranchesLeave { refs } => refs.iter().any(|change| task_of(&change.name).as_ref() == Some(&self.id)),
             Event::MergedBranchesLeft { .. }
             | Event::CasesAdded { .. }
+            | Event::Planned { .. }
             | Event::CasesChanged { .. }
             | Event::SessionStarted { .. }
             | Event::SessionChanged { .. }
@@ -198,6 +199,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::LearningEdited { id, .. } => (7, format!("edit {id}")),
         Event::LearningForgotten { id } => (7, format!("forget {id}")),
         Event::CasesAdded { cases } => (7, added_text(cases)),
+        Event::Planned { step } => (step.rank(), step.in_words()),
         Event::CasesChanged { edits } => (7, edits_text(edits)),
         Event::ModeChanged { mode } => (7, format!("mode {}", mode.new.as_str())),
         Event::CheckpointsDeleted { names } => (6, format!("delete {}", listed("checkpoint", names))),

@@ -18,6 +18,7 @@ use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::hook::run::HookRun;
 use crate::domain::operation::journaled::{AsideChange, Operation, RefChange};
+use crate::domain::planning::step::PlanStep;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
 use crate::domain::work::case::{Case, CaseEdit, Status};
@@ -82,6 +83,11 @@ pub enum Event {
     CasesChanged {
         /// What changed, case by case.
         edits: Vec<CaseEdit>,
+    },
+    /// A step of planning.
+    Planned {
+        /// The step.
+        step: Box<PlanStep>,
     },
     /// A line for the history of a case.
     Audited {
@@ -418,6 +424,7 @@ impl Event {
         match self {
             Self::CasesAdded { .. } => "casesAdded",
             Self::CasesChanged { .. } => "casesChanged",
+            Self::Planned { .. } => "planned",
             Self::Audited { .. } => "audited",
             Self::HookRan { .. } => "hookRan",
             Self::SessionStarted { .. } => "sessionStarted",

@@ -71,6 +71,9 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
         Event::MergedBranchesLeft { gone, stay } => info([("gone", gone.len().to_string()), ("stay", stay.len().to_string())]),
         Event::LogRepaired { bytes, .. } => info([("bytes", bytes.to_string())]),
         Event::OperationReversed { .. } | Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } => info([]),
+        Event::Planned { step: _ } => {
+            (Interest::Info, known("phase", state.record.plan.as_ref().map(|plan| plan.phase.as_str())).into_iter().collect())
+        }
         Event::CasesAdded { cases } => debug([("cases", cases.len().to_string())]),
         Event::CasesChanged { edits } => debug([("cases", edits.len().to_string()), ("merges", merges(edits).to_string())]),
         Event::HookRan { run } => debug([("failed", run.failure.is_some().to_string())]),

@@ -34,7 +34,7 @@ const FIFTH: u32 = 5;
 /// The version with personas that look at the work as a verify step, what their programs used, the ids and hashes of requests and
 /// answers, ends of waits for a model, branches of merged tasks that are deleted, merges that are begun in workspaces, files that
 /// come back from a capture, gates of a disk that is too full, decisions when a paused session is taken up
-/// again, and rounds of a conflict that an iteration leaves open.
+/// again, rounds of a conflict that an iteration leaves open, and plans.
 const SIXTH: u32 = 6;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
@@ -54,7 +54,7 @@ impl Event {
             FOURTH
         } else if let Self::RecoveryDecided { paused, .. } = self {
             since(SIXTH, *paused).max(FIFTH)
-        } else if let Self::MergedBranchesLeave { .. } | Self::MergedBranchesLeft { .. } = self {
+        } else if let Self::MergedBranchesLeave { .. } | Self::MergedBranchesLeft { .. } | Self::Planned { .. } = self {
             SIXTH
         } else if let Self::HookRan { .. } = self {
             THIRD
@@ -132,6 +132,7 @@ fn of_state(state: &State) -> u32 {
     let is_fourth = !record.learnings.is_empty() || tells_runs;
     let mut runs = record.cases.values().filter_map(|case| case.last_run.as_deref());
     let is_sixth = record.delays.values().any(|delay| delay.until.is_some())
+        || record.plan.is_some()
         || runs.any(|run| names_request(run.cut.as_deref()))
         || record.cases.values().any(|case| case.set_aside.is_some());
     let by_age = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), since(SIXTH, is_sixth)];

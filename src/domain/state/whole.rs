@@ -15,6 +15,7 @@ use crate::domain::base::nearest;
 use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::operation::journaled::Operation;
+use crate::domain::planning::plan::Plan;
 use crate::domain::recovery::decide::Decided;
 use crate::domain::work::agent::{Agent, IterationReport, Workspace};
 use crate::domain::work::answer::Answer;
@@ -125,6 +126,9 @@ pub struct Record {
     /// The same when a human allowed the session as much again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_counted_from: Option<Tally>,
+    /// The plan that is worked on, or the last one. A rollback takes back the cases that it became, not what was planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Box<Plan>>,
     /// How many tasks were ever completed. Every N-th triggers a checkpoint.
     pub tasks_completed: u32,
     /// The last event, in words.
@@ -293,12 +297,18 @@ impl State {
         })
     }
 
-    /// Whether a case or a checkpoint has this name, in upper or lower case: they share one namespace.
+    /// The plan that is worked on.
+    pub fn open_plan(&self) -> Option<&Plan> {
+        self.record.plan.as_deref().filter(|plan| plan.is_open())
+    }
+
+    /// Whether a case, a planned case or a checkpoint has this name, in upper or lower case: they share one namespace.
     pub fn is_taken(&self, name: &str) -> bool {
         let folded = name.to_ascii_lowercase();
         self.restorable.cases.contains_key(name)
             || self.record.checkpoints.is_taken(&folded)
             || self.folded.has(&self.restorable.cases, &folded)
+            || self.open_plan().is_some_and(|plan| plan.reserves(&folded))
     }
 
     /// The agent that works on a task.

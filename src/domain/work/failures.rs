@@ -170,13 +170,10 @@ impl Class {
             Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid => Self::Everything,
             Code::EventLogTooNew | Code::OperationOpen | Code::RecoveryNeeded | Code::RecoveryFailed => Self::Everything,
             Code::ConfigBackupRestored | Code::NoBackup => Self::Ours,
-            Code::UnknownTask | Code::UnknownAgent | Code::UnknownGate | Code::UnknownLearning => Self::Ours,
-            Code::Usage
-            | Code::UnknownCheckpoint
-            | Code::UnknownTransaction
-            | Code::AmbiguousName
-            | Code::DependencyCycle
-            | Code::UnknownDependency
+            Code::UnknownTask | Code::UnknownAgent | Code::UnknownGate | Code::UnknownLearning | Code::Usage => Self::Ours,
+            Code::NoPlan | Code::PlanOpen | Code::PlanInvalid | Code::PlanNotApproved | Code::PlannerFailed => Self::Ours,
+            Code::UnknownCheckpoint | Code::UnknownTransaction | Code::AmbiguousName | Code::DependencyCycle => Self::Ours,
+            Code::UnknownDependency
             | Code::NeedsConfirmation
             | Code::Declined
             | Code::Protected

@@ -7,6 +7,7 @@ use super::budget::Used;
 use super::guarded::{Allowed, Seen};
 use super::task_branches;
 use crate::domain::base::ids::{AgentId, CaseId, GateId, MAX_ID_LENGTH};
+use crate::domain::planning::gates;
 use crate::error::Result;
 
 /// The kind of decision.
@@ -45,6 +46,7 @@ impl GateKind {
     /// The command that approves or answers the gate with this id.
     pub fn command(self, id: &str) -> String {
         match self {
+            Self::Planning if gates::asks(id) => format!("git axiom gate answer {id} TEXT"),
             Self::Question => format!("git axiom gate answer {id} TEXT"),
             Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget | Self::Disk => {
                 format!("git axiom gate approve {id}")

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::case::{Case, Kind, Status};
+use super::gate::GateKind;
 use super::groups::Groups;
 use super::needs;
 use super::unblocking::unblocking_power;
@@ -91,7 +92,7 @@ pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let groups = Groups::of(state);
     let open = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
-    let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none());
+    let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind == GateKind::Budget);
     open.map(|case| {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
         let why = match (gate, case.status) {

@@ -9,6 +9,7 @@ use super::{limits, texts};
 use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Text;
+use crate::domain::planning::plan::Plan;
 use crate::domain::state::event::{By, Event};
 use crate::domain::state::whole::State;
 use crate::domain::work::budget::{Limits, NewLimits};
@@ -120,7 +121,7 @@ pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
 const IN_AN_ITERATION: u32 = 20;
 const IN_A_SESSION: u32 = 200;
 
-fn agents_may_add(state: &State, by: &By) -> Result<()> {
+pub(in crate::ops) fn agents_may_add(state: &State, by: &By) -> Result<()> {
     let By::Agent(agent) = by else { return Ok(()) };
     let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
     let refused = |who: String, most: u32, time: &str| {
@@ -166,6 +167,8 @@ pub(in crate::ops) fn next_ids(state: &State, kind: Kind, count: usize, reserved
     let prefix = format!("{kind}-");
     let known =
         state.restorable.cases.keys().map(CaseId::folded).chain(state.record.checkpoints.folded_names().map(str::to_owned));
+    let promised = state.open_plan().map(Plan::ids).unwrap_or_default();
+    let known = known.chain(promised.iter().map(|id| id.folded()));
     let number = |id: &str| id.strip_prefix(&prefix).and_then(|digits| digits.parse::<u64>().ok());
     let highest = known.chain(reserved.iter().cloned()).filter_map(|id| number(&id)).max().unwrap_or(0);
     // A number this high is in an id that a user chose; it is not a continuation of generated ids.
@@ -203,7 +206,7 @@ fn check_early(kind: Kind, needs: &[Need], start_early: bool) -> Result<()> {
     check_length("needs", needs.len())
 }
 
-fn check_title(title: &str) -> Result<()> {
+pub(in crate::ops) fn check_title(title: &str) -> Result<()> {
     let length = title.chars().count();
     if title.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, "a case needs a title").hint("say in one line what is to be done"));

@@ -8,6 +8,7 @@ use super::placement::{self, Purpose};
 use crate::config::Config;
 use crate::domain::base::ids::{AgentId, TxnId};
 use crate::domain::hook::due::due;
+use crate::domain::planning::step;
 use crate::domain::state::event::{By, Envelope, Event};
 use crate::domain::state::traced::{self, Interest};
 use crate::domain::state::whole::{OpenOperation, State};
@@ -23,6 +24,7 @@ use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
 use crate::store::learnings as pages;
+use crate::store::planning;
 
 /// How long a verb waits for an operation of another process.
 pub const OPERATION_PATIENCE: Duration = Duration::from_secs(30);
@@ -240,6 +242,12 @@ impl Context {
         {
             // They are copies: the next change writes them again.
             tracing::warn!(%error, "the pages of learnings could not be written");
+        }
+        if appended.iter().any(|envelope| step::changes(&envelope.event))
+            && let Err(error) = planning::write(self.store.layout(), self.store.state())
+        {
+            // It is a copy: the next step writes it again.
+            tracing::warn!(%error, "the copy of the plan could not be written");
         }
         Ok(appended)
     }

@@ -4,6 +4,7 @@ use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::nearest;
 use crate::domain::base::text::Change;
+use crate::domain::planning;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::{self, NewLimits};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
@@ -13,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
 use crate::ops::merge::sides::Sides;
+use crate::ops::plan;
 use crate::ops::task_diff::{self, TaskDiff};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
@@ -29,7 +31,15 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
         }
     }
     let raised = raised(ctx, &ids, decision)?;
-    let decided = |id: &GateId| Event::GateDecided { id: id.clone(), decision: decision.clone() };
+    let of_plan = |id: &&GateId| GateKind::of_gate(id.as_str()) == Some(GateKind::Planning);
+    if ids.iter().any(|id| of_plan(&id)) {
+        plan::at_rest(ctx)?;
+    }
+    // What a decision on a plan comes to needs no session: it is carried out here.
+    let decided = |id: &GateId| match of_plan(&id) {
+        true => Ok(Event::Planned { step: Box::new(planning::gates::decided(id, decision)?) }),
+        false => Ok(Event::GateDecided { id: id.clone(), decision: decision.clone() }),
+    };
     let mut gates = Vec::new();
     ctx.append_with(|state| {
         gates = ids.iter().filter_map(|id| state.restorable.gates.get(id).cloned()).collect();
@@ -40,7 +50,7 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
         });
         let edits: Vec<CaseEdit> = edits.collect();
         let edited = (!edits.is_empty()).then_some(Event::CasesChanged { edits });
-        Ok(edited.into_iter().chain(ids.iter().map(decided)).collect())
+        edited.into_iter().map(Ok).chain(ids.iter().map(decided)).collect()
     })?;
     Ok(gates)
 }

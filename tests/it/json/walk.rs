@@ -58,6 +58,7 @@ impl Walk {
 fn every_verb_answers_as_the_page_says() {
     let walk = Walk::new();
     of_tasks(&walk);
+    of_a_plan(&walk);
     of_checkpoints(&walk);
     of_a_session(&walk);
     of_gates(&walk);
@@ -126,6 +127,28 @@ fn of_tasks(walk: &Walk) {
     walk.ok(&["redo", "--dry-run"]);
     walk.ok(&["redo", "--yes"]);
     walk.ok(&["log", "--all"]);
+    walk.ok(&["events"]);
+}
+
+fn of_a_plan(walk: &Walk) {
+    walk.ok(&["plan", "start", "A goal", "--body", "more of it"]);
+    walk.ok(&["plan", "add-case", "One of it", "--id", "of-it", "--persona", "ed", "--verify", "true"]);
+    walk.ok(&["plan", "propose", "so"]);
+    walk.ok(&["gate", "list"]);
+    walk.ok(&["plan", "revise", "otherwise"]);
+    walk.ends(2, &["plan", "answer", "nobody asked"]);
+    walk.ok(&["plan", "approve"]);
+    walk.ok(&["plan", "validate"]);
+    walk.ok(&["plan", "show"]);
+    walk.ok(&["plan", "finish", "--dry-run"]);
+    walk.ok(&["plan", "finish", "--yes"]);
+    walk.ok(&["plan", "show"]);
+    walk.ok(&["undo", "--yes"]);
+    walk.ok(&["plan", "start", "Another"]);
+    walk.ends(1, &["plan", "validate"]);
+    walk.ok(&["plan", "recover"]);
+    walk.ok(&["plan", "recover", "--start-over"]);
+    walk.ok(&["plan", "abandon", "--yes"]);
     walk.ok(&["events"]);
 }
 

@@ -1,0 +1,90 @@
+//! `git axiom plan add-case`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::view::PlanAnswer;
+use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::{input, open_configured};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::text::MAX_TEXT;
+use crate::domain::work::budget::Limits;
+use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::needs;
+use crate::error::{Exit, Result};
+use crate::ops::cases::edit::NewCase;
+use crate::ops::cases::limits;
+use crate::ops::plan::by_hand;
+
+/// Arguments of `plan add-case`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints the id. --parent and --after may name cases of the plan, also later ones, and cases that
+exist; without --parent the case is a part of the goal. A case that the plan only outlines is
+made by naming its id. At most 1,000 cases.")]
+pub struct AddCase {
+    /// What is to be done, in one line of at most 500 characters
+    #[arg(value_name = "TITLE")]
+    title: String,
+    /// The id; without it, the next free one (task-001, task-002, …)
+    #[arg(long)]
+    id: Option<String>,
+    /// operation (a group of tasks) or task (what one agent works on)
+    #[arg(long, value_name = "KIND", default_value = "task")]
+    kind: String,
+    /// The case it is a part of
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// A case that must be merged before it starts, or report NAME as ready; may be repeated
+    #[arg(long, value_name = "ID[:NAME]")]
+    after: Vec<String>,
+    /// Which kind of agent works on it
+    #[arg(long)]
+    persona: Option<String>,
+    /// A shell command, or @PERSONA, that must pass before it is done; may be repeated
+    #[arg(long, value_name = "[NAME=]COMMAND")]
+    verify: Vec<String>,
+    /// The instructions for the agent
+    #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
+    body: Option<String>,
+    /// A file with the instructions, at most 16 MiB of UTF-8; - for standard input
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<PathBuf>,
+}
+
+/// Adds a case to the plan and prints its id.
+///
+/// # Errors
+/// As [`by_hand::add_case`], and for a body that cannot be read.
+pub fn run(args: &AddCase, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let (after, needs) = needs::split(input::after(&args.after)?);
+    let new = NewCase {
+        id: args.id.as_deref().map(CaseId::new).transpose()?,
+        kind: args.kind.parse::<Kind>()?,
+        title: args.title.clone(),
+        body: match (&args.body, &args.body_file) {
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(path)) => Some(input::text_of(&super::start::at(path, global)?, MAX_TEXT as u64)?),
+            (None, None) => None,
+        },
+        parent: args.parent.as_deref().map(CaseId::new).transpose()?,
+        after,
+        needs,
+        start_early: false,
+        persona: args.persona.clone(),
+        verify: args.verify.clone(),
+        limits: Limits::default(),
+        status: Status::Pending,
+        reason: None,
+        merged: None,
+    };
+    let mut ctx = match limits::name_persona(&new.verify) {
+        true => open_configured(global, Vec::new(), screen)?,
+        false => super::open_healed(global, screen)?,
+    };
+    let case = by_hand::add_case(&mut ctx, new)?;
+    screen.answer(&PlanAnswer::of(&ctx)?, || format!("{}\n", case.id))?;
+    Ok(Exit::Done)
+}

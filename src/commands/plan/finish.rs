@@ -1,0 +1,67 @@
+//! `git axiom plan finish`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::view;
+use crate::cli::screen::Screen;
+use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
+use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::planning::document::PlannedLine;
+use crate::error::{Exit, Result};
+use crate::ops::plan;
+use crate::ops::plan::finish;
+
+/// Arguments of `plan finish`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Shows the tree of the cases and asks. They are made all or none, in one transaction; one 'git
+axiom undo' archives them again. The plan has to be approved (git axiom plan approve).")]
+pub struct Finish {
+    /// Show what would be made, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanFinishAnswer<'a> {
+    dry_run: bool,
+    cases: Vec<PlannedLine<'a>>,
+    task_ids: &'a [CaseId],
+    transaction: Option<&'a TxnId>,
+    undo: Option<String>,
+}
+
+/// Makes the cases of the plan.
+///
+/// # Errors
+/// As [`finish::finish`]; `NEEDS_CONFIRMATION`, `DECLINED`.
+pub fn run(args: &Finish, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = super::open_healed(global, screen)?;
+    let cases = finish::look(&ctx)?;
+    let seen = plan::open(ctx.state())?.last_checkpoint;
+    let tree = view::tree(&cases, &[].into());
+    let lines = || cases.iter().map(PlannedLine::of).collect();
+    if args.dry_run {
+        let answer = PlanFinishAnswer { dry_run: true, cases: lines(), task_ids: &[], transaction: None, undo: None };
+        screen.answer(&answer, || format!("{tree}\nNothing was changed.\n"))?;
+        return Ok(Exit::Done);
+    }
+    if !args.yes && screen.can_ask() {
+        screen.complain_text(&tree);
+    }
+    screen.confirm(&format!("Make these {}?", words::count(cases.len(), "case")), args.yes)?;
+    let ids = finish::finish(&mut ctx, Some(seen))?;
+    let undo = Some(format!("git axiom undo {}", ctx.txn()));
+    let answer = PlanFinishAnswer { dry_run: false, cases: lines(), task_ids: &ids, transaction: Some(ctx.txn()), undo };
+    screen.answer(&answer, || {
+        let made = words::count(ids.len(), "case");
+        format!("{tree}\n{made} made. To undo: git axiom undo {}\nNext: git axiom run\n", ctx.txn())
+    })?;
+    Ok(Exit::Done)
+}

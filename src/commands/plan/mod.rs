@@ -1,0 +1,231 @@
+//! `git axiom plan …`: arguments and help of each verb here, the longer ones in files of their own; what is printed of a plan in
+//! `view`. What the verbs do is in `ops::plan`. Begin reading with `start`.
+
+mod add_case;
+mod finish;
+mod recover;
+mod start;
+mod view;
+
+use clap::{Args, Subcommand};
+
+use self::view::PlanAnswer;
+use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::{look, open};
+use crate::error::{Code, Error, Exit, Result, some_of};
+use crate::ops::context::handle::Context;
+use crate::ops::plan::{self, by_hand};
+
+/// How many problems an error names at most.
+const NAMED: usize = 10;
+
+/// Verbs on the plan.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+A plan turns a goal into cases: understand (questions and answers), analyze, propose (a human
+approves), decompose (the cases are made), validate. Nothing of it is in 'git axiom task list'
+before 'git axiom plan finish', and no agent works on it. One plan is open at a time.
+
+By hand:
+  git axiom plan start 'Sign in with a key'
+  git axiom plan add-case 'Store keys' --id keys
+  git axiom plan add-case 'Check a key' --after keys
+  git axiom plan approve
+  git axiom plan finish")]
+pub enum Plan {
+    /// Begin a plan for a goal
+    Start(start::Start),
+    /// Show the plan: questions, proposal, cases as a tree, and what is next
+    Show(Show),
+    /// Answer a question of the planner
+    Answer(Answer),
+    /// Propose a way to the goal: the next version
+    Propose(Propose),
+    /// Say what is to be different in the next version
+    Revise(Revise),
+    /// Approve the last version of the proposal
+    Approve(Approve),
+    /// Add a case to the plan
+    AddCase(add_case::AddCase),
+    /// Check the cases: references, cycles, what is missing
+    Validate(Validate),
+    /// Make the cases of the plan, all or none
+    Finish(finish::Finish),
+    /// Go on with a plan that a crash cut off, start it over, or keep what there is
+    Recover(recover::Recover),
+    /// Give the plan up
+    Abandon(Abandon),
+}
+
+/// Arguments of `plan show`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The same is in axiom/state/planning-state.json in the git directory, written anew at every step.")]
+pub struct Show {}
+
+/// Arguments of `plan answer`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The gate of the question closes; 'git axiom gate answer GATE TEXT' does the same.")]
+pub struct Answer {
+    /// The answer
+    text: String,
+    /// The number of the question, where several are open
+    #[arg(long, value_name = "NUMBER")]
+    question: Option<u32>,
+}
+
+/// Arguments of `plan propose`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It becomes the next version, which waits at a gate of kind planning until it is approved, or
+until 'git axiom plan revise' says what is to be different. The cases stay.")]
+pub struct Propose {
+    /// The proposal, at most 16 KiB
+    text: String,
+}
+
+/// Arguments of `plan revise`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The version is not approved then, and waits no longer. 'git axiom gate reject GATE --reason
+TEXT' does the same.")]
+pub struct Revise {
+    /// What is to be different
+    text: String,
+}
+
+/// Arguments of `plan approve`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The approval is for the cases that there are; cases that an agent adds afterwards need another
+one. Where no version waits, the cases as they are become the next version.")]
+pub struct Approve {
+    /// The version that you have seen; refused if it is not the last one
+    #[arg(value_name = "NUMBER")]
+    version: Option<u32>,
+}
+
+/// Arguments of `plan validate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Ends with 1 and PLAN_INVALID where something is wrong. 'git axiom plan finish' checks it too.")]
+pub struct Validate {}
+
+/// Arguments of `plan abandon`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+No case is made, and another plan can be started. What this one had come to is shown by 'git
+axiom plan show' until then.")]
+pub struct Abandon {
+    /// Why
+    #[arg(long, default_value = "abandoned by hand")]
+    reason: String,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Plan {
+    /// The name of a verb that decides for a human. Agents may look, and add cases that a human approves.
+    pub fn for_humans(&self) -> Option<&'static str> {
+        match self {
+            Self::Start(_) => Some("plan start"),
+            Self::Answer(_) => Some("plan answer"),
+            Self::Propose(_) => Some("plan propose"),
+            Self::Revise(_) => Some("plan revise"),
+            Self::Approve(_) => Some("plan approve"),
+            Self::Finish(_) => Some("plan finish"),
+            Self::Recover(_) => Some("plan recover"),
+            Self::Abandon(_) => Some("plan abandon"),
+            Self::Show(_) | Self::AddCase(_) | Self::Validate(_) => None,
+        }
+    }
+}
+
+/// Runs a verb on the plan.
+///
+/// # Errors
+/// Those of the verb.
+pub fn run(args: &Plan, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    match args {
+        Plan::Start(args) => start::run(args, global, screen),
+        Plan::Show(Show {}) => show(&look(global, screen)?, screen),
+        Plan::AddCase(args) => add_case::run(args, global, screen),
+        Plan::Finish(args) => finish::run(args, global, screen),
+        Plan::Recover(args) => recover::run(args, global, screen),
+        Plan::Abandon(args) => abandon(args, global, screen),
+        Plan::Validate(Validate {}) => validate(global, screen),
+        Plan::Answer(Answer { text, question }) => changed(global, screen, |ctx| {
+            by_hand::answer(ctx, *question, text)?;
+            Ok("Answered.".to_owned())
+        }),
+        Plan::Propose(Propose { text }) => changed(global, screen, |ctx| {
+            by_hand::propose(ctx, text)?;
+            Ok("Proposed.".to_owned())
+        }),
+        Plan::Revise(Revise { text }) => changed(global, screen, |ctx| {
+            by_hand::revise(ctx, text)?;
+            Ok("Another version is asked for.".to_owned())
+        }),
+        Plan::Approve(Approve { version }) => changed(global, screen, |ctx| {
+            let (version, is_new) = by_hand::approve(ctx, *version)?;
+            Ok(if is_new {
+                format!("Version {version} is approved.")
+            } else {
+                format!("Version {version} was approved already.")
+            })
+        }),
+    }
+}
+
+/// Does `work`, and prints what it says and what is next.
+fn changed(global: &Global, screen: &mut Screen, work: impl FnOnce(&mut Context) -> Result<String>) -> Result<Exit> {
+    let mut ctx = open_healed(global, screen)?;
+    let said = work(&mut ctx)?;
+    let answer = PlanAnswer::of(&ctx)?;
+    screen.answer(&answer, || format!("{said}\n{}", answer.next_line()))?;
+    Ok(Exit::Done)
+}
+
+/// The repository; a copy of the plan that is damaged or behind is written anew.
+fn open_healed(global: &Global, screen: &mut Screen) -> Result<Context> {
+    let ctx = open(global, screen)?;
+    if let Some(kept) = plan::heal(&ctx)? {
+        screen.note(&format!("note: planning-state.json was damaged and is written anew; the damaged file is {kept}"));
+    }
+    Ok(ctx)
+}
+
+fn show(ctx: &Context, screen: &mut Screen) -> Result<Exit> {
+    let answer = PlanAnswer::of(ctx)?;
+    screen.answer(&answer, || view::in_words(&answer))?;
+    Ok(Exit::Done)
+}
+
+fn validate(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_healed(global, screen)?;
+    let problems = by_hand::validate(&mut ctx)?;
+    let answer = PlanAnswer::of(&ctx)?;
+    if problems.is_empty() {
+        screen.answer(&answer, || format!("The cases are valid.\n{}", answer.next_line()))?;
+        return Ok(Exit::Done);
+    }
+    let error = Error::new(Code::PlanInvalid, "the cases of the plan cannot be made as they are")
+        .why(some_of(&problems, NAMED))
+        .hint("git axiom plan add-case TITLE --id ID    makes what is only outlined")
+        .hint("git axiom plan abandon    then start anew with other cases");
+    screen.answer_with(&answer, &error, || view::problems(&problems))?;
+    Err(error)
+}
+
+fn abandon(args: &Abandon, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_healed(global, screen)?;
+    let goal = plan::open(ctx.state())?.directive_case.jtbd.clone();
+    screen.confirm(&format!("Abandon the plan '{goal}'? No case is made"), args.yes)?;
+    by_hand::abandon(&mut ctx, &args.reason)?;
+    let answer = PlanAnswer::of(&ctx)?;
+    screen.answer(&answer, || "The plan is abandoned. No case was made.\n".to_owned())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,121 @@
+//! `git axiom plan recover`: what becomes of a plan whose planner was cut off.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::view::PlanAnswer;
+use crate::cli::prompt;
+use crate::cli::screen::Screen;
+use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
+use crate::domain::base::ids::CaseId;
+use crate::domain::planning::plan::Plan;
+use crate::domain::planning::recover::{Choice, Decided, by_rule, keeps_nothing, resuming};
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::plan;
+use crate::ops::plan::recover::{carry_out, cut_off};
+
+/// Arguments of `plan recover`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Where a crash cut planning off, a terminal offers the choices:
+  [R] Resume from phase     understand: questions and answers are kept; analyze: it is run again;
+                            propose: the last version; decompose: the pending cases are made;
+                            validate: the cases are checked again
+  [S] Start planning over   what there is, is archived in the plan, and it begins anew
+  [K] Keep cases, skip      the cases that were created are made, the pending ones are dropped
+
+With nobody to ask (no terminal, or --non-interactive): if less than 50% of the cases were
+created, it starts over; else it keeps them. The decision and its reason are in 'git axiom log'.")]
+pub struct Recover {
+    /// Go on in the phase in which it was
+    #[arg(long, group = "choice")]
+    resume: bool,
+    /// Archive what there is, and begin anew
+    #[arg(long, group = "choice")]
+    start_over: bool,
+    /// Make the cases that were created, and plan no further
+    #[arg(long, group = "choice")]
+    keep: bool,
+    /// Decide by the rule, also at a terminal
+    #[arg(long, conflicts_with = "choice")]
+    non_interactive: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanRecoverAnswer<'a> {
+    #[serde(flatten)]
+    plan: &'a PlanAnswer<'a>,
+    choice: Option<Choice>,
+    reason: Option<&'a str>,
+    task_ids: &'a [CaseId],
+    undo: Option<String>,
+}
+
+/// Decides what becomes of a plan that was cut off, and does it.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`; `DECLINED` where nothing was chosen; as [`carry_out`].
+pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = super::open_healed(global, screen)?;
+    let open = plan::open(ctx.state())?;
+    let is_cut_off = cut_off(&ctx)?.is_some();
+    let decided = match chosen(args) {
+        Some(choice) => Some(Decided { choice, why: "a human chose it".to_owned() }),
+        None if !is_cut_off => None,
+        None if args.non_interactive || !screen.can_ask() => Some(by_rule(open)),
+        None => Some(Decided { choice: ask(open)?, why: "a human chose it".to_owned() }),
+    };
+    let Some(decided) = decided else {
+        let answer = PlanAnswer::of(&ctx)?;
+        let nothing = PlanRecoverAnswer { plan: &answer, choice: None, reason: None, task_ids: &[], undo: None };
+        screen.answer(&nothing, || format!("Nothing was cut off.\n{}", answer.next_line()))?;
+        return Ok(Exit::Done);
+    };
+    let made = carry_out(&mut ctx, &decided)?;
+    let undo = (!made.is_empty()).then(|| format!("git axiom undo {}", ctx.txn()));
+    let answer = PlanAnswer::of(&ctx)?;
+    let (choice, reason) = (Some(decided.choice), Some(decided.why.as_str()));
+    let document = PlanRecoverAnswer { plan: &answer, choice, reason, task_ids: &made, undo: undo.clone() };
+    screen.answer(&document, || {
+        let what = match decided.choice {
+            Choice::Resume => "Planning goes on".to_owned(),
+            Choice::StartOver => "Planning is started over; what there was is archived".to_owned(),
+            Choice::Keep => format!("{} kept, planning is skipped", words::count(made.len(), "case")),
+        };
+        let undo = undo.iter().map(|undo| format!("To undo: {undo}\n")).collect::<String>();
+        format!("{what}: {}.\n{undo}{}", decided.why, answer.next_line())
+    })?;
+    Ok(Exit::Done)
+}
+
+const fn chosen(args: &Recover) -> Option<Choice> {
+    match (args.resume, args.start_over, args.keep) {
+        (true, _, _) => Some(Choice::Resume),
+        (_, true, _) => Some(Choice::StartOver),
+        (_, _, true) => Some(Choice::Keep),
+        (false, false, false) => None,
+    }
+}
+
+/// Asks at the terminal.
+fn ask(open: &Plan) -> Result<Choice> {
+    let (made, all) = (open.created().count(), open.cases.len());
+    let phase = open.phase;
+    let heading =
+        format!("Planning was cut off in the phase {}: {made} of {} created", phase.as_str(), words::count(all, "case"));
+    let offered: Vec<Choice> = Choice::ALL.into_iter().filter(|choice| *choice != Choice::Keep || !keeps_nothing(open)).collect();
+    let items: Vec<String> = offered.iter().map(|choice| item(*choice, open)).collect();
+    let picked = prompt::one_of("What becomes of it? (Escape changes nothing)", Some(&heading), &items, 0)?;
+    let choice = picked.and_then(|place| offered.get(place).copied());
+    choice.ok_or_else(|| Error::new(Code::Declined, "nothing was chosen"))
+}
+
+fn item(choice: Choice, open: &Plan) -> String {
+    let phase = open.phase;
+    match choice {
+        Choice::Resume => format!("{} ({}: {})", choice.offered(), phase.as_str(), resuming(phase)),
+        Choice::StartOver | Choice::Keep => choice.offered().to_owned(),
+    }
+}

@@ -1,0 +1,132 @@
+//! A plan as it is printed: the document of `--json`, and words.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::cli::{visible, words};
+use crate::commands::task::view::joined;
+use crate::domain::base::ids::CaseId;
+use crate::domain::planning::check;
+use crate::domain::planning::document::PlanningState;
+use crate::domain::planning::next::{Next, next};
+use crate::domain::planning::plan::{Clarification, Phase, Plan, PlanStatus, Proposal};
+use crate::domain::planning::tree;
+use crate::domain::work::case::Case;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::plan::planner_runs;
+
+/// The answer of most verbs on a plan.
+#[derive(Debug, Serialize)]
+pub struct PlanAnswer<'a> {
+    #[serde(flatten)]
+    state: PlanningState<'a>,
+    next: Option<NextLine>,
+    #[serde(skip)]
+    plan: &'a Plan,
+}
+
+/// What is next.
+#[derive(Debug, Clone, Serialize)]
+pub struct NextLine {
+    what: &'static str,
+    command: String,
+}
+
+impl<'a> PlanAnswer<'a> {
+    /// The plan of a repository, also one that has ended.
+    ///
+    /// # Errors
+    /// `NO_PLAN`; `IO_FAILED`.
+    pub fn of(ctx: &'a Context) -> Result<Self> {
+        let plan = ctx
+            .state()
+            .record
+            .plan
+            .as_deref()
+            .ok_or_else(|| Error::new(Code::NoPlan, "there is no plan").hint("git axiom plan start GOAL    begins one"))?;
+        Ok(Self { state: PlanningState::of(plan), next: next_line(plan, planner_runs(ctx)?), plan })
+    }
+
+    /// What is next, as a line.
+    pub fn next_line(&self) -> String {
+        self.next.as_ref().map_or_else(String::new, |next| format!("Next: {}    {}\n", next.command, next.what))
+    }
+}
+
+fn next_line(plan: &Plan, runs: bool) -> Option<NextLine> {
+    let line = |what, command: &str| Some(NextLine { what, command: command.to_owned() });
+    match (plan.running, next(plan)) {
+        (Some(_), _) if runs => line("shows how far the planner is", "git axiom plan show"),
+        (Some(_), _) => line("the planner was cut off: the choices", "git axiom plan recover"),
+        (None, Next::Answer) => line("answers a question", "git axiom plan answer TEXT"),
+        (None, Next::Plan(Phase::Decompose | Phase::Validate)) => line("adds a case", "git axiom plan add-case TITLE"),
+        (None, Next::Plan(_)) => line("makes the next version", "git axiom plan propose TEXT"),
+        (None, Next::Approve) if plan.cases.is_empty() && plan.waiting_proposal().is_none() => {
+            line("adds a case", "git axiom plan add-case TITLE")
+        }
+        (None, Next::Approve) => line("approves it", "git axiom plan approve"),
+        (None, Next::Check | Next::Finish) => line("makes the cases", "git axiom plan finish"),
+        (None, Next::Nothing) => None,
+    }
+}
+
+/// All of a plan, in words.
+pub fn in_words(answer: &PlanAnswer<'_>) -> String {
+    let plan = answer.plan;
+    let by = plan.planner.as_ref().map_or("by hand", |planner| planner.agent.as_str());
+    let how = match plan.status {
+        PlanStatus::Planning => format!("phase {}", plan.phase.as_str()),
+        PlanStatus::Done => "finished".to_owned(),
+        PlanStatus::Abandoned => "abandoned".to_owned(),
+    };
+    let attempt = if plan.attempt > 1 { format!(", attempt {}", plan.attempt) } else { String::new() };
+    let mut text = format!("{}\n{how}, {by}{attempt}\n", visible::line(&plan.directive_case.jtbd));
+    text.extend(plan.clarifications.iter().map(question));
+    text.extend(plan.analysis.iter().map(|said| format!("\nAnalysis:\n  {}\n", visible::set_in(said, "  "))));
+    text.extend(plan.proposals.last().map(proposal));
+    if !plan.cases.is_empty() {
+        let count = words::count(plan.cases.len(), "case");
+        let pending = if plan.pending.is_empty() { String::new() } else { format!(", {} only outlined", plan.pending.len()) };
+        text.push_str(&format!("\n{count}{pending}:\n{}", tree(&check::outcome(plan), &plan.pending)));
+    }
+    if !plan.became.is_empty() {
+        text.push_str(&format!("\nBecame {}: {}\n", words::count(plan.became.len(), "case"), joined(&plan.became, "")));
+    }
+    text.extend(plan.problems.iter().filter(|found| !found.is_empty()).map(|found| format!("\n{}", problems(found))));
+    text.push_str(&format!("\n{}", answer.next_line()));
+    text.trim_end().to_owned() + "\n"
+}
+
+fn question(one: &Clarification) -> String {
+    let answer = one.answer.as_deref().map_or("(no answer yet)".into(), |answer| visible::set_in(answer, "     "));
+    format!("\n  {}. {}\n     {answer}\n", one.number, visible::set_in(&one.question, "     "))
+}
+
+fn proposal(last: &Proposal) -> String {
+    let how = match (&last.feedback, last.approved) {
+        (Some(_), _) => "another version is asked for",
+        (None, true) => "approved",
+        (None, false) => "waits for your approval",
+    };
+    let mut text = format!("\nVersion {} ({how}):\n  {}\n", last.version, visible::set_in(&last.text, "  "));
+    text.extend(last.feedback.iter().map(|said| format!("To be different:\n  {}\n", visible::set_in(said, "  "))));
+    text
+}
+
+/// The cases as a tree; those in `pending` are marked.
+pub fn tree(cases: &[Case], pending: &BTreeSet<CaseId>) -> String {
+    let lines = tree::tree(cases).into_iter().map(|branch| {
+        let case = branch.case;
+        let after = if case.after.is_empty() { String::new() } else { format!("  after {}", joined(&case.after, "")) };
+        let outlined = if pending.contains(&case.id) { "  (outlined)" } else { "" };
+        format!("{}{}  {}{after}{outlined}\n", branch.drawn, case.id, visible::line(&case.title))
+    });
+    lines.collect()
+}
+
+/// What is wrong with a plan, a line each.
+pub fn problems(found: &[String]) -> String {
+    found.iter().map(|problem| format!("problem: {}\n", visible::line(problem))).collect()
+}

@@ -1,0 +1,81 @@
+//! The gates of a plan: its open questions, and the version that waits for a human. They follow from the plan, so that a crash cannot
+//! leave one without the other.
+
+use std::collections::BTreeMap;
+
+use super::plan::{Clarification, Plan, Proposal};
+use super::step::PlanStep;
+use crate::domain::base::ids::GateId;
+use crate::domain::base::plural::count;
+use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::error::{Code, Error, Result};
+
+const QUESTION: &str = "planning-question-";
+const PROPOSAL: &str = "planning-proposal-";
+
+/// Whether the gate with this id is a question of a planner.
+pub fn asks(id: &str) -> bool {
+    id.starts_with(QUESTION)
+}
+
+/// The gates of a plan as it is.
+pub fn gates_of(plan: &Plan) -> Vec<Gate> {
+    if !plan.is_open() {
+        return Vec::new();
+    }
+    let questions = plan.unanswered().filter_map(question);
+    questions.chain(plan.waiting_proposal().and_then(|last| proposal(plan, last))).collect()
+}
+
+/// Makes the gates of kind `planning` those of the plan.
+pub fn settle(gates: &mut BTreeMap<GateId, Gate>, plan: Option<&Plan>) {
+    gates.retain(|_, gate| gate.kind != GateKind::Planning);
+    gates.extend(plan.map(gates_of).unwrap_or_default().into_iter().map(|gate| (gate.id.clone(), gate)));
+}
+
+fn question(one: &Clarification) -> Option<Gate> {
+    gate(&format!("{QUESTION}{}", one.number), one.question.clone(), one.asked_at)
+}
+
+fn proposal(plan: &Plan, last: &Proposal) -> Option<Gate> {
+    let goal = &plan.directive_case.jtbd;
+    let cases = count(plan.cases.len(), "case");
+    let reason = format!("version {} of the plan '{goal}', {cases}: git axiom plan show", last.version);
+    gate(&format!("{PROPOSAL}{}", last.version), reason, last.at)
+}
+
+fn gate(id: &str, reason: String, opened_at: jiff::Timestamp) -> Option<Gate> {
+    Some(Gate {
+        id: GateId::new(id).ok()?,
+        kind: GateKind::Planning,
+        task_id: None,
+        reason,
+        details: Vec::new(),
+        more: 0,
+        guarded: None,
+        cause: None,
+        used: Vec::new(),
+        opened_at,
+        decision: None,
+        held: None,
+        sent: None,
+    })
+}
+
+/// The step that a decision at such a gate comes to.
+///
+/// # Errors
+/// `INVALID_INPUT` where a question is not answered.
+pub fn decided(id: &GateId, decision: &Decision) -> Result<PlanStep> {
+    let number = |prefix: &str| id.as_str().strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
+    match (number(QUESTION), number(PROPOSAL), decision) {
+        (Some(number), _, Decision::Answered { text }) => Ok(PlanStep::Answered { number, text: text.clone() }),
+        (Some(_), _, Decision::Approved | Decision::Rejected { .. }) => {
+            Err(Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {id} TEXT")))
+        }
+        (None, Some(version), Decision::Approved) => Ok(PlanStep::Approved { version }),
+        (None, Some(_), Decision::Answered { text }) => Ok(PlanStep::Revised { feedback: text.clone() }),
+        (None, Some(_), Decision::Rejected { reason }) => Ok(PlanStep::Revised { feedback: reason.clone() }),
+        (None, None, _) => Err(Error::new(Code::UnknownGate, format!("there is no open gate '{id}'"))),
+    }
+}

@@ -1,0 +1,66 @@
+//! What becomes of a plan whose planner was cut off: the choices, and the rule where nobody is there to choose.
+
+use serde::Serialize;
+
+use super::plan::{Phase, Plan};
+use crate::domain::base::plural::count;
+
+/// What may be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Choice {
+    /// Go on in the phase in which it was.
+    Resume,
+    /// Archive what there is, and begin anew.
+    StartOver,
+    /// Make cases of what is made by now, and plan no further.
+    Keep,
+}
+
+impl Choice {
+    /// All choices, in the order in which they are offered.
+    pub const ALL: [Self; 3] = [Self::Resume, Self::StartOver, Self::Keep];
+
+    /// The letter and the words of a choice.
+    pub const fn offered(self) -> &'static str {
+        match self {
+            Self::Resume => "[R] Resume from phase",
+            Self::StartOver => "[S] Start planning over",
+            Self::Keep => "[K] Keep cases, skip",
+        }
+    }
+}
+
+/// A decision, with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// The choice.
+    pub choice: Choice,
+    /// Why.
+    pub why: String,
+}
+
+/// The rule where nobody is there to choose: under 50 % of the cases made, start over; else keep and skip.
+pub fn by_rule(plan: &Plan) -> Decided {
+    let (made, all) = (plan.created().count(), plan.cases.len());
+    let half = made > 0 && made * 2 >= all;
+    let percent = (made * 100).checked_div(all).unwrap_or(0);
+    let facts = format!("nobody was there to ask, and {made} of {} created ({percent} %)", count(all, "case"));
+    if half { Decided { choice: Choice::Keep, why: facts } } else { Decided { choice: Choice::StartOver, why: facts } }
+}
+
+/// What resuming means in each phase.
+pub const fn resuming(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Understand => "questions and answers are kept, and it goes on with them",
+        Phase::Analyze => "the analysis is run again",
+        Phase::Propose => "it goes on with the last version of the proposal",
+        Phase::Decompose => "the pending cases are made, then all are checked",
+        Phase::Validate => "the cases are checked again",
+    }
+}
+
+/// Why nothing can be kept, where that is so.
+pub fn keeps_nothing(plan: &Plan) -> bool {
+    plan.created().next().is_none()
+}

@@ -1,0 +1,240 @@
+//! The rules of planning, as stories of steps.
+
+use jiff::Timestamp;
+
+use super::check::{kept, outcome, problems};
+use super::gates::{decided, gates_of};
+use super::next::{Next, next};
+use super::plan::{Directive, LONGEST, MOST_ARCHIVED, MOST_CASES, Phase, Plan, PlanStatus, Planner};
+use super::recover::{Choice, by_rule};
+use super::step::{Ending, PlanStep};
+use super::tree::tree;
+use crate::domain::base::ids::{CaseId, GateId, TxnId};
+use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind};
+use crate::domain::work::gate::Decision;
+use crate::error::{Code, Result};
+
+fn id(text: &str) -> CaseId {
+    CaseId::new(text).unwrap()
+}
+
+pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Case {
+    let case = crate::domain::work::wip::tests::case();
+    Case {
+        id: id(text),
+        title: format!("title of {text}"),
+        kind: if text.starts_with("op") { Kind::Operation } else { Kind::Task },
+        status: crate::domain::work::case::Status::Pending,
+        merged: None,
+        body: None,
+        parent: parent.map(id),
+        after: after.iter().map(|after| id(after)).collect(),
+        ..case
+    }
+}
+
+pub(super) fn plan(planner: Option<&str>) -> Plan {
+    let goal = Directive { id: id("goal"), jtbd: "sign in".into(), body: None };
+    Plan::begin(goal, planner.map(|agent| Planner { agent: agent.into(), script: None }), Timestamp::UNIX_EPOCH)
+}
+
+fn after(plan: &Plan, steps: impl IntoIterator<Item = PlanStep>) -> Result<Plan> {
+    steps.into_iter().try_fold(plan.clone(), |plan, step| plan.after(&step, Timestamp::UNIX_EPOCH))
+}
+
+fn made(cases: &[Case]) -> PlanStep {
+    PlanStep::CasesMade { cases: cases.to_vec(), approved: true }
+}
+
+fn proposed(cases: &[Case]) -> PlanStep {
+    PlanStep::Proposed { text: "so".into(), outline: cases.to_vec() }
+}
+
+fn asked(questions: &[&str]) -> PlanStep {
+    PlanStep::Asked { questions: questions.iter().map(|&text| text.to_owned()).collect() }
+}
+
+fn answered(number: u32) -> PlanStep {
+    PlanStep::Answered { number, text: "yes".into() }
+}
+
+fn gate_ids(plan: &Plan) -> Vec<String> {
+    gates_of(plan).iter().map(|gate| gate.id.to_string()).collect()
+}
+
+#[test]
+fn a_planner_goes_through_all_phases_and_waits_for_a_human_where_one_decides() {
+    let mut at = plan(Some("shell"));
+    let (a, b) = (case("a", None, &[]), case("b", None, &["a"]));
+    let story = [
+        (asked(&["which?", "when?"]), Next::Answer, vec!["planning-question-1", "planning-question-2"]),
+        (answered(2), Next::Answer, vec!["planning-question-1"]),
+        (answered(1), Next::Plan(Phase::Understand), vec![]),
+        (PlanStep::Understood {}, Next::Plan(Phase::Analyze), vec![]),
+        (PlanStep::Analyzed { text: "small".into() }, Next::Plan(Phase::Propose), vec![]),
+        (proposed(&[a.clone(), b.clone()]), Next::Approve, vec!["planning-proposal-1"]),
+        (PlanStep::Revised { feedback: "less".into() }, Next::Plan(Phase::Propose), vec![]),
+        (proposed(&[a.clone(), b.clone()]), Next::Approve, vec!["planning-proposal-2"]),
+        (PlanStep::Approved { version: 2 }, Next::Plan(Phase::Decompose), vec![]),
+        (made(std::slice::from_ref(&a)), Next::Plan(Phase::Decompose), vec![]),
+        (made(std::slice::from_ref(&b)), Next::Check, vec![]),
+        (PlanStep::Checked { problems: vec![] }, Next::Finish, vec![]),
+    ];
+    assert_eq!(next(&at), Next::Plan(Phase::Understand));
+    for (step, then, gates) in story {
+        at = after(&at, [step.clone()]).unwrap();
+        assert_eq!((next(&at), gate_ids(&at)), (then, gates.into_iter().map(str::to_owned).collect()), "{step:?}");
+    }
+    let cases = outcome(&at);
+    let done = after(&at, [PlanStep::Finished { ending: Ending::Finished, why: String::new(), cases }]).unwrap();
+    assert_eq!((done.status, next(&done)), (PlanStatus::Done, Next::Nothing));
+    assert_eq!(done.became, [id("goal"), id("a"), id("b")]);
+    assert!(done.after(&answered(1), Timestamp::UNIX_EPOCH).is_err(), "it has ended");
+}
+
+#[test]
+fn an_approval_is_for_the_cases_that_a_human_has_seen() {
+    let approved = after(&plan(None), [made(&[case("a", None, &[])]), PlanStep::Approved { version: 1 }]).unwrap();
+    assert!(approved.is_approved() && approved.phase == Phase::Validate);
+    let mine = after(&approved, [made(&[case("b", None, &[])])]).unwrap();
+    assert!(mine.is_approved(), "what a human adds");
+    let of_agent = PlanStep::CasesMade { cases: vec![case("c", None, &[])], approved: false };
+    let theirs = after(&mine, [of_agent]).unwrap();
+    assert!(!theirs.is_approved() && next(&theirs) == Next::Approve);
+    let again = after(&theirs, [PlanStep::Approved { version: 2 }]).unwrap();
+    assert!(again.is_approved());
+    let stale = after(&again, [proposed(&[]), PlanStep::Approved { version: 2 }]);
+    assert_eq!(stale.unwrap_err().code(), Code::ChangedMeanwhile);
+    let revised = after(&again, [PlanStep::Revised { feedback: "no".into() }]).unwrap();
+    assert!(!revised.is_approved(), "an approval that was taken back");
+}
+
+#[test]
+fn steps_that_do_not_fit_are_refused() {
+    let open = after(&plan(Some("shell")), [asked(&["which?"])]).unwrap();
+    let long = "x".repeat(LONGEST + 1);
+    for (step, code) in [
+        (PlanStep::Started { plan: Box::new(open.clone()) }, Code::PlanOpen),
+        (PlanStep::Understood {}, Code::InvalidTransition),
+        (PlanStep::Analyzed { text: "x".into() }, Code::InvalidTransition),
+        (PlanStep::Revised { feedback: "x".into() }, Code::InvalidTransition),
+        (answered(7), Code::InvalidInput),
+        (PlanStep::Answered { number: 1, text: " ".into() }, Code::InvalidInput),
+        (PlanStep::Answered { number: 1, text: long.clone() }, Code::TooLarge),
+        (PlanStep::Proposed { text: long, outline: vec![] }, Code::TooLarge),
+        (asked(&["x"; 100]), Code::TooLarge),
+        (made(&[case("a", None, &[])]), Code::Internal),
+        (PlanStep::Approved { version: 7 }, Code::ChangedMeanwhile),
+    ] {
+        let code = (code != Code::Internal).then_some(code);
+        assert_eq!(after(&open, [step.clone()]).err().map(|error| error.code()), code, "{step:?}");
+    }
+    let many: Vec<Case> = (0..=MOST_CASES).map(|n| case(&format!("c{n}"), None, &[])).collect();
+    assert_eq!(after(&open, [proposed(&many)]).unwrap_err().code(), Code::TooLarge);
+    assert_eq!(after(&open, [made(&many)]).unwrap_err().code(), Code::TooLarge);
+    assert_eq!(after(&open, [answered(1), answered(1)]).unwrap_err().code(), Code::InvalidTransition);
+    let runs = [PlanStep::PlannerStarted {}, PlanStep::PlannerStarted {}];
+    assert_eq!(after(&open, runs).unwrap_err().code(), Code::InvalidTransition);
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_listed() {
+    let state = State::default();
+    let found = |cases: &[Case]| problems(&state, &after(&plan(None), [made(cases)]).unwrap()).join("\n");
+    assert_eq!(found(&[case("a", None, &[]), case("b", None, &["a"])]), "");
+    assert_eq!(problems(&state, &plan(None)), ["it has no task"]);
+    assert_eq!(found(&[case("op", None, &[])]), "it has no task");
+    assert!(found(&[case("a", None, &["b"]), case("b", None, &["a"])]).contains("would wait for themselves"));
+    assert!(found(&[case("a", None, &["x"])]).contains("'x', which does not exist"));
+    assert!(found(&[case("a", Some("b"), &[]), case("b", None, &[])]).contains("'b', which is a task"));
+    assert!(found(&[case("a", None, &[]), case("A", None, &[])]).contains("two cases have the id"));
+    assert!(found(&[case("a", None, &["goal"])]).contains("would wait for themselves"), "a part waits for the whole");
+    let outlined = after(&plan(None), [proposed(&[case("a", None, &[])])]).unwrap();
+    assert_eq!(problems(&state, &outlined), ["1 case only outlined: a"]);
+}
+
+fn half(created: usize, pending: usize) -> Plan {
+    let cases: Vec<Case> = (0..created + pending).map(|n| case(&format!("c{n}"), None, &[])).collect();
+    let steps = [proposed(&cases), PlanStep::Approved { version: 1 }, made(&cases[..created]), PlanStep::PlannerStarted {}];
+    if cases.is_empty() { plan(Some("shell")) } else { after(&plan(Some("shell")), steps).unwrap() }
+}
+
+#[test]
+fn with_nobody_there_less_than_half_is_started_over_and_the_rest_is_kept() {
+    for (created, pending, choice) in [
+        (0, 0, Choice::StartOver),
+        (0, 5, Choice::StartOver),
+        (2, 3, Choice::StartOver),
+        (49, 51, Choice::StartOver),
+        (1, 1, Choice::Keep),
+        (3, 2, Choice::Keep),
+        (5, 0, Choice::Keep),
+    ] {
+        let decided = by_rule(&half(created, pending));
+        assert_eq!(decided.choice, choice, "{created} {pending}");
+        assert!(decided.why.contains(&format!("{created} of {} case", created + pending)), "{}", decided.why);
+    }
+}
+
+#[test]
+fn starting_over_archives_and_keeping_leaves_out_what_is_pending() {
+    let cut = half(3, 2);
+    let over = after(&cut, [PlanStep::StartedOver { why: "so".into() }]).unwrap();
+    assert_eq!((over.phase, over.attempt, over.cases.len(), over.running), (Phase::Understand, 2, 0, None));
+    let archived = &over.archived[0];
+    assert_eq!((archived.created.len(), archived.pending.len(), archived.phase), (3, 2, Phase::Decompose));
+    let many = (0..MOST_ARCHIVED * 2).map(|_| PlanStep::StartedOver { why: "so".into() });
+    assert_eq!(after(&over, many).unwrap().archived.len(), MOST_ARCHIVED);
+    let cases = [case("a", None, &["b"]), case("b", None, &[]), case("op", None, &[]), case("c", Some("op"), &["a"])];
+    let steps = [proposed(&cases), PlanStep::Approved { version: 1 }, made(&[cases[0].clone(), cases[3].clone()])];
+    let kept = kept(&after(&plan(Some("shell")), steps).unwrap());
+    let shown: Vec<_> = kept.iter().map(|case| (case.id.as_str(), case.parent.clone(), case.after.len())).collect();
+    assert_eq!(shown, [("goal", None, 0), ("a", Some(id("goal")), 0), ("c", Some(id("goal")), 1)]);
+}
+
+#[test]
+fn cases_are_a_tree_also_where_they_are_parts_of_each_other() {
+    let cases = [case("op", None, &[]), case("a", Some("op"), &[]), case("b", Some("op"), &[]), case("c", Some("x"), &[])];
+    let drawn = |cases: &[Case]| tree(cases).iter().map(|line| format!("{}{}", line.drawn, line.case.id)).collect::<Vec<_>>();
+    assert_eq!(drawn(&cases), ["op", "├── a", "└── b", "c"]);
+    assert_eq!(drawn(&[case("a", Some("b"), &[]), case("b", Some("a"), &[])]), ["a", "└── b"]);
+    let chain: Vec<Case> = (0..MOST_CASES).map(|n| case(&format!("c{n}"), Some(&format!("c{}", n + 1)), &[])).collect();
+    assert_eq!(drawn(&chain).len(), MOST_CASES);
+}
+
+#[test]
+fn a_decision_at_a_gate_is_a_step() {
+    let gate = |text: &str| GateId::new(text).unwrap();
+    let yes = Decision::Answered { text: "yes".into() };
+    assert_eq!(decided(&gate("planning-question-3"), &yes).unwrap(), answered(3));
+    assert!(decided(&gate("planning-question-3"), &Decision::Approved).is_err());
+    let version = |decision: &Decision| decided(&gate("planning-proposal-2"), decision).unwrap();
+    assert_eq!(version(&Decision::Approved), PlanStep::Approved { version: 2 });
+    assert_eq!(version(&Decision::Rejected { reason: "no".into() }), PlanStep::Revised { feedback: "no".into() });
+}
+
+#[test]
+fn the_state_takes_a_step_with_its_gates_and_its_cases_or_not_at_all() {
+    let mut state = State::default();
+    let mut take = |step: PlanStep| {
+        let event = Event::Planned { step: Box::new(step) };
+        let (txn, at) = (TxnId::new("x").unwrap(), Timestamp::UNIX_EPOCH);
+        let envelope = Envelope { seq: state.seq + 1, at, txn, by: By::User, event };
+        let line = serde_json::to_string(&envelope.event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), envelope.event);
+        state.apply(&envelope).map(|()| state.clone()).map_err(|error| error.code())
+    };
+    assert_eq!(take(answered(1)).unwrap_err(), Code::NoPlan);
+    take(PlanStep::Started { plan: Box::new(plan(None)) }).unwrap();
+    let planned = take(made(&[case("a", None, &[])])).unwrap();
+    assert!(planned.is_taken("A") && planned.is_taken("goal"), "its ids are promised");
+    let waits = take(proposed(&[])).unwrap();
+    assert_eq!(waits.restorable.gates.keys().map(GateId::as_str).collect::<Vec<_>>(), ["planning-proposal-1"]);
+    let cases = vec![case("a", Some("nobody"), &[])];
+    let finished = |cases| PlanStep::Finished { ending: Ending::Finished, why: String::new(), cases };
+    assert_eq!(take(finished(cases)).unwrap_err(), Code::UnknownDependency);
+    let done = take(finished(outcome(waits.open_plan().unwrap()))).unwrap();
+    assert!(done.restorable.gates.is_empty() && done.restorable.cases.len() == 2 && done.open_plan().is_none());
+}

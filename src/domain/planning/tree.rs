@@ -1,0 +1,56 @@
+//! The cases of a plan as a tree, for people.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::case::Case;
+
+/// A line of the tree: its drawing, and the case.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Branch<'a> {
+    /// The lines that lead to it.
+    pub drawn: String,
+    /// The case.
+    pub case: &'a Case,
+}
+
+/// The tree of cases, each below the one that it is a part of, in the order in which they were given. Cases whose parent is not
+/// among them are at the top, and so is what would be part of itself.
+pub fn tree(cases: &[Case]) -> Vec<Branch<'_>> {
+    let ids: BTreeSet<&CaseId> = cases.iter().map(|case| &case.id).collect();
+    let mut parts: BTreeMap<&CaseId, Vec<&Case>> = BTreeMap::new();
+    for case in cases {
+        if let Some(parent) = case.parent.as_ref().filter(|id| ids.contains(id)) {
+            parts.entry(parent).or_default().push(case);
+        }
+    }
+    let tops = cases.iter().filter(|case| case.parent.as_ref().is_none_or(|id| !ids.contains(id)));
+    let mut lines = Vec::with_capacity(cases.len());
+    let mut seen = BTreeSet::new();
+    for top in tops.chain(cases) {
+        grow(top, &parts, &mut seen, &mut lines);
+    }
+    lines
+}
+
+fn grow<'a>(
+    top: &'a Case,
+    parts: &BTreeMap<&CaseId, Vec<&'a Case>>,
+    seen: &mut BTreeSet<&'a CaseId>,
+    lines: &mut Vec<Branch<'a>>,
+) {
+    // A stack, not a recursion: a chain may be as long as the plan.
+    let mut ahead = vec![(String::new(), String::new(), top)];
+    while let Some((drawn, below, case)) = ahead.pop() {
+        if !seen.insert(&case.id) {
+            continue;
+        }
+        lines.push(Branch { drawn, case });
+        let own = parts.get(&case.id).map(Vec::as_slice).unwrap_or_default();
+        for (place, part) in own.iter().enumerate().rev() {
+            let is_last = place + 1 == own.len();
+            let (line, rest) = if is_last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            ahead.push((format!("{below}{line}"), format!("{below}{rest}"), part));
+        }
+    }
+}

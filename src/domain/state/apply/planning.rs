@@ -1,0 +1,37 @@
+//! How steps of planning change the state.
+
+use jiff::Timestamp;
+
+use super::Result;
+use super::refuse;
+use crate::domain::planning::gates;
+use crate::domain::planning::plan::Plan;
+use crate::domain::planning::step::PlanStep;
+use crate::domain::state::event::By;
+use crate::domain::state::whole::State;
+use crate::error::Code;
+
+impl State {
+    /// Takes a step of planning, with the gates that follow from it.
+    pub(super) fn plan(&mut self, step: &PlanStep, by: &By, at: Timestamp) -> Result<()> {
+        let next = match (step, self.open_plan()) {
+            (PlanStep::Started { plan }, None) => Plan { last_checkpoint: at, ..Plan::clone(plan) },
+            (_, Some(open)) => open.after(step, at)?,
+            (_, None) => return refuse(Code::NoPlan, "no plan is open"),
+        };
+        let before = self.record.plan.replace(Box::new(next));
+        // The plan no longer reserves the ids of its cases here.
+        if let PlanStep::Finished { cases, .. } = step
+            && let Err(error) = self.add_cases(cases)
+        {
+            self.record.plan = before;
+            return Err(error);
+        }
+        gates::settle(&mut self.restorable.gates, self.record.plan.as_deref());
+        self.record.last_action = Some(step.in_words());
+        if let PlanStep::CasesMade { cases, .. } = step {
+            self.count_added(by, cases.len());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! What a human does to a plan, one function for each verb.
+
+use std::collections::BTreeSet;
+
+use super::{at_rest, event, open, take};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::text::Text;
+use crate::domain::planning::check;
+use crate::domain::planning::plan::{Directive, Phase, Plan, Planner};
+use crate::domain::planning::step::{PlanStep, check_text};
+use crate::domain::state::event::By;
+use crate::domain::work::case::{Case, Kind};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::{limits, texts};
+use crate::ops::context::handle::Context;
+
+/// What is to be planned.
+#[derive(Debug, Clone)]
+pub struct Goal {
+    /// In one line.
+    pub title: String,
+    /// More about it.
+    pub body: Option<String>,
+    /// The id of the case that it becomes; generated where `None`.
+    pub id: Option<CaseId>,
+    /// The program that plans, with its script.
+    pub planner: Option<(String, Option<String>)>,
+}
+
+/// Begins a plan.
+///
+/// # Errors
+/// `PLAN_OPEN`, `DUPLICATE_ID`, `INVALID_INPUT`, `TOO_LARGE`; those of storing texts and of appending.
+pub fn start(ctx: &mut Context, goal: Goal) -> Result<()> {
+    edit::check_title(&goal.title)?;
+    let body = stored(ctx, goal.body.as_deref())?;
+    let planner = match goal.planner {
+        Some((agent, script)) => Some(Planner { agent, script: stored(ctx, script.as_deref())? }),
+        None => None,
+    };
+    let now = env::now();
+    ctx.append_with(|state| {
+        let id = match goal.id {
+            Some(id) if state.is_taken(id.as_str()) => {
+                return Err(Error::new(Code::DuplicateId, format!("the id '{id}' is taken")));
+            }
+            Some(id) => id,
+            None => edit::next_ids(state, Kind::Directive, 1, &BTreeSet::new())?.remove(0),
+        };
+        let plan = Plan::begin(Directive { id, jtbd: goal.title, body }, planner, now);
+        Ok(event(PlanStep::Started { plan: Box::new(plan) }))
+    })?;
+    Ok(())
+}
+
+fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<Text>> {
+    Ok(match text {
+        Some(text) => texts::store(&ctx.repo, &[text])?.pop(),
+        None => None,
+    })
+}
+
+/// Adds a case to the plan, or makes one that was outlined.
+///
+/// # Errors
+/// As [`edit::add`]; `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `INVALID_TRANSITION` before the proposal of a planner is approved.
+pub fn add_case(ctx: &mut Context, new: NewCase) -> Result<Case> {
+    edit::check(&new)?;
+    limits::personas_exist(&ctx.config, &new.verify)?;
+    let plan = at_rest(ctx)?;
+    if plan.planner.is_some() && plan.phase < Phase::Decompose {
+        return Err(Error::new(Code::InvalidTransition, "the planner has not proposed a plan that was approved yet")
+            .hint("git axiom plan show    shows what is next"));
+    }
+    let body = stored(ctx, new.body.as_deref())?;
+    let by = ctx.by().clone();
+    let mut added = None;
+    ctx.append_with(|state| {
+        edit::agents_may_add(state, &by)?;
+        let plan = open(state)?;
+        let id = match &new.id {
+            Some(id) if plan.pending.contains(id) => id.clone(),
+            Some(id) if state.is_taken(id.as_str()) => {
+                return Err(Error::new(Code::DuplicateId, format!("the id '{id}' is taken"))
+                    .hint("ids and checkpoint names are unique without regard to case: choose another with --id"));
+            }
+            Some(id) => id.clone(),
+            None => edit::next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
+        };
+        let case = added.insert(edit::build(new, id, body));
+        Ok(event(PlanStep::CasesMade { cases: vec![case.clone()], approved: by == By::User }))
+    })?;
+    added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
+}
+
+/// Answers a question: the one with this number, or the only one that is open.
+///
+/// # Errors
+/// `NO_PLAN`; `INVALID_INPUT` where it is not clear which question is meant; `INVALID_TRANSITION` where it is answered.
+pub fn answer(ctx: &mut Context, number: Option<u32>, text: &str) -> Result<()> {
+    let plan = at_rest(ctx)?;
+    let number = match number {
+        Some(number) => number,
+        None => {
+            let open: Vec<u32> = plan.unanswered().map(|one| one.number).collect();
+            match open.as_slice() {
+                [one] => *one,
+                [] => return Err(Error::new(Code::InvalidInput, "no question is open")),
+                _ => {
+                    return Err(Error::new(Code::InvalidInput, "several questions are open")
+                        .hint("say which: git axiom plan answer TEXT --question NUMBER"));
+                }
+            }
+        }
+    };
+    take(ctx, PlanStep::Answered { number, text: text.to_owned() })
+}
+
+/// Makes a human's text the next version of the proposal.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `INVALID_INPUT`, `TOO_LARGE`.
+pub fn propose(ctx: &mut Context, text: &str) -> Result<()> {
+    check_text("the proposal", text)?;
+    at_rest(ctx)?;
+    take(ctx, PlanStep::Proposed { text: text.to_owned(), outline: Vec::new() })
+}
+
+/// Asks for another version.
+///
+/// # Errors
+/// As [`propose`].
+pub fn revise(ctx: &mut Context, feedback: &str) -> Result<()> {
+    at_rest(ctx)?;
+    take(ctx, PlanStep::Revised { feedback: feedback.to_owned() })
+}
+
+/// Approves the last version, or the cases as they are. Returns the version, and whether it was approved by this call.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `CHANGED_MEANWHILE` where `version` is not the last one; `INVALID_TRANSITION` where there is
+/// nothing to approve.
+pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
+    ctx.for_humans_only("plan approve")?;
+    let plan = at_rest(ctx)?;
+    let last = plan.proposal().map(|last| last.version);
+    if plan.is_approved()
+        && let Some(last) = last
+        && version.is_none_or(|version| version == last)
+    {
+        return Ok((last, false));
+    }
+    if plan.cases.is_empty() && plan.waiting_proposal().is_none() {
+        return Err(Error::new(Code::InvalidTransition, "there is nothing to approve: no case, and no proposal that waits")
+            .hint("git axiom plan add-case TITLE, or git axiom plan propose TEXT"));
+    }
+    let fits = plan.waiting_proposal().map_or_else(|| plan.next_version(), |waits| waits.version);
+    let version = version.unwrap_or(fits);
+    take(ctx, PlanStep::Approved { version })?;
+    Ok((version, true))
+}
+
+/// Checks the cases and records what is wrong with them.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`.
+pub fn validate(ctx: &mut Context) -> Result<Vec<String>> {
+    at_rest(ctx)?;
+    let mut found = Vec::new();
+    ctx.append_with(|state| {
+        found = check::problems(state, open(state)?);
+        Ok(event(PlanStep::Checked { problems: found.clone() }))
+    })?;
+    Ok(found)
+}
+
+/// Gives the plan up. What it had come to is archived in it.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`.
+pub fn abandon(ctx: &mut Context, why: &str) -> Result<()> {
+    ctx.for_humans_only("plan abandon")?;
+    open(ctx.state())?;
+    if super::planner_runs(ctx)? {
+        return Err(Error::new(Code::Busy, "the planner runs").hint("end it first: Ctrl+C in its terminal"));
+    }
+    take(ctx, PlanStep::Abandoned { why: why.to_owned() })
+}

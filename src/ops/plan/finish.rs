@@ -1,0 +1,89 @@
+//! The end of a plan: its cases become cases of the store, all or none, in one event. One undo takes them back.
+
+use jiff::Timestamp;
+
+use super::{at_rest, event, open};
+use crate::domain::base::ids::CaseId;
+use crate::domain::planning::check;
+use crate::domain::planning::plan::Plan;
+use crate::domain::planning::step::{Ending, PlanStep};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Case;
+use crate::env;
+use crate::error::{Code, Error, Result, some_of};
+use crate::ops::context::handle::Context;
+
+/// How many problems an error names at most.
+const NAMED: usize = 10;
+
+/// Checks whether a plan can be finished now, and returns the cases that it would become.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `PLAN_NOT_APPROVED`, `PLAN_INVALID`.
+pub fn look(ctx: &Context) -> Result<Vec<Case>> {
+    at_rest(ctx)?;
+    ready(ctx.state()).map(check::outcome)
+}
+
+/// The plan, if it can be finished.
+fn ready(state: &State) -> Result<&Plan> {
+    let plan = open(state)?;
+    sound(check::problems(state, plan))?;
+    if !plan.is_approved() {
+        return Err(Error::new(Code::PlanNotApproved, "nobody has approved the plan as it is now")
+            .hint("git axiom plan show    shows it")
+            .hint("git axiom plan approve    approves it"));
+    }
+    Ok(plan)
+}
+
+fn sound(problems: Vec<String>) -> Result<()> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(Code::PlanInvalid, "the cases of the plan cannot be made as they are")
+        .why(some_of(&problems, NAMED))
+        .hint("git axiom plan validate    lists what is wrong"))
+}
+
+/// Makes the cases of the plan that was shown, as it was at `seen`. Returns their ids.
+///
+/// # Errors
+/// As [`look`]; `CHANGED_MEANWHILE` where the plan is another one by now. Then nothing was changed.
+pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<CaseId>> {
+    ctx.for_humans_only("plan finish")?;
+    at_rest(ctx)?;
+    env::fault_point("plan.before-finish");
+    ctx.append_with(|state| {
+        let plan = ready(state)?;
+        if seen.is_some_and(|seen| seen != plan.last_checkpoint) {
+            return Err(Error::new(Code::ChangedMeanwhile, "the plan was changed since it was shown; nothing was made")
+                .hint("git axiom plan finish    shows it as it is now"));
+        }
+        let cases = check::outcome(plan);
+        Ok(event(PlanStep::Finished { ending: Ending::Finished, why: String::new(), cases }))
+    })?;
+    Ok(became(ctx))
+}
+
+/// Makes cases of what is made by now, and ends the plan. Returns their ids.
+///
+/// # Errors
+/// `NO_PLAN`; `INVALID_TRANSITION` where nothing is made; `PLAN_INVALID`. Then nothing was changed.
+pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<CaseId>> {
+    ctx.append_with(|state| {
+        let plan = open(state)?;
+        let cases = check::kept(plan);
+        if plan.created().next().is_none() {
+            return Err(Error::new(Code::InvalidTransition, "no case is made yet, so nothing can be kept")
+                .hint("git axiom plan recover --start-over    begins anew"));
+        }
+        sound(check::of_cases(state, &cases))?;
+        Ok(event(PlanStep::Finished { ending: Ending::Kept, why: why.to_owned(), cases }))
+    })?;
+    Ok(became(ctx))
+}
+
+fn became(ctx: &Context) -> Vec<CaseId> {
+    ctx.state().record.plan.as_ref().map(|plan| plan.became.clone()).unwrap_or_default()
+}

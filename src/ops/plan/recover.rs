@@ -1,0 +1,39 @@
+//! What becomes of a plan whose planner was cut off.
+
+use super::{finish, open, planner_runs, take};
+use crate::domain::base::ids::CaseId;
+use crate::domain::planning::plan::Plan;
+use crate::domain::planning::recover::{Choice, Decided};
+use crate::domain::planning::step::PlanStep;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+
+/// The plan that was cut off; `None` where there is nothing to recover.
+///
+/// # Errors
+/// `BUSY` where the planner runs.
+pub fn cut_off(ctx: &Context) -> Result<Option<&Plan>> {
+    let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some()) else { return Ok(None) };
+    if planner_runs(ctx)? {
+        return Err(Error::new(Code::Busy, "the planner runs").hint("git axiom plan show    shows how far it is"));
+    }
+    Ok(Some(plan))
+}
+
+/// Carries a decision out, and records it with its reason. Returns the cases that were made, if it keeps some. Running the planner
+/// again is the caller's.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`; `INVALID_TRANSITION`, `PLAN_INVALID` where nothing can be kept.
+pub fn carry_out(ctx: &mut Context, decided: &Decided) -> Result<Vec<CaseId>> {
+    open(ctx.state())?;
+    cut_off(ctx)?;
+    env::fault_point("plan.before-recovery");
+    let why = decided.why.clone();
+    match decided.choice {
+        Choice::Resume => take(ctx, PlanStep::Resumed { why }).map(|()| Vec::new()),
+        Choice::StartOver => take(ctx, PlanStep::StartedOver { why }).map(|()| Vec::new()),
+        Choice::Keep => finish::keep(ctx, &why),
+    }
+}
