@@ -41,6 +41,7 @@ impl Watch for Foreground {
                     Screen::new(false, None).complain(&text);
                 }
             }
+            Waiting::Planner(phase) => self.begin(&format!("the planner runs: {phase}")),
             Waiting::Hooks(event) => self.begin(&format!("hooks of {event}")),
         }
     }

@@ -12,6 +12,8 @@ pub const LOOK: Duration = Duration::from_millis(200);
 pub enum Waiting<'a> {
     /// These hooks and commands, which a merge has to pass.
     Verification(&'a [&'a str]),
+    /// The planner, in this phase.
+    Planner(&'a str),
     /// The hooks that are told of an event.
     Hooks(HookEvent),
 }

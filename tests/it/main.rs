@@ -39,6 +39,7 @@ mod cli_help;
 mod cli_init;
 mod cli_output;
 mod cli_plan;
+mod cli_planner;
 mod cli_recipes;
 mod cli_recover;
 mod cli_status;

@@ -63,6 +63,7 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("kill", "agents", Of::Agents),
     ("redirect", "agent", Of::Agents),
     ("redirect", "task", Of::Tasks),
+    ("plan start", "agent", Of::Programs),
     ("plan add-case", "parent", Of::Cases),
     ("plan add-case", "after", Of::Cases),
     ("gate approve", "gates", Of::Gates),

@@ -11,11 +11,12 @@ use clap::{Args, Subcommand};
 
 use self::view::PlanAnswer;
 use crate::cli::screen::Screen;
+use crate::commands::foreground::Foreground;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{look, open};
+use crate::commands::{look, open, tell};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
-use crate::ops::plan::{self, by_hand};
+use crate::ops::plan::{self, advance, by_hand};
 
 /// How many problems an error names at most.
 const NAMED: usize = 10;
@@ -61,13 +62,15 @@ pub enum Plan {
 /// Arguments of `plan show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The same is in axiom/state/planning-state.json in the git directory, written anew at every step.")]
+The same is in axiom/state/planning-state.json in the git directory, written anew at every
+step.")]
 pub struct Show {}
 
 /// Arguments of `plan answer`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The gate of the question closes; 'git axiom gate answer GATE TEXT' does the same.")]
+The gate of the question closes; 'git axiom gate answer GATE TEXT' does the same. After the last
+answer the planner goes on; after an answer at a gate 'git axiom plan propose' lets it.")]
 pub struct Answer {
     /// The answer
     text: String,
@@ -82,15 +85,15 @@ pub struct Answer {
 It becomes the next version, which waits at a gate of kind planning until it is approved, or
 until 'git axiom plan revise' says what is to be different. The cases stay.")]
 pub struct Propose {
-    /// The proposal, at most 16 KiB
-    text: String,
+    /// The proposal, at most 16 KiB; without it the planner goes on, in the phase in which it is
+    text: Option<String>,
 }
 
 /// Arguments of `plan revise`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The version is not approved then, and waits no longer. 'git axiom gate reject GATE --reason
-TEXT' does the same.")]
+TEXT' does the same. A planner makes the next version at once.")]
 pub struct Revise {
     /// What is to be different
     text: String,
@@ -100,7 +103,8 @@ pub struct Revise {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The approval is for the cases that there are; cases that an agent adds afterwards need another
-one. Where no version waits, the cases as they are become the next version.")]
+one. Where no version waits, the cases as they are become the next version. A planner then makes
+what it has outlined, and the cases are checked.")]
 pub struct Approve {
     /// The version that you have seen; refused if it is not the last one
     #[arg(value_name = "NUMBER")]
@@ -161,9 +165,16 @@ pub fn run(args: &Plan, global: &Global, screen: &mut Screen) -> Result<Exit> {
             by_hand::answer(ctx, *question, text)?;
             Ok("Answered.".to_owned())
         }),
-        Plan::Propose(Propose { text }) => changed(global, screen, |ctx| {
+        Plan::Propose(Propose { text: Some(text) }) => changed(global, screen, |ctx| {
             by_hand::propose(ctx, text)?;
             Ok("Proposed.".to_owned())
+        }),
+        Plan::Propose(Propose { text: None }) => changed(global, screen, |ctx| {
+            if plan::open(ctx.state())?.planner.is_none() {
+                return Err(Error::new(Code::InvalidInput, "the plan has no planner, so a proposal is needed")
+                    .hint("git axiom plan propose TEXT"));
+            }
+            Ok("The planner has run.".to_owned())
         }),
         Plan::Revise(Revise { text }) => changed(global, screen, |ctx| {
             by_hand::revise(ctx, text)?;
@@ -184,9 +195,28 @@ pub fn run(args: &Plan, global: &Global, screen: &mut Screen) -> Result<Exit> {
 fn changed(global: &Global, screen: &mut Screen, work: impl FnOnce(&mut Context) -> Result<String>) -> Result<Exit> {
     let mut ctx = open_healed(global, screen)?;
     let said = work(&mut ctx)?;
+    go_on(&mut ctx, &said, screen)?;
     let answer = PlanAnswer::of(&ctx)?;
     screen.answer(&answer, || format!("{said}\n{}", answer.next_line()))?;
     Ok(Exit::Done)
+}
+
+/// Runs the planner, if the plan has one, until it is a human's turn. Where that fails, `said` is still true, and is told.
+fn go_on(ctx: &mut Context, said: &str, screen: &mut Screen) -> Result<()> {
+    if plan::open(ctx.state())?.planner.is_none() {
+        return Ok(());
+    }
+    let outcome = load_config(ctx, screen).and_then(|()| advance::advance(ctx, &mut Foreground::default()));
+    if outcome.is_err() {
+        screen.note(said);
+    }
+    outcome
+}
+
+fn load_config(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
+    let told = ctx.load_config(Vec::new())?;
+    tell(&told, screen);
+    Ok(())
 }
 
 /// The repository; a copy of the plan that is damaged or behind is written anew.

@@ -19,14 +19,15 @@ use crate::ops::plan::recover::{carry_out, cut_off};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Where a crash cut planning off, a terminal offers the choices:
-  [R] Resume from phase     understand: questions and answers are kept; analyze: it is run again;
+  [R] Resume from phase     understand: questions and answers are kept; analyze: run again;
                             propose: the last version; decompose: the pending cases are made;
                             validate: the cases are checked again
   [S] Start planning over   what there is, is archived in the plan, and it begins anew
   [K] Keep cases, skip      the cases that were created are made, the pending ones are dropped
 
 With nobody to ask (no terminal, or --non-interactive): if less than 50% of the cases were
-created, it starts over; else it keeps them. The decision and its reason are in 'git axiom log'.")]
+created, it starts over; else it keeps them. The decision and its reason are in
+'git axiom log'.")]
 pub struct Recover {
     /// Go on in the phase in which it was
     #[arg(long, group = "choice")]
@@ -74,6 +75,9 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         return Ok(Exit::Done);
     };
     let made = carry_out(&mut ctx, &decided)?;
+    if decided.choice != Choice::Keep {
+        super::go_on(&mut ctx, "The decision is recorded.", screen)?;
+    }
     let undo = (!made.is_empty()).then(|| format!("git axiom undo {}", ctx.txn()));
     let answer = PlanAnswer::of(&ctx)?;
     let (choice, reason) = (Some(decided.choice), Some(decided.why.as_str()));

@@ -12,12 +12,21 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::text::MAX_TEXT;
 use crate::error::{Exit, Result};
 use crate::ops::plan::by_hand::{self, Goal};
+use crate::ops::plan::planner;
 
 /// Arguments of `plan start`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The goal becomes a case of kind directive, and all cases of the plan are parts of it. Then add
-cases (git axiom plan add-case), or write down a proposal first (git axiom plan propose).")]
+cases (git axiom plan add-case), or write down a proposal first (git axiom plan propose).
+
+With --agent, that program plans, phase by phase, until a human is to decide: it asks, looks at
+the repository, proposes; once that is approved it makes the cases. It runs in a worktree of its
+own, which is removed afterwards. A script gets AXIOM_PLAN_PHASE, AXIOM_PLAN_GOAL and the file
+AXIOM_PLAN_STATE, and prints objects of JSON, each on a line: {\"question\": …}, {\"understood\":
+true}, {\"analysis\": …}, {\"proposal\": …}, and cases with the keys of 'git axiom task import':
+  git axiom plan start 'Sign in' --agent claude
+  git axiom plan start 'Sign in' --agent shell --script plan.sh")]
 pub struct Start {
     /// What is to be reached, in one line of at most 500 characters
     #[arg(value_name = "GOAL")]
@@ -31,6 +40,12 @@ pub struct Start {
     /// A file with more about the goal, at most 16 MiB of UTF-8; - for standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
+    /// The agent program that plans; a human does without it
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The script that plans, for the program 'shell'
+    #[arg(long, value_name = "FILE", requires = "agent")]
+    script: Option<PathBuf>,
 }
 
 /// Begins a plan.
@@ -44,8 +59,18 @@ pub fn run(args: &Start, global: &Global, screen: &mut Screen) -> Result<Exit> {
         (None, None) => None,
     };
     let id = args.id.as_deref().map(CaseId::new).transpose()?;
+    let script = match &args.script {
+        Some(path) => Some(input::text_of(&at(path, global)?, MAX_TEXT as u64)?),
+        None => None,
+    };
     let mut ctx = super::open_healed(global, screen)?;
-    by_hand::start(&mut ctx, Goal { title: args.goal.clone(), body, id, planner: None })?;
+    if let Some(agent) = &args.agent {
+        super::load_config(&mut ctx, screen)?;
+        planner::check(&ctx, agent, script.as_deref())?;
+    }
+    let planner = args.agent.clone().map(|agent| (agent, script));
+    by_hand::start(&mut ctx, Goal { title: args.goal.clone(), body, id, planner })?;
+    super::go_on(&mut ctx, "A plan is open.", screen)?;
     let answer = PlanAnswer::of(&ctx)?;
     screen.answer(&answer, || format!("A plan is open.\n{}", answer.next_line()))?;
     Ok(Exit::Done)

@@ -61,6 +61,7 @@ fn next_line(plan: &Plan, runs: bool) -> Option<NextLine> {
         (Some(_), _) if runs => line("shows how far the planner is", "git axiom plan show"),
         (Some(_), _) => line("the planner was cut off: the choices", "git axiom plan recover"),
         (None, Next::Answer) => line("answers a question", "git axiom plan answer TEXT"),
+        (None, Next::Plan(_)) if plan.planner.is_some() => line("lets the planner go on", "git axiom plan propose"),
         (None, Next::Plan(Phase::Decompose | Phase::Validate)) => line("adds a case", "git axiom plan add-case TITLE"),
         (None, Next::Plan(_)) => line("makes the next version", "git axiom plan propose TEXT"),
         (None, Next::Approve) if plan.cases.is_empty() && plan.waiting_proposal().is_none() => {

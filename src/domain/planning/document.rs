@@ -76,6 +76,11 @@ struct ArchivedLine<'a> {
 }
 
 impl<'a> PlanningState<'a> {
+    /// The lines of its cases.
+    pub fn cases_of(plan: &'a Plan) -> Vec<PlannedLine<'a>> {
+        plan.cases.iter().map(PlannedLine::of).collect()
+    }
+
     /// The document of a plan.
     pub fn of(plan: &'a Plan) -> Self {
         let Directive { id, jtbd, body: _ } = &plan.directive_case;
@@ -93,7 +98,7 @@ impl<'a> PlanningState<'a> {
             planner: plan.planner.as_ref().map(|planner| planner.agent.as_str()),
             attempt: plan.attempt,
             analysis: plan.analysis.as_deref(),
-            cases: plan.cases.iter().map(PlannedLine::of).collect(),
+            cases: Self::cases_of(plan),
             problems: plan.problems.as_deref(),
             running: plan.running,
             archived: plan.archived.iter().map(archived).collect(),

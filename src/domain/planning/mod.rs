@@ -13,7 +13,9 @@ pub mod document;
 pub mod gates;
 pub mod next;
 pub mod plan;
+pub mod prompt;
 pub mod recover;
+pub mod reply;
 pub mod step;
 #[cfg(test)]
 mod tests;

@@ -72,6 +72,11 @@ pub enum Wedge {
         /// The reason.
         why: String,
     },
+    /// A planner was cut off: its plan waits.
+    PlanCutOff {
+        /// The phase in which it was.
+        phase: &'static str,
+    },
     /// No checkpoint can be made, and so no verb works that makes one first.
     NoCheckpoint {
         /// The error code of these verbs.
@@ -121,6 +126,7 @@ impl Wedge {
             Self::LeftWorkspace { .. } => "leftWorkspace",
             Self::LeftBranch { .. } => "leftBranch",
             Self::NotCaptured { .. } => "notCaptured",
+            Self::PlanCutOff { .. } => "planCutOff",
             Self::NoCheckpoint { .. } => "noCheckpoint",
         }
     }
@@ -133,6 +139,7 @@ impl Wedge {
             | Self::CheckpointsGone { .. }
             | Self::LeftWorkspace { .. }
             | Self::LeftBranch { .. }
+            | Self::PlanCutOff { .. }
             | Self::NoCheckpoint { .. } => true,
             Self::NotTheWorktree { workspace, .. } => *workspace,
             Self::DamagedWorktree { .. } | Self::WorktreeMoved { .. } | Self::NotCaptured { .. } => false,
@@ -172,6 +179,7 @@ impl Wedge {
             Self::NotCaptured { path, why } => {
                 format!("the workspace '{path}' cannot be captured, and no checkpoint holds it: {why}")
             }
+            Self::PlanCutOff { phase } => format!("planning was cut off in the phase {phase}: nothing of the plan goes on"),
             Self::NoCheckpoint { code, why, .. } => format!("no checkpoint can be made ({code}): {why}"),
         }
     }
@@ -218,6 +226,7 @@ impl Wedge {
                 format!("git -C '{path}' status    shows what git reports; fix that"),
                 "git axiom gate list    its task waits there".to_owned(),
             ]),
+            Self::PlanCutOff { .. } => by_hand(&["git axiom plan recover    offers the choices".to_owned()]),
             Self::NoCheckpoint { hints, .. } => by_hand(hints),
         }
     }
@@ -261,6 +270,7 @@ mod tests {
             Wedge::LeftWorkspace { path: text(), branch: text() },
             Wedge::LeftBranch { branch: text() },
             Wedge::NotCaptured { path: text(), why: text() },
+            Wedge::PlanCutOff { phase: "decompose" },
             Wedge::NoCheckpoint { code: "X", why: text(), hints: vec![text()] },
         ];
         for wedge in all {

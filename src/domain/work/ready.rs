@@ -92,7 +92,7 @@ pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let groups = Groups::of(state);
     let open = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
-    let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind == GateKind::Budget);
+    let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind != GateKind::Planning);
     open.map(|case| {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
         let why = match (gate, case.status) {

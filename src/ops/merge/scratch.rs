@@ -71,7 +71,7 @@ pub fn left(ctx: &Context) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// `BUSY` where another process holds it.
-pub(super) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
+pub(in crate::ops) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
     match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(Error::new(Code::Busy, format!("the merge of '{task}' is being verified by another process"))
@@ -84,7 +84,7 @@ pub(super) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
 /// # Errors
 /// `WORKSPACE_IN_THE_WAY` where a file or folder that is not ours is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`,
 /// `IO_FAILED`.
-pub(super) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock) -> Result<Scratch> {
+pub(in crate::ops) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock) -> Result<Scratch> {
     let (path, note) = (place(ctx, task)?, note(ctx, task));
     let is_ours = files::metadata(&note)?.is_some();
     if !is_ours && files::metadata(&path)?.is_some() {
@@ -108,7 +108,7 @@ impl Scratch {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
-    pub(super) fn take_down(self, ctx: &mut Context) -> Result<Option<JoinHandle<()>>> {
+    pub(in crate::ops) fn take_down(self, ctx: &mut Context) -> Result<Option<JoinHandle<()>>> {
         ctx.with_operation_lock(|ctx| {
             let removal = clear(ctx, &self.path)?;
             env::fault_point("verify.cleared");

@@ -4,8 +4,10 @@
 //!
 //! Begin reading with `by_hand`.
 
+pub mod advance;
 pub mod by_hand;
 pub mod finish;
+pub mod planner;
 pub mod recover;
 
 use crate::domain::planning::plan::Plan;

@@ -16,7 +16,7 @@ use crate::git::{Head, Owner, Whose, named_by};
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::ops::{checkpoint, revert_task, workspaces};
+use crate::ops::{checkpoint, plan, revert_task, workspaces};
 
 /// Finds all reasons for which a verb refuses.
 ///
@@ -38,6 +38,7 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     }
     found.extend(worktrees(ctx)?);
     found.extend(left_over(ctx)?);
+    found.extend(plan_cut_off(ctx)?);
     // An interrupted operation is ended first; that changes what can be captured.
     if ctx.state().record.open.is_none() {
         let more = not_captured(ctx);
@@ -56,6 +57,12 @@ fn names(found: &[Wedge], place: &str) -> bool {
 fn earlier_damage(ctx: &Context) -> Result<Option<Wedge>> {
     let looked = log_recovery::look(ctx.layout())?;
     Ok(looked.first_bad.map(|damage| Wedge::EarlierDamage { what: damage.message }))
+}
+
+fn plan_cut_off(ctx: &Context) -> Result<Option<Wedge>> {
+    let running = ctx.state().open_plan().filter(|plan| plan.running.is_some());
+    let Some(plan) = running else { return Ok(None) };
+    Ok((!plan::planner_runs(ctx)?).then(|| Wedge::PlanCutOff { phase: plan.phase.as_str() }))
 }
 
 fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {

@@ -53,6 +53,13 @@ pub struct Persona {
     program: Arc<Adapter>,
 }
 
+impl Persona {
+    /// A program with its prompt.
+    pub(in crate::ops) fn new(spec: KeeperSpec, prompt: String, program: Arc<Adapter>) -> Self {
+        Self { spec, prompt, program }
+    }
+}
+
 /// The step of a persona. A persona that the configuration does not have passes nothing.
 ///
 /// # Errors

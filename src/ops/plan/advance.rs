@@ -1,0 +1,215 @@
+//! A planner goes on until a human decides: phase by phase, each step recorded as soon as it is there.
+
+use std::collections::BTreeSet;
+
+use super::{at_rest, event, open, planner, take};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::plural::count;
+use crate::domain::planning::check;
+use crate::domain::planning::next::{Next, next};
+use crate::domain::planning::plan::{Phase, Plan};
+use crate::domain::planning::reply::{PlannedCase, Reply};
+use crate::domain::planning::step::PlanStep;
+use crate::domain::state::event::Event;
+use crate::domain::work::budget::Limits;
+use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::needs;
+use crate::env;
+use crate::error::{Code, Error, Result, some_of};
+use crate::files::{FileLock, LockAttempt};
+use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::{limits, texts};
+use crate::ops::context::handle::Context;
+use crate::ops::watch::Watch;
+
+/// How often a planner is run at most until a human decides.
+const MOST_RUNS: usize = 50;
+/// How often it corrects cases.
+const MOST_CORRECTIONS: usize = 3;
+/// How many ids or problems an error names at most.
+const NAMED: usize = 10;
+
+/// Runs the planner, if the plan has one, until it is a human's turn.
+///
+/// # Errors
+/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `PLANNER_FAILED`, `PLAN_INVALID`, `TOO_LARGE`, `INTERRUPTED`: what there was by then is kept,
+/// and it can be run again.
+pub fn advance(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
+    let plan = at_rest(ctx)?;
+    if plan.planner.is_none() || !matches!(next(plan), Next::Plan(_) | Next::Check) {
+        return Ok(());
+    }
+    ctx.layout().ensure()?;
+    let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().planning_lock())? else {
+        return Err(Error::new(Code::Busy, "the planner runs").hint("git axiom plan show    shows how far it is"));
+    };
+    take(ctx, PlanStep::PlannerStarted {})?;
+    env::fault_point("plan.planner-started");
+    let outcome = rounds(ctx, watch);
+    let failure = outcome.as_ref().err().map(|error| format!("{}: {error}", error.code()).chars().take(1000).collect());
+    env::fault_point("plan.before-rest");
+    match take(ctx, PlanStep::PlannerEnded { failure }) {
+        // Somebody abandoned it meanwhile.
+        Err(error) if error.code() == Code::NoPlan => outcome.and(Err(error)),
+        ended => outcome.and(ended),
+    }
+}
+
+fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
+    let mut corrections = 0;
+    for _ in 0..MOST_RUNS {
+        let plan = open(ctx.state())?.clone();
+        match next(&plan) {
+            Next::Plan(Phase::Validate) if corrections == MOST_CORRECTIONS => {
+                let problems = plan.problems.unwrap_or_default();
+                return Err(Error::new(
+                    Code::PlanInvalid,
+                    format!("the planner did not correct its cases in {corrections} runs"),
+                )
+                .why(some_of(&problems, NAMED))
+                .hint("git axiom plan validate    lists what is wrong"));
+            }
+            Next::Plan(phase) => {
+                corrections += usize::from(phase == Phase::Validate);
+                let (reply, failure) = planner::run(ctx, &plan, watch)?;
+                take_reply(ctx, &plan, reply)?;
+                if let Some(why) = failure {
+                    return Err(Error::new(
+                        Code::PlannerFailed,
+                        format!("the planner {why}; what it had printed by then is kept"),
+                    )
+                    .hint("git axiom plan propose    runs it again, in the phase in which it was"));
+                }
+            }
+            Next::Check => {
+                ctx.append_with(|state| Ok(event(PlanStep::Checked { problems: check::problems(state, open(state)?) })))?;
+                env::fault_point("plan.checked");
+            }
+            Next::Answer | Next::Approve | Next::Finish | Next::Nothing => return Ok(()),
+        }
+    }
+    Err(Error::new(Code::PlannerFailed, format!("the planner comes to no end in {MOST_RUNS} runs"))
+        .hint("git axiom plan show    shows what there is"))
+}
+
+/// Records what a planner said in the phase in which the plan was.
+fn take_reply(ctx: &mut Context, plan: &Plan, reply: Reply) -> Result<()> {
+    match plan.phase {
+        Phase::Understand => {
+            let known: BTreeSet<&str> = plan.clarifications.iter().map(|one| one.question.as_str()).collect();
+            let questions: Vec<String> = reply.questions.into_iter().filter(|text| !known.contains(text.as_str())).collect();
+            let step = if questions.is_empty() { PlanStep::Understood {} } else { PlanStep::Asked { questions } };
+            take(ctx, step)?;
+            env::fault_point("plan.understood");
+        }
+        Phase::Analyze => {
+            take(ctx, PlanStep::Analyzed { text: reply.analysis.unwrap_or_default() })?;
+            env::fault_point("plan.analyzed");
+        }
+        Phase::Propose => {
+            propose(ctx, reply)?;
+            env::fault_point("plan.proposed");
+        }
+        Phase::Decompose | Phase::Validate => make(ctx, plan, reply.cases)?,
+    }
+    Ok(())
+}
+
+/// The next version of the proposal, with the outline of its cases.
+fn propose(ctx: &mut Context, reply: Reply) -> Result<()> {
+    let text = reply.proposal.unwrap_or_else(|| count(reply.cases.len(), "case"));
+    let mut cases = reply.cases.into_iter().map(new_case).collect::<Result<Vec<_>>>()?;
+    cases.iter_mut().for_each(|case| case.body = None);
+    let new = cases.iter().try_for_each(|case| limits::personas_exist(&ctx.config, &case.verify));
+    new?;
+    ctx.append_with(|state| {
+        let given: BTreeSet<String> = cases.iter().filter_map(|case| case.id.as_ref().map(CaseId::folded)).collect();
+        let mut outline = Vec::with_capacity(cases.len());
+        let mut reserved = given;
+        for mut case in cases {
+            let id = match case.id.take() {
+                Some(id) => id,
+                None => edit::next_ids(state, case.kind, 1, &reserved)?.remove(0),
+            };
+            reserved.insert(id.folded());
+            outline.push(edit::build(case, id, None));
+        }
+        let plan = open(state)?;
+        let problems = check::of_cases(state, &check::outcome(&Plan { cases: outline.clone(), ..plan.clone() }));
+        if !problems.is_empty() {
+            return Err(Error::new(Code::PlanInvalid, "the planner proposed cases that cannot be made")
+                .why(some_of(&problems, NAMED))
+                .hint("git axiom plan propose    runs it again"));
+        }
+        Ok(event(PlanStep::Proposed { text, outline }))
+    })?;
+    Ok(())
+}
+
+/// Makes cases that were outlined, one after the other.
+fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
+    let found = cases.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
+    if found.is_empty() {
+        let wanted: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
+        return Err(Error::new(Code::PlannerFailed, "the planner printed none of the cases that were approved")
+            .why(some_of(&wanted, NAMED))
+            .hint("git axiom plan propose    runs it again")
+            .hint("git axiom plan add-case TITLE --id ID    makes one by hand"));
+    }
+    let mut made = Vec::with_capacity(found.len());
+    for (known, said) in found {
+        let new = NewCase { id: Some(known.id.clone()), ..new_case(said)? };
+        limits::personas_exist(&ctx.config, &new.verify)?;
+        made.push((known, new));
+    }
+    let bodies: Vec<&str> = made.iter().filter_map(|(_, new)| new.body.as_deref()).collect();
+    let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();
+    for (known, new) in made {
+        let body = new.body.is_some().then(|| stored.next()).flatten();
+        let case = whole(&known, edit::build(new, known.id.clone(), body));
+        env::fault_point("plan.before-case");
+        ctx.append(Event::Planned { step: Box::new(PlanStep::CasesMade { cases: vec![case], approved: false }) })?;
+    }
+    env::fault_point("plan.cases-made");
+    Ok(())
+}
+
+/// The case with what was approved of it, where the planner did not say it again.
+fn whole(known: &Case, case: Case) -> Case {
+    let after = if case.after.is_empty() { known.after.clone() } else { case.after };
+    let parent = case.parent.or_else(|| known.parent.clone());
+    Case { kind: known.kind, after, parent, ..case }
+}
+
+/// The outlined case that is meant: by its id, or else by its title.
+fn outlined<'p>(plan: &'p Plan, said: &PlannedCase) -> Option<&'p Case> {
+    let in_phase = |case: &&Case| plan.phase == Phase::Validate || plan.pending.contains(&case.id);
+    let mut cases = plan.cases.iter().filter(in_phase);
+    match &said.id {
+        Some(id) => cases.find(|case| case.id.as_str() == id),
+        None => cases.find(|case| case.title == said.title),
+    }
+}
+
+fn new_case(said: PlannedCase) -> Result<NewCase> {
+    let named = said.after.into_vec().iter().map(|text| text.parse()).collect::<Result<Vec<_>>>()?;
+    let (after, needs) = needs::split(named);
+    let case = NewCase {
+        id: said.id.map(CaseId::new).transpose()?,
+        kind: said.kind.as_deref().map_or(Ok(Kind::Task), str::parse)?,
+        title: said.title,
+        body: said.body,
+        parent: said.parent.map(CaseId::new).transpose()?,
+        after,
+        needs,
+        start_early: false,
+        persona: said.persona,
+        verify: said.verify.into_vec(),
+        limits: Limits::default(),
+        status: Status::Pending,
+        reason: None,
+        merged: None,
+    };
+    edit::check(&case)?;
+    Ok(case)
+}

@@ -1,0 +1,234 @@
+//! One run of a planner: its agent program runs below a keeper like that of a persona, in a scratch worktree, so that nothing that it
+//! writes is in the user's way.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::agent::adapter::{Adapter, PromptKind};
+use crate::domain::agent::stream::readable::Part;
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::planning::plan::{Phase, Plan};
+use crate::domain::planning::prompt;
+use crate::domain::planning::reply::{self, MOST_OUTPUT, Reply};
+use crate::domain::work::case::Status;
+use crate::domain::work::verification::Checker;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::Head;
+use crate::ops::cases::texts;
+use crate::ops::context::handle::Context;
+use crate::ops::merge::scratch;
+use crate::ops::output::logs::{self, Stream};
+use crate::ops::output::readable::{LogReader, Printed};
+use crate::ops::programs;
+use crate::ops::steps::files_of_step::FilesOfStep;
+use crate::ops::steps::personas::Persona;
+use crate::ops::steps::{self, AfterFailure, Job, Program, Runner, What, Work};
+use crate::ops::watch::{Waiting, Watch};
+use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck};
+use crate::process::keeper::stream::Reading;
+
+/// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
+const LONGER: Duration = Duration::from_secs(60);
+/// How many cases that exist a planner is told.
+const MOST_KNOWN: usize = 200;
+
+/// Runs the planner in the phase in which the plan is, and reads what it printed, also where it failed at last.
+///
+/// # Errors
+/// `PLANNER_FAILED` where there is nothing to read, `TOO_LARGE`; `INTERRUPTED` where the user ended it; `PROGRAM_NOT_FOUND`;
+/// those of making a worktree.
+pub(super) fn run(ctx: &mut Context, plan: &Plan, watch: &mut dyn Watch) -> Result<(Reply, Option<String>)> {
+    let agent = plan.planner.as_ref().map(|planner| planner.agent.clone()).unwrap_or_default();
+    let program = Arc::new(programs::program(&ctx.config, &agent)?);
+    let task = plan.directive_case.id.clone();
+    let commit = commit(ctx)?;
+    let lock = scratch::claim(ctx, &task)?;
+    let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, &task, &commit, lock))?;
+    env::fault_point("plan.place-made");
+    let outcome = run_in(ctx, plan, &program, &place.path, watch);
+    let removal = place.take_down(ctx)?;
+    removal.into_iter().for_each(|removal| drop(removal.join()));
+    outcome
+}
+
+/// The commit that the planner looks at.
+fn commit(ctx: &Context) -> Result<crate::domain::base::names::Oid> {
+    match ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)? {
+        Head::Branch { commit: Some(commit), .. } | Head::Detached { commit } => Ok(commit),
+        Head::Branch { commit: None, .. } => {
+            Err(Error::new(Code::UnbornBranch, "a planner looks at a commit, and the branch has none yet")
+                .hint("git commit --allow-empty -m start    makes one"))
+        }
+    }
+}
+
+fn run_in(
+    ctx: &Context,
+    plan: &Plan,
+    program: &Arc<Adapter>,
+    folder: &Path,
+    watch: &mut dyn Watch,
+) -> Result<(Reply, Option<String>)> {
+    let task = &plan.directive_case.id;
+    let phase = plan.phase;
+    let kept = ctx.layout().checks_dir().join(task.as_str()).join("plan").join(phase.as_str());
+    let files = FilesOfStep { folder: kept, about: env::fresh_id() };
+    let told = told(ctx, plan, program)?;
+    let spec = spec(ctx, plan, program, folder, &files)?;
+    let log = spec.log.clone();
+    let name = format!("planner {}", program.name);
+    let work = Work {
+        name: name.clone(),
+        by: Checker::Command,
+        program: Program { wrapper: Vec::new(), is: What::Persona(Box::new(Persona::new(spec, told, Arc::clone(program)))) },
+        folder: folder.to_owned(),
+        env: Vec::new(),
+        without: Vec::new(),
+        stdin: String::new(),
+        limit: Duration::from_secs(ctx.config.verify.time_limit).saturating_add(LONGER),
+        files: Some(files),
+    };
+    let running = steps::start(Job::new(ctx, Runner::Verb, AfterFailure::GoOn, vec![work]), None);
+    watch.begun(Waiting::Planner(phase.as_str()));
+    let verdict = running.verdict_unless_ended(watch);
+    watch.ended();
+    let Some(mut verdict) = verdict else {
+        drop(running);
+        return Err(Error::new(Code::Interrupted, "the planner was ended").hint("git axiom plan show    shows what is next"));
+    };
+    env::fault_point("plan.planner-ended");
+    let result = verdict.ran.pop().map(|ran| ran.result);
+    let exit = result.as_ref().and_then(|result| result.run.as_ref()).and_then(|run| run.exit);
+    let why = result.and_then(|result| result.failure).filter(|_| exit != Some(0));
+    let text = printed(ctx, &log)?;
+    read(&text, phase, why, &name, &log)
+}
+
+/// What it printed, and why it failed, where it did.
+fn read(text: &str, phase: Phase, why: Option<String>, name: &str, log: &Path) -> Result<(Reply, Option<String>)> {
+    let seen = |error: Error| error.hint(format!("what it printed is in {}", log.display()));
+    match (reply::read(text, phase), why) {
+        (Ok(reply), why) => Ok((reply, why)),
+        (Err(error), Some(why)) if error.code() == Code::PlannerFailed => {
+            Err(seen(Error::new(Code::PlannerFailed, format!("{name} {why}")).why(error.to_string())))
+        }
+        (Err(error), _) => Err(seen(error)),
+    }
+}
+
+/// The prompt; of a program that runs scripts, the script.
+fn told(ctx: &Context, plan: &Plan, program: &Adapter) -> Result<String> {
+    let script = plan.planner.as_ref().and_then(|planner| planner.script.as_ref());
+    match (program.prompt, script) {
+        (PromptKind::Script, Some(script)) => texts::load(&ctx.repo, script),
+        (PromptKind::Script, None) => Err(no_script(program)),
+        (PromptKind::Prompt, _) => {
+            let body = match &plan.directive_case.body {
+                Some(body) => texts::load(&ctx.repo, body)?,
+                None => String::new(),
+            };
+            let open = ctx.state().restorable.cases.values().filter(|case| case.status != Status::Archived);
+            let known: Vec<String> = open.take(MOST_KNOWN).map(|case| format!("- {}: {}", case.id, case.title)).collect();
+            Ok(prompt::prompt(plan, &body, &known))
+        }
+    }
+}
+
+fn spec(ctx: &Context, plan: &Plan, program: &Adapter, folder: &Path, files: &FilesOfStep) -> Result<KeeperSpec> {
+    let config = &ctx.config;
+    let dir = files.run();
+    let task: CaseId = plan.directive_case.id.clone();
+    let agent = AgentId::new("planner-001")?;
+    let variables: [(&str, OsString); 5] = [
+        ("AXIOM_AGENT", agent.as_str().into()),
+        ("AXIOM_WORKTREE", folder.into()),
+        ("AXIOM_PLAN_PHASE", plan.phase.as_str().into()),
+        ("AXIOM_PLAN_GOAL", plan.directive_case.jtbd.as_str().into()),
+        ("AXIOM_PLAN_STATE", ctx.layout().planning_state().into()),
+    ];
+    let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
+    let env: BTreeMap<String, OsString> =
+        own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect();
+    let mut words = program.command.iter().map(OsString::from);
+    Ok(KeeperSpec {
+        v: spec::VERSION,
+        agent,
+        task,
+        iteration: 1,
+        token: Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?,
+        program: words.next().unwrap_or_default(),
+        args: words.collect(),
+        prompt_file: dir.join("prompt"),
+        workspace: folder.to_owned(),
+        log: files.log_of_lines(),
+        workspace_lock: dir.join("workspace.lock"),
+        dir,
+        state_check: StateCheck { common_dir: ctx.repo.common_dir().to_owned(), intent_seq: None },
+        grace_seconds: config.agents.grace_seconds,
+        time_limit_seconds: Some(config.verify.time_limit),
+        silence_limit_seconds: config.agents.silence_limit.or(program.silence_limit),
+        stop_signal: program.stop_signal.into(),
+        output_cap: DEFAULT_OUTPUT_CAP,
+        reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
+        env,
+    })
+}
+
+/// What the program said: of a program with rules its words, of another all that it printed.
+fn printed(ctx: &Context, log: &Path) -> Result<String> {
+    let (mut text, mut reader, mut offset) = (String::new(), LogReader::default(), 0);
+    let mut add = |printed: Vec<Printed>| {
+        for one in printed {
+            match one {
+                Printed::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
+                Printed::Line(line) if matches!(line.part, Part::Said | Part::Other) => {
+                    text.push_str(&line.text);
+                    text.push('\n');
+                }
+                Printed::Line(_) | Printed::Begins { .. } => {}
+            }
+        }
+        if text.len() > MOST_OUTPUT {
+            return Err(Error::new(Code::TooLarge, format!("the planner printed more than {} MiB", MOST_OUTPUT >> 20))
+                .hint(format!("what it printed is in {}", log.display()))
+                .hint("git axiom plan propose    runs it again, in the phase in which it was"));
+        }
+        Ok(())
+    };
+    loop {
+        let part = logs::read(log, offset)?;
+        if part.next == offset {
+            break;
+        }
+        offset = part.next;
+        for line in part.lines.iter().filter(|line| line.stream == Stream::Stdout) {
+            add(reader.take(line, &ctx.config))?;
+        }
+    }
+    add(reader.end())?;
+    Ok(text)
+}
+
+/// Checks that an agent program can plan.
+///
+/// # Errors
+/// `CONFIG_INVALID` where there is no such program; `INVALID_INPUT` where a script is missing, or nothing would run it.
+pub fn check(ctx: &Context, agent: &str, script: Option<&str>) -> Result<()> {
+    let program = programs::program(&ctx.config, agent)?;
+    match (program.prompt, script) {
+        (PromptKind::Script, Some(_)) | (PromptKind::Prompt, None) => Ok(()),
+        (PromptKind::Script, None) => Err(no_script(&program)),
+        (PromptKind::Prompt, Some(_)) => {
+            Err(Error::new(Code::InvalidInput, format!("'{agent}' gets a prompt, and runs no script")).hint("leave out --script"))
+        }
+    }
+}
+
+fn no_script(program: &Adapter) -> Error {
+    Error::new(Code::InvalidInput, format!("'{}' runs a script, and there is none", program.name))
+        .hint("git axiom plan start GOAL --agent shell --script FILE")
+}

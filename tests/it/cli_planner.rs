@@ -1,0 +1,209 @@
+//! `git axiom plan` with a planner: a script that prints.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic, and tests prepare files
+
+use serde_json::{Value, json};
+
+use crate::common::{Run, TestEnv};
+use crate::terminal::Terminal;
+
+/// Asks once, and proposes more where the human wants more. It leaves a file where it runs.
+const SCRIPT: &str = r#"
+touch left-by-the-planner
+echo "I am in the phase $AXIOM_PLAN_PHASE of '$AXIOM_PLAN_GOAL'."
+case $AXIOM_PLAN_PHASE in
+understand) echo '{"question": "Which key?"}' ;;
+analyze) echo '{"analysis": "It is small."}' ;;
+propose)
+    echo '{"proposal": "Two steps."}'
+    echo '{"id": "store", "title": "Store keys"}'
+    echo '{"id": "check", "title": "Check a key", "after": "store"}'
+    if grep -q 'a page too' "$AXIOM_PLAN_STATE"; then echo '{"id": "page", "title": "A page"}'; fi ;;
+decompose)
+    echo '{"id": "store", "title": "Store keys", "body": "echo keys > keys.txt", "verify": ["test -e keys.txt"]}'
+    echo '{"id": "check", "title": "Check a key", "body": "true"}'
+    echo '{"title": "A page", "body": "true"}' ;;
+esac
+"#;
+
+/// Four cases, at once and without a question.
+const PLAIN: &str = r#"for n in 1 2 3 4; do echo "{\"id\": \"op-00$n\", \"title\": \"Step $n\", \"body\": \"true\"}"; done"#;
+
+fn start(env: &TestEnv, script: &str) -> Run {
+    std::fs::write(env.root().join("planner.sh"), script).unwrap();
+    env.axiom(&["plan", "start", "Sign in", "--agent", "shell", "--script", "../planner.sh"])
+}
+
+fn with(script: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    start(&env, script).success();
+    env
+}
+
+fn written(env: &TestEnv) -> Value {
+    serde_json::from_slice(&std::fs::read(env.axiom_dir().join("state/planning-state.json")).unwrap()).unwrap()
+}
+
+/// A verb that is killed at a fault point.
+fn killed(env: &TestEnv, args: &[&str], point: &str) {
+    let mut command = env.axiom_command(&env.repo(), args);
+    command.env("AXIOM_TEST_FAULT", point);
+    let run = env.run(command, None);
+    assert_eq!(run.code, None, "{point} was not reached by {args:?}\n{run}");
+    assert!(written(env)["running"].is_string(), "{point}");
+}
+
+fn code(run: &Run) -> Value {
+    run.json()["error"]["code"].clone()
+}
+
+#[test]
+fn a_planner_asks_proposes_again_and_makes_what_a_human_approved() {
+    let env = with(SCRIPT);
+    assert_eq!(env.json(&["gate", "list"])["gates"][0]["id"], "planning-question-1");
+    env.ok(&["gate", "answer", "planning-question-1", "An RSA key"]);
+    assert_eq!(env.json(&["plan", "propose"])["next"]["command"], "git axiom plan approve");
+    let first = written(&env);
+    assert_eq!((&first["phase"], &first["analysis"]), (&json!("propose"), &json!("It is small.")));
+    assert_eq!(first["clarifications"][0]["answer"], "An RSA key");
+    assert_eq!(first["partialCases"], json!({"created": [], "pending": ["store", "check"]}));
+    env.ok(&["plan", "revise", "a page too"]);
+    assert_eq!(env.json(&["gate", "list"])["gates"][0]["id"], "planning-proposal-2");
+    assert_eq!(code(&env.axiom(&["--json", "plan", "finish", "--yes"])), "PLAN_INVALID", "outlined only");
+    let approved = env.json(&["plan", "approve", "2"]);
+    assert_eq!((&approved["phase"], &approved["problems"], &approved["running"]), (&json!("validate"), &json!([]), &Value::Null));
+    assert_eq!(approved["partialCases"]["created"], json!(["store", "check", "page"]));
+    env.ok(&["plan", "finish", "--yes"]);
+    let store = env.json(&["task", "show", "store"]);
+    assert_eq!((&store["body"], &store["verify"]), (&json!("echo keys > keys.txt"), &json!(["test -e keys.txt"])));
+    assert_eq!(env.json(&["task", "show", "check"])["after"], json!(["store"]));
+    assert_eq!(env.git(&["status", "--porcelain"]), "", "the planner runs elsewhere");
+    assert_eq!(env.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_planner_of_no_use_has_its_code_and_a_way_on() {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    let no_agent = env.axiom(&["--json", "plan", "start", "x", "--agent", "nobody"]);
+    assert_eq!(code(&no_agent), "CONFIG_INVALID");
+    assert_eq!(code(&env.axiom(&["--json", "plan", "start", "x", "--agent", "shell"])), "INVALID_INPUT");
+    let cycle = r#"echo '{"id": "a", "title": "A", "after": "b"}'; echo '{"id": "b", "title": "B", "after": "a"}'"#;
+    let in_phase = |phase: &str, end: &str| format!("if [ $AXIOM_PLAN_PHASE = {phase} ]; then {end}; fi\n{PLAIN}");
+    for (script, code) in [
+        ("true".to_owned(), "PLANNER_FAILED"),
+        ("head -c 10000 /dev/urandom; echo '{ [ }'".to_owned(), "PLANNER_FAILED"),
+        ("yes $(printf %0999d 0) | head -c 100000000".to_owned(), "TOO_LARGE"),
+        ("seq -f '{\"title\": \"%g\"}' 10000".to_owned(), "TOO_LARGE"),
+        (cycle.to_owned(), "PLAN_INVALID"),
+        ("echo '{\"id\": \"a\", \"title\": \"A\"}'; echo '{\"id\": \"A\", \"title\": \"B\"}'".to_owned(), "PLAN_INVALID"),
+        ("echo '{\"title\": \"A\", \"after\": \"nowhere\"}'".to_owned(), "PLAN_INVALID"),
+        ("exit 3".to_owned(), "PLANNER_FAILED"),
+        (in_phase("analyze", "kill -9 $$"), "PLANNER_FAILED"),
+        (in_phase("propose", "exit 3"), "PLANNER_FAILED"),
+    ] {
+        let run = start(&env, &script);
+        assert!(run.stderr.contains(&format!("error[{code}]")), "{script}: {run}");
+        let shown = env.json(&["plan", "show"]);
+        assert_eq!((&shown["running"], &shown["next"]["command"]), (&Value::Null, &json!("git axiom plan propose")), "{script}");
+        env.ok(&["plan", "abandon", "--yes"]);
+    }
+    // What it printed before it died is kept, and it goes on.
+    let dies = format!("if [ $AXIOM_PLAN_PHASE = decompose ]; then {} ; exit 3; fi\n{PLAIN}", PLAIN.replace("1 2 3 4", "1 2"));
+    start(&env, &dies).success();
+    let run = env.axiom(&["--json", "plan", "approve"]);
+    assert_eq!(code(&run), "PLANNER_FAILED", "{run}");
+    assert_eq!(written(&env)["partialCases"], json!({"created": ["op-001", "op-002"], "pending": ["op-003", "op-004"]}));
+    for (id, title) in [("op-003", "Three"), ("op-004", "Four")] {
+        env.ok(&["plan", "add-case", title, "--id", id]);
+    }
+    env.ok(&["plan", "finish", "--yes"]);
+}
+
+#[test]
+fn a_planner_that_is_killed_at_every_step_is_resumed_and_comes_to_the_same() {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    std::fs::write(env.root().join("planner.sh"), SCRIPT).unwrap();
+    let begin = ["plan", "start", "Sign in", "--agent", "shell", "--script", "../planner.sh"];
+    let resume = ["plan", "recover", "--resume"];
+    killed(&env, &begin, "plan.planner-started:1");
+    assert_eq!(code(&env.axiom(&["--json", "plan", "propose"])), "RECOVERY_NEEDED");
+    assert_eq!(env.json(&["recover"])["wedges"][0]["reason"], "planCutOff");
+    for point in ["plan.place-made:1", "plan.planner-ended:1", "plan.before-rest:1"] {
+        killed(&env, &resume, point);
+    }
+    // UNDERSTAND: questions and answers are preserved.
+    let asked = env.json(&resume);
+    assert_eq!((&asked["phase"], asked["clarifications"].as_array().unwrap().len()), (&json!("understand"), 1));
+    killed(&env, &["plan", "answer", "An RSA key"], "plan.understood:1");
+    // ANALYZE: it is run again.
+    killed(&env, &resume, "plan.planner-ended:1");
+    assert_eq!(written(&env)["phase"], "analyze");
+    killed(&env, &resume, "plan.analyzed:1");
+    // PROPOSE: the last version.
+    killed(&env, &resume, "plan.proposed:1");
+    let proposed = env.json(&resume);
+    assert_eq!(
+        (&proposed["proposals"].as_array().unwrap().len(), &proposed["next"]["command"]),
+        (&1, &json!("git axiom plan approve"))
+    );
+    assert_eq!(proposed["clarifications"][0]["answer"], "An RSA key");
+    // DECOMPOSE: from partialCases.pending.
+    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    assert_eq!(written(&env)["partialCases"], json!({"created": ["store"], "pending": ["check"]}));
+    killed(&env, &resume, "plan.cases-made:1");
+    // VALIDATE: the loop goes on.
+    killed(&env, &resume, "plan.checked:1");
+    let done = env.json(&resume);
+    assert_eq!((&done["phase"], &done["next"]["command"]), (&json!("validate"), &json!("git axiom plan finish")));
+    let mut finish = env.axiom_command(&env.repo(), ["plan", "finish", "--yes"]);
+    finish.env("AXIOM_TEST_FAULT", "store.after-append:1");
+    assert_eq!(env.run(finish, None).code, None);
+    assert_eq!(env.json(&["plan", "show"])["became"], json!(["directive-001", "store", "check"]), "all of it, at once");
+    assert_eq!(env.json(&["recover"])["wedges"], json!([]));
+}
+
+#[test]
+fn with_nobody_there_the_rule_decides_and_is_logged() {
+    let env = with(PLAIN);
+    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    // 1 of 4: start over.
+    let over = env.json(&["plan", "recover", "--non-interactive"]);
+    assert_eq!((&over["choice"], &over["attempt"]), (&json!("startOver"), &json!(2)));
+    assert_eq!(over["archived"][0]["created"], json!(["op-001"]));
+    assert_eq!(over["archived"][0]["pending"], json!(["op-002", "op-003", "op-004"]));
+    assert_eq!(over["next"]["command"], "git axiom plan approve", "it began anew");
+    let log = env.ok(&["log", "--all"]);
+    assert!(log.contains("started over: nobody was there to ask, and 1 of 4 cases created (25 %)"), "{log}");
+    // 2 of 4: keep and skip.
+    killed(&env, &["plan", "approve"], "plan.before-case:3");
+    let kept = env.json(&["plan", "recover"]);
+    assert_eq!((&kept["choice"], &kept["status"]), (&json!("keep"), &json!("done")));
+    assert_eq!(kept["taskIds"], json!(["directive-001", "op-001", "op-002"]));
+    assert_eq!(env.json(&["task", "show", "op-002"])["status"], "pending");
+    assert!(env.ok(&["log"]).contains("2 of 4 cases created (50 %)"));
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(env.json(&["task", "show", "op-002"])["status"], "archived");
+}
+
+#[test]
+fn at_a_terminal_the_three_choices_are_offered() {
+    let env = with(PLAIN);
+    killed(&env, &["plan", "approve"], "plan.before-case:4");
+    let ask = |keys: &[&str]| {
+        let mut terminal = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
+        for offered in ["[R] Resume from phase (decompose", "[S] Start planning over", "[K] Keep cases, skip"] {
+            terminal.wait_for(offered);
+        }
+        terminal.keys(keys);
+        terminal.end()
+    };
+    let (status, seen) = ask(&["\x1b"]);
+    assert_eq!(status.code(), Some(3), "{seen}");
+    let (status, seen) = ask(&["\r"]);
+    assert!(status.success(), "{seen}");
+    assert_eq!(written(&env)["partialCases"]["pending"], json!([]));
+    env.ok(&["plan", "finish", "--yes"]);
+}
