@@ -108,3 +108,48 @@ pub fn audit(ctx: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
     each_event(ctx.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
 }
+
+/// The newest part of the history of one case, oldest first: as much as is `enough` or has all of its attempts, and can be had without
+/// reading the log from its beginning, else all of it.
+///
+/// # Errors
+/// As [`audit`].
+pub fn newest_of(ctx: &Context, id: &CaseId, enough: impl Fn(&[AuditEntry]) -> bool) -> Result<Vec<AuditEntry>> {
+    for seq in anchors::all(ctx.layout())? {
+        if let Some(part) = audit_after(ctx.layout(), id, seq)?
+            && (part.has_all_attempts || enough(&part.entries))
+        {
+            return Ok(part.entries);
+        }
+    }
+    audit(ctx, id)
+}
+
+/// The history of one case after an event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartOfAudit {
+    /// Its entries, oldest first.
+    pub entries: Vec<AuditEntry>,
+    /// Whether nobody had worked on it before.
+    pub has_all_attempts: bool,
+}
+
+/// The history of one case after event `seq`; `None` where that is not to be had from the anchor there.
+///
+/// # Errors
+/// As [`known_after`].
+pub fn audit_after(layout: &Layout, id: &CaseId, seq: u64) -> Result<Option<PartOfAudit>> {
+    let Some(Loaded { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
+    let record = state.record.cases.get(id);
+    let has_all_attempts =
+        state.agent_on(id).is_none() && record.is_none_or(|record| record.iterations == 0 && record.retry_count == 0);
+    let mut audit = Audit::after(id.clone(), state);
+    match log::read_after(layout, seq, Some(position), |envelope| audit.push(&envelope)) {
+        Ok(_) => Ok(Some(PartOfAudit { entries: audit.finish(), has_all_attempts })),
+        // Whatever is wrong, the log itself decides.
+        Err(error) => {
+            tracing::debug!(%error, seq, "the log is read from its beginning");
+            Ok(None)
+        }
+    }
+}

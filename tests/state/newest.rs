@@ -5,6 +5,7 @@ use crate::support::{KINDS, author, propose, task};
 use git_axiom::domain::base::ids::TxnId;
 use git_axiom::domain::operation::transaction::{Fold, Transaction};
 use git_axiom::domain::operation::undo::{self, Asked};
+use git_axiom::domain::state::audit::Audit;
 use git_axiom::domain::state::event::{By, Event};
 use git_axiom::ops::history;
 use git_axiom::ops::recover::log_recovery::{Beginning, begin_anew};
@@ -79,6 +80,16 @@ proptest! {
             }
         }
         let whole = whole(&layout);
+        for id in store.state().restorable.cases.keys().take(5) {
+            let mut audit = Audit::of(id.clone());
+            history::each_event(&layout, |envelope| audit.push(&envelope)).unwrap();
+            let all = audit.finish();
+            for seq in anchors::all(&layout).unwrap() {
+                let part = history::audit_after(&layout, id, seq).unwrap().unwrap();
+                let since: Vec<_> = all.iter().filter(|entry| entry.seq > seq).cloned().collect();
+                prop_assert_eq!(&part.entries, &since, "{} from {} on", id, seq);
+            }
+        }
         for seq in anchors::all(&layout).unwrap() {
             let known = history::known_after(&layout, seq).unwrap();
             prop_assert!(known.is_some(), "an anchor at {} is of no use", seq);

@@ -172,6 +172,12 @@ fn last_of(entries: &[AuditEntry], step: Step) -> Option<&AuditEntry> {
     entries.iter().rev().find(|entry| entry.attempt.as_ref().is_some_and(|one| one.event == step))
 }
 
+/// Whether these newest entries of a task have all that is told.
+pub fn are_enough(entries: &[AuditEntry]) -> bool {
+    let told = entries.iter().filter(|entry| entry.attempt.as_ref().is_some_and(|one| one.event != Step::Signal));
+    told.count() >= MOST && started(entries).is_some()
+}
+
 /// When the last iteration began.
 pub fn started(entries: &[AuditEntry]) -> Option<Timestamp> {
     last_of(entries, Step::Start).map(|entry| entry.at)

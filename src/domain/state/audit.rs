@@ -53,6 +53,11 @@ impl Audit {
         Self { id, state: State::default(), entries: Vec::new() }
     }
 
+    /// As [`Audit::of`], where the events up to this state are not passed.
+    pub fn after(id: CaseId, state: State) -> Self {
+        Self { id, state, entries: Vec::new() }
+    }
+
     /// Adds the next event. The caller passes all events, from the first on.
     ///
     /// # Errors

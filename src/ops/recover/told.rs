@@ -31,13 +31,13 @@ pub struct Told {
 /// What is told of the attempts at a task; `None` where none was cut off.
 ///
 /// # Errors
-/// As [`history::audit`]; `GIT_FAILED`.
+/// As [`history::newest_of`]; `GIT_FAILED`.
 pub fn attempts(ctx: &Context, task: &CaseId, has_changes: Option<bool>) -> Result<Option<Told>> {
     let state = ctx.state();
     let Some(record) = state.record.cases.get(task) else { return Ok(None) };
     let last = record.last_run.as_deref();
     let Some(how) = how_cut_off(record.retry_count, last) else { return Ok(None) };
-    let entries = history::audit(ctx, task)?;
+    let entries = history::newest_of(ctx, task, context::are_enough)?;
     let known = Known {
         retries: record.retry_count,
         entries: &entries,
