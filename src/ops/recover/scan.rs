@@ -24,7 +24,7 @@ use crate::git::{LoggedCommit, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
 use crate::process::keeper::output::Stream;
-use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_json};
+use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
 
 /// How many entries of a worktree are looked at.
 const MOST_ENTRIES: usize = 200_000;
@@ -51,8 +51,8 @@ pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, marker: Op
 
 /// What is left of what the keeper of a run had recorded.
 fn recorded(run: &Path) -> Recorded {
-    let spec = read_json::<KeeperSpec>(&run.join(SPEC)).map(|spec| spec.is_some());
-    let keeper = read_json::<KeeperRecord>(&run.join(KEEPER)).map(|record| record.is_some());
+    let spec = read_record::<KeeperSpec>(&run.join(SPEC)).map(|spec| spec.is_some());
+    let keeper = read_record::<KeeperRecord>(&run.join(KEEPER)).map(|record| record.is_some());
     match (spec, keeper) {
         (Err(_), _) | (_, Err(_)) => Recorded::Damaged,
         (Ok(true), Ok(true)) => Recorded::Whole,

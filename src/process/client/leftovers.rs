@@ -105,7 +105,7 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
     if is_kept(dir)? {
         return Ok(false);
     }
-    if let Some(record) = spec::read_json::<KeeperRecord>(&dir.join(spec::KEEPER))?.filter(|record| is_of(record, dir)) {
+    if let Some(record) = spec::read_record::<KeeperRecord>(&dir.join(spec::KEEPER))?.filter(|record| is_of(record, dir)) {
         files::remove_scratch(&record.runtime)?;
     }
     Ok(true)
@@ -118,7 +118,7 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
 pub fn runs_with_runtime(agents: &Path) -> Result<Vec<PathBuf>> {
     let mut found = runs(agents)?;
     found.retain(|run| {
-        let record = spec::read_json::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
+        let record = spec::read_record::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
         record.is_some_and(|record| is_of(&record, run) && record.runtime.exists())
     });
     Ok(found)

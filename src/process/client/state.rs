@@ -48,11 +48,16 @@ pub struct SignalsRead {
 pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
     // A keeper writes exit.json before it frees its lock. So if the lock is free and there is no exit.json afterwards, there
     // will never be one. Reading the file only before checking the lock would report a keeper as dead that ended in between.
-    let exit: Option<ExitRecord> = spec::read_json(&dir.join(spec::EXIT))?;
+    let exit: Option<ExitRecord> = spec::read_record(&dir.join(spec::EXIT))?;
     let locked = if exit.is_some() { false } else { files::is_locked(&dir.join(spec::KEEPER_LOCK))? };
-    let record: Option<KeeperRecord> = spec::read_json(&dir.join(spec::KEEPER))?;
-    let exit = if exit.is_some() { exit } else { spec::read_json(&dir.join(spec::EXIT))? };
+    let record: Result<Option<KeeperRecord>> = spec::read_record(&dir.join(spec::KEEPER));
+    let exit = if exit.is_some() { exit } else { spec::read_record(&dir.join(spec::EXIT))? };
     let boot = env::boot_id();
+    // An end that is proved without the record of the keeper needs none, damaged or not.
+    let record = match (record, &exit) {
+        (Err(_), Some(exit)) if exit.is_proved(None, &boot) => None,
+        (record, _) => record?,
+    };
     Ok(match (exit, locked, record) {
         (Some(exit), _, record) if exit.is_proved(record.as_ref(), &boot) => KeeperState::Ended(exit),
         (Some(_), _, Some(record)) => KeeperState::Unproved(record),
@@ -142,6 +147,56 @@ fn parse_signal(line: &[u8]) -> Option<ReceivedSignal> {
 mod tests {
     #![allow(clippy::disallowed_methods)]
     use super::*;
+
+    fn record() -> KeeperRecord {
+        KeeperRecord {
+            boot: env::boot_id(),
+            ..serde_json::from_str(include_str!("../../../fixtures/records/keeper.json")).unwrap()
+        }
+    }
+
+    /// What is left of a record that a machine, a disk, or a human damaged.
+    fn damages(whole: &[u8]) -> Vec<(&'static str, Option<Vec<u8>>)> {
+        let mut altered = whole.to_vec();
+        altered[60] ^= 1;
+        let newer = spec::sealed_line(Path::new("x"), &KeeperRecord { v: spec::VERSION + 1, ..record() }).unwrap();
+        vec![
+            ("gone", None),
+            ("empty", Some(Vec::new())),
+            ("truncated", Some(whole[..whole.len() / 2].to_vec())),
+            ("NUL", Some(vec![0; whole.len()])),
+            ("another object", Some(b"{\"a\":1}\n".to_vec())),
+            ("no object", Some(b"[]\n".to_vec())),
+            ("another byte", Some(altered)),
+            ("not UTF-8", Some(vec![0xff; 20])),
+            ("another version", Some(newer)),
+        ]
+    }
+
+    #[test]
+    fn an_iteration_whose_keepers_record_is_damaged_is_lost_unless_its_end_is_proved() {
+        let whole = spec::sealed_line(Path::new("x"), &record()).unwrap();
+        let stage = Stage::Running { token: record().token, pid: 1 };
+        let exit: ExitRecord = serde_json::from_str(include_str!("../../../fixtures/records/exit.json")).unwrap();
+        let unsynced = ExitRecord { work: spec::WorkOnDisk::Unknown, ..exit.clone() };
+        let state = |content: Option<&[u8]>, exit: Option<&ExitRecord>| {
+            let dir = tempfile::tempdir().unwrap();
+            content.into_iter().for_each(|bytes| std::fs::write(dir.path().join(spec::KEEPER), bytes).unwrap());
+            exit.into_iter().for_each(|exit| spec::write_json(&dir.path().join(spec::EXIT), exit).unwrap());
+            iteration_state(dir.path(), &stage).unwrap()
+        };
+        // An older version wrote no checksum.
+        for sound in [whole.clone(), serde_json::to_vec(&record()).unwrap()] {
+            assert_eq!(state(Some(&sound), None), IterationState::Known(KeeperState::Dead(record())));
+            assert_eq!(state(Some(&sound), Some(&exit)), IterationState::Known(KeeperState::Ended(exit.clone())));
+        }
+        for (what, content) in damages(&whole) {
+            let content = content.as_deref();
+            assert!(matches!(state(content, None), IterationState::Lost(_)), "{what}: {:?}", state(content, None));
+            assert!(matches!(state(content, Some(&unsynced)), IterationState::Lost(_)), "{what}, not synced");
+            assert_eq!(state(content, Some(&exit)), IterationState::Known(KeeperState::Ended(exit.clone())), "{what}, ended");
+        }
+    }
 
     #[test]
     fn a_torn_line_waits_and_a_damaged_one_is_counted() {

@@ -163,9 +163,7 @@ impl KeeperSpec {
     /// # Errors
     /// `IO_FAILED`; `KEEPER_FAILED` where it cannot be parsed or has another version.
     pub fn read(path: &Path) -> Result<Self> {
-        let spec: Self =
-            read_json(path)?.ok_or_else(|| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound)))?;
-        if spec.v == VERSION { Ok(spec) } else { Err(unreadable(path).why(format!("it has version {}", spec.v))) }
+        read_record(path)?.ok_or_else(|| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound)))
     }
 
     /// How long a stop waits before it kills the program.
@@ -392,6 +390,41 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         return Err(unreadable(path).why("its checksum does not fit"));
     }
     serde_json::from_str(text).map(Some).map_err(|e| unreadable(path).because(e))
+}
+
+/// A record that says which version of the format it has.
+pub trait Versioned {
+    /// The version.
+    fn version(&self) -> u32;
+}
+
+impl Versioned for KeeperSpec {
+    fn version(&self) -> u32 {
+        self.v
+    }
+}
+
+impl Versioned for KeeperRecord {
+    fn version(&self) -> u32 {
+        self.v
+    }
+}
+
+impl Versioned for ExitRecord {
+    fn version(&self) -> u32 {
+        self.v
+    }
+}
+
+/// As [`read_json`], for a record of this version: what another one means is not guessed.
+///
+/// # Errors
+/// As [`read_json`]; `KEEPER_FAILED` where it has another version.
+pub fn read_record<T: DeserializeOwned + Versioned>(path: &Path) -> Result<Option<T>> {
+    match read_json::<T>(path)? {
+        Some(record) if record.version() != VERSION => Err(unreadable(path).why(format!("it has version {}", record.version()))),
+        found => Ok(found),
+    }
 }
 
 #[cfg(test)]

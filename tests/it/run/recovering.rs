@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use git_axiom::error::Code;
 
-use crate::session_support::{World, wait_until};
+use crate::session_support::{World, several_at_a_time, wait_until};
 
 /// A task `t` that does `first` and then waits to be killed, the first time; then it does `again`.
 fn world(first: &str, again: &str) -> World {
@@ -171,6 +171,31 @@ fn edge_case_2_partial_json_write() {
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("t.txt"), "done\n");
     world.all_is_well();
+}
+
+/// As the second edge case, for the keeper's own record: nothing that a crash leaves of it keeps the work from going on.
+#[test]
+fn a_damaged_record_of_a_keeper_costs_one_attempt() {
+    let damages: Vec<(&str, Option<Vec<u8>>)> =
+        vec![("gone", None), ("NUL", Some(vec![0; 400])), ("another version", Some(b"{\"v\":2}\n".to_vec()))];
+    several_at_a_time(damages, |(what, content)| {
+        let world = world("echo half > half.txt", "test ! -e half.txt; echo done > t.txt");
+        dies(&world);
+        let record = run_folder(&world).join("keeper.json");
+        match content {
+            Some(bytes) => std::fs::write(&record, bytes).unwrap(),
+            None => std::fs::remove_file(&record).unwrap(),
+        }
+        let said = world.autopilot(&[]).code(0).stderr;
+        assert_eq!(
+            (world.env.read("t.txt"), world.find_task("t")["retryCount"].clone()),
+            ("done\n".into(), 1.into()),
+            "{what}: {said}"
+        );
+        // Where its folder for temporary files was, only that record knew.
+        world.no_process_is_left();
+        world.env.fsck();
+    });
 }
 
 #[test]
