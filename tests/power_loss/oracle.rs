@@ -17,6 +17,8 @@ pub struct Facts {
     refs: BTreeMap<String, String>,
     /// Of the main worktree.
     files: BTreeMap<PathBuf, Vec<u8>>,
+    /// Of the workspaces of agents.
+    worked_on: BTreeMap<PathBuf, Vec<u8>>,
     status: String,
     /// Ids that `cases.jsonl` has.
     cases: BTreeSet<String>,
@@ -42,6 +44,7 @@ impl Facts {
             tasks: list("tasks").iter().map(|each| (text(&each["id"]), each["merged"].is_object())).collect(),
             refs: refs.filter(|(_, name)| promised(name)).map(|(id, name)| (name.to_owned(), id.to_owned())).collect(),
             files: files(&replay.repo()),
+            worked_on: files(&replay.repo().join(".worktrees")),
             status: replay.answer("status").out,
             cases: cases.collect(),
         }
@@ -50,7 +53,9 @@ impl Facts {
 
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let walk = walkdir::WalkDir::new(folder).into_iter();
-    let walk = walk.filter_entry(|e| e.depth() != 1 || (e.file_name() != ".git" && e.file_name() != ".worktrees"));
+    let walk =
+        walk.filter_entry(|e| e.depth() != 1 || (![".git", ".worktrees", "trash"].iter().any(|own| e.file_name() == *own)));
+    let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|entry| entry.file_name() == ".git"));
     let files = walk.flatten().filter(|entry| entry.file_type().is_file());
     files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
 }
@@ -103,7 +108,10 @@ impl Oracle {
             faults.extend(now.is_none_of(possible));
         }
         if !users_loss && session {
-            faults.extend(now.files_of_none(possible));
+            faults.extend(now.files_of_none(possible, |facts| &facts.files));
+        }
+        if steps.iter().any(|done| matches!(done.step, Step::Verb(args) if args.contains(&"--files"))) {
+            faults.extend(now.files_of_none(possible, |facts| &facts.worked_on));
         }
         faults
     }
@@ -177,19 +185,19 @@ impl Facts {
         if possible.iter().any(same) {
             return vec![];
         }
-        let mut faults = self.files_of_none(possible);
+        let mut faults = self.files_of_none(possible, |facts| &facts.files);
         let known: Vec<_> = possible.iter().map(|facts| (branches(facts), &facts.status)).collect();
         faults.push(format!("a mixture: {:?}\n{}\nof {known:?}", branches(self), self.status));
         faults
     }
 
     /// Files that are as they never were.
-    fn files_of_none(&self, possible: &[Facts]) -> Faults {
-        let paths: BTreeSet<&PathBuf> = possible.iter().chain([self]).flat_map(|facts| facts.files.keys()).collect();
-        let wrong = |path: &&&PathBuf| !possible.iter().any(|facts| facts.files.get(**path) == self.files.get(**path));
+    fn files_of_none(&self, possible: &[Facts], of: fn(&Facts) -> &BTreeMap<PathBuf, Vec<u8>>) -> Faults {
+        let paths: BTreeSet<&PathBuf> = possible.iter().chain([self]).flat_map(|facts| of(facts).keys()).collect();
+        let wrong = |path: &&&PathBuf| !possible.iter().any(|facts| of(facts).get(**path) == of(self).get(**path));
         let say = |path: &PathBuf| {
-            let length = self.files.get(path).map(Vec::len);
-            let known: Vec<_> = possible.iter().map(|facts| facts.files.get(path).map(Vec::len)).collect();
+            let length = of(self).get(path).map(Vec::len);
+            let known: Vec<_> = possible.iter().map(|facts| of(facts).get(path).map(Vec::len)).collect();
             format!("{} has {length:?} bytes, of {known:?}", path.display())
         };
         paths.iter().filter(wrong).map(|path| say(path)).collect()
@@ -197,7 +205,7 @@ impl Facts {
 
     /// What differs of the end of a session when it was gone on with.
     pub fn differs(&self, end: &Facts) -> Faults {
-        let mut faults = self.files_of_none(std::slice::from_ref(end));
+        let mut faults = self.files_of_none(std::slice::from_ref(end), |facts| &facts.files);
         if self.tasks != end.tasks {
             faults.push(format!("tasks: {:?}, not {:?}", self.tasks, end.tasks));
         }

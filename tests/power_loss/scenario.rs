@@ -53,6 +53,10 @@ const COMMITS: &str =
 
 /// The first time it waits to be killed.
 const CUT_OFF: &str = "seq 30 > one.txt; echo $PPID $$ > $HOME/pids; test -e $HOME/again || exec sleep 100";
+/// A session with that task whose files are captured before all that runs in it is killed.
+const CAPTURED: &str = "git-axiom run --mode autopilot --until-idle & while [ ! -s $HOME/pids ]; do sleep 0.02; done; \
+                        while ! git ls-tree -r --name-only refs/axiom/live/one 2>/dev/null | grep -q one.txt; do sleep 0.05; done; \
+                        kill -9 $! $(cat $HOME/pids); touch $HOME/again";
 /// A session with that task, and all that runs in it is killed.
 const ALL_DIE: &str = "git-axiom run --mode autopilot --until-idle & while [ ! -s $HOME/pids ]; do sleep 0.02; done; \
                        kill -9 $! $(cat $HOME/pids); touch $HOME/again";
@@ -154,6 +158,22 @@ pub const ALL: &[Scenario] = &[
             Step::Verb(&["rollback", "session", "--yes"]),
             // Two files, each whole or not there.
             Step::User("git axiom init --shared"),
+        ],
+    },
+    Scenario {
+        name: "files",
+        before: &[
+            Step::Verb(&["init"]),
+            Step::User("git config axiom.agents.captureInterval 1"),
+            Step::Verb(&["task", "add", "One", "--id", "one", "--body", CUT_OFF]),
+            Step::User(CAPTURED),
+            Step::User("cd .worktrees/agent-001-one && rm one.txt && echo other > src/lib.txt"),
+            Step::Verb(&["recover", "--yes"]),
+        ],
+        steps: &[
+            Step::Verb(&["recover", "--files", "one", "--yes"]),
+            Step::Verb(&["recover", "--files", "one", "src/lib.txt"]),
+            Step::Verb(&["undo", "--yes"]),
         ],
     },
 ];
