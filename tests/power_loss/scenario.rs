@@ -176,6 +176,24 @@ pub const ALL: &[Scenario] = &[
             Step::Verb(&["undo", "--yes"]),
         ],
     },
+    Scenario {
+        name: "anew",
+        before: &[
+            Step::Verb(&["init"]),
+            Step::Verb(&["task", "add", "One", "--id", "one", "--body", WRITES]),
+            Step::Verb(&["run", "--mode", "autopilot", "--until-idle"]),
+            Step::Verb(&["task", "add", "Two", "--id", "two", "--body", WRITES]),
+            Step::Verb(&["checkpoint", "create", "first"]),
+        ],
+        steps: &[
+            Step::Verb(&["recover", "--from", "snapshot", "--yes"]),
+            Step::Verb(&["recover", "--from", "partial", "--yes"]),
+            Step::Verb(&["recover", "--from", "events", "--yes"]),
+            Step::Verb(&["recover", "--from", "checkpoint", "--yes"]),
+            Step::Verb(&["recover", "--from", "cases", "--yes"]),
+            Step::Verb(&["recover", "--from", "fresh", "--yes"]),
+        ],
+    },
 ];
 
 impl Scenario {
