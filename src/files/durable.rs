@@ -156,6 +156,7 @@ pub fn write_users_file(path: &Path, bytes: &[u8], executable: bool) -> Result<(
 /// `IO_FAILED` with the path.
 pub fn create_dirs_unsynced(path: &Path) -> Result<()> {
     refusable("create the folder", path)?;
+    git_directory_is_there(path)?;
     DirBuilder::new().mode(0o700).recursive(true).create(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
@@ -180,7 +181,18 @@ pub fn create_public_dir(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
-/// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new entry.
+/// A repository that was deleted or moved away does not come into being again by what is written into it: only git makes a git
+/// directory.
+fn git_directory_is_there(path: &Path) -> Result<()> {
+    let gone = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == ".git") && !above.exists());
+    match gone {
+        Some(gone) => Err(Error::io("find the git directory", gone, ErrorKind::NotFound)),
+        None => Ok(()),
+    }
+}
+
+/// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new entry. A folder in a git
+/// directory that is gone is refused.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -188,6 +200,7 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
     }
+    git_directory_is_there(path)?;
     let above = parent(path)?;
     create_dir_all(above)?;
     match DirBuilder::new().mode(0o700).create(path) {
@@ -371,6 +384,18 @@ pub(super) fn parent(path: &Path) -> Result<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_git_directory_that_is_gone_is_not_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (repo, state) = (dir.path().join("r"), dir.path().join("r/.git/axiom/state"));
+        for make in [create_dir_all, create_dirs_unsynced] {
+            assert!(make(&state).unwrap_err().is_of_something_gone() && !repo.exists());
+        }
+        std::fs::create_dir_all(repo.join(".git")).unwrap();
+        create_dir_all(&state).unwrap();
+        assert!(state.is_dir());
+    }
 
     /// Whoever writes a new state removes files of the old one while others read.
     #[test]
