@@ -147,14 +147,26 @@ pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
     }
 }
 
+/// Syncs the active log, whose last events may not be synced yet. One that is just being sealed is synced by whoever seals it.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn sync_active(layout: &Layout) -> Result<()> {
+    match files::sync_file(&layout.events()) {
+        Err(error) if error.is_of_something_gone() => Ok(()),
+        synced => synced,
+    }
+}
+
 /// Seals the active log: renames it to the segment of its first number. The caller holds the state lock. A crash leaves the
-/// log under its old or its new name.
+/// log under its old or its new name. All of it is synced: what comes after it is in another file.
 ///
 /// # Errors
 /// `IO_FAILED` with both paths; `INTERNAL` where a segment of that number exists, which is then left alone.
 pub fn seal(layout: &Layout, first: u64) -> Result<()> {
     let name = segment_path(layout, first);
     env::fault_point("store.before-seal");
+    sync_active(layout)?;
     if !files::rename_no_replace(&layout.events(), &name)? {
         return Err(Error::new(Code::Internal, format!("the segment '{}' exists already", name.display())));
     }

@@ -14,6 +14,7 @@ use super::checkpoints::{self, InUse, Part};
 use super::layout::Layout;
 use super::line;
 use super::log::Position;
+use super::segments;
 use crate::domain::base::sealed;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::state::version::LOG_VERSION;
@@ -165,6 +166,8 @@ pub fn save(
         Some(newer) if newer.seq >= state.seq => return Ok(newer.seq),
         Some(_) | None => {}
     }
+    // An event whose sync was put off may be in the state: a snapshot that outlives a power loss must not know of more than the log.
+    segments::sync_active(layout)?;
     let named = written.and_then(|header| header.older);
     // Another process may have written a snapshot since, and removed the file that this one knows.
     let mine = older.as_ref().filter(|mine| named.as_ref() == Some(mine.part()));
