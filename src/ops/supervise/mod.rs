@@ -312,8 +312,11 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     supervisor.begin_session()?;
     let ended = supervisor.work().and_then(|ending| supervisor.end_session(&ending).map(|()| ending));
     if supervisor.is_gone() {
-        // Nothing more is written, and no hook is run: what is at this path now may be somebody else's.
-        return ended;
+        // Nothing more is written, and no hook is run: what is at this path now may be somebody else's. Whatever failed failed for that.
+        return ended.map_err(|error| {
+            tracing::warn!(%error, "the repository is gone");
+            supervisor.gone()
+        });
     }
     if let Err(error) = &ended {
         let facts = Facts::new(HookEvent::OnError, env::now()).with_error(error.code(), error.to_string());
