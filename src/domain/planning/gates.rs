@@ -45,21 +45,7 @@ fn proposal(plan: &Plan, last: &Proposal) -> Option<Gate> {
 }
 
 fn gate(id: &str, reason: String, opened_at: jiff::Timestamp) -> Option<Gate> {
-    Some(Gate {
-        id: GateId::new(id).ok()?,
-        kind: GateKind::Planning,
-        task_id: None,
-        reason,
-        details: Vec::new(),
-        more: 0,
-        guarded: None,
-        cause: None,
-        used: Vec::new(),
-        opened_at,
-        decision: None,
-        held: None,
-        sent: None,
-    })
+    Some(Gate::plain(GateId::new(id).ok()?, GateKind::Planning, reason, opened_at))
 }
 
 /// The step that a decision at such a gate comes to.

@@ -291,15 +291,12 @@ impl Gate {
         GateId::new(format!("{kind}-{task}"))
     }
 
-    /// A gate of a task, with a reason only.
-    ///
-    /// # Errors
-    /// As [`Gate::id_for`].
-    pub fn of_task(kind: GateKind, task: &CaseId, reason: String, now: Timestamp) -> Result<Self> {
-        Ok(Self {
-            id: Self::id_for(kind, task)?,
+    /// An open gate of no task, with a reason only.
+    pub fn plain(id: GateId, kind: GateKind, reason: String, now: Timestamp) -> Self {
+        Self {
+            id,
             kind,
-            task_id: Some(task.clone()),
+            task_id: None,
             reason,
             details: Vec::new(),
             more: 0,
@@ -310,7 +307,15 @@ impl Gate {
             decision: None,
             held: None,
             sent: None,
-        })
+        }
+    }
+
+    /// A gate of a task, with a reason only.
+    ///
+    /// # Errors
+    /// As [`Gate::id_for`].
+    pub fn of_task(kind: GateKind, task: &CaseId, reason: String, now: Timestamp) -> Result<Self> {
+        Ok(Self { task_id: Some(task.clone()), ..Self::plain(Self::id_for(kind, task)?, kind, reason, now) })
     }
 
     /// The gate of a task whose merge was undone.
@@ -363,21 +368,7 @@ impl Gate {
             raise,
             format!("{stop}: git axiom gate reject {id}"),
         ];
-        Ok(Self {
-            id,
-            kind: GateKind::Budget,
-            task_id: task.cloned(),
-            reason,
-            details,
-            more: 0,
-            guarded: None,
-            cause: None,
-            used,
-            opened_at: now,
-            decision: None,
-            held: None,
-            sent: None,
-        })
+        Ok(Self { task_id: task.cloned(), details, used, ..Self::plain(id, GateKind::Budget, reason, now) })
     }
 
     /// The gate of a disk that is too full: there is one for all tasks.
@@ -385,21 +376,7 @@ impl Gate {
     /// # Errors
     /// As [`Gate::id_for`].
     pub fn of_disk(reason: String, details: Vec<String>, now: Timestamp) -> Result<Self> {
-        Ok(Self {
-            id: GateId::new(DISK)?,
-            kind: GateKind::Disk,
-            task_id: None,
-            reason,
-            details,
-            more: 0,
-            guarded: None,
-            cause: None,
-            used: Vec::new(),
-            opened_at: now,
-            decision: None,
-            held: None,
-            sent: None,
-        })
+        Ok(Self { details, ..Self::plain(GateId::new(DISK)?, GateKind::Disk, reason, now) })
     }
 
     /// Which guarded files its task's merge may change, as it was decided.
