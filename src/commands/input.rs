@@ -1,9 +1,12 @@
 //! Reading text that is passed to a verb: from files, standard input, and lists of ids.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::working_dir;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
+use crate::domain::base::text::MAX_TEXT;
 use crate::domain::work::needs::After;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -21,6 +24,26 @@ pub fn text_of(path: &Path, limit: u64) -> Result<String> {
             .why(format!("byte {} does not begin a character", e.utf8_error().valid_up_to()))
             .hint("convert it, for example with iconv")
     })
+}
+
+/// A text that is given itself or by the path of its file; `None` without either.
+///
+/// # Errors
+/// As [`text_of`], for [`MAX_TEXT`].
+pub fn text_or_file(text: Option<&String>, file: Option<&PathBuf>, global: &Global) -> Result<Option<String>> {
+    match (text, file) {
+        (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(path)) => text_of(&resolve(path, global)?, MAX_TEXT as u64).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A path from the command line, relative to the folder of `-C`. `-` is not changed.
+///
+/// # Errors
+/// As [`working_dir`].
+pub fn resolve(path: &Path, global: &Global) -> Result<PathBuf> {
+    if path.as_os_str() == "-" { Ok(path.to_owned()) } else { Ok(working_dir(global)?.join(path)) }
 }
 
 fn read_standard_input(limit: u64) -> Result<Vec<u8>> {

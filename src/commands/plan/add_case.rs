@@ -9,7 +9,6 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::{input, open_configured};
 use crate::domain::base::ids::CaseId;
-use crate::domain::base::text::MAX_TEXT;
 use crate::domain::work::budget::Limits;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::needs;
@@ -64,11 +63,7 @@ pub fn run(args: &AddCase, global: &Global, screen: &mut Screen) -> Result<Exit>
         id: args.id.as_deref().map(CaseId::new).transpose()?,
         kind: args.kind.parse::<Kind>()?,
         title: args.title.clone(),
-        body: match (&args.body, &args.body_file) {
-            (Some(text), _) => Some(text.clone()),
-            (None, Some(path)) => Some(input::text_of(&super::start::at(path, global)?, MAX_TEXT as u64)?),
-            (None, None) => None,
-        },
+        body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
         parent: args.parent.as_deref().map(CaseId::new).transpose()?,
         after,
         needs,

@@ -7,9 +7,8 @@ use clap::Args;
 use super::view::PlanAnswer;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{input, working_dir};
+use crate::commands::input;
 use crate::domain::base::ids::CaseId;
-use crate::domain::base::text::MAX_TEXT;
 use crate::error::{Exit, Result};
 use crate::ops::plan::by_hand::{self, Goal};
 use crate::ops::plan::planner;
@@ -53,16 +52,9 @@ pub struct Start {
 /// # Errors
 /// As [`by_hand::start`].
 pub fn run(args: &Start, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let body = match (&args.body, &args.body_file) {
-        (Some(text), _) => Some(text.clone()),
-        (None, Some(path)) => Some(input::text_of(&at(path, global)?, MAX_TEXT as u64)?),
-        (None, None) => None,
-    };
+    let body = input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?;
     let id = args.id.as_deref().map(CaseId::new).transpose()?;
-    let script = match &args.script {
-        Some(path) => Some(input::text_of(&at(path, global)?, MAX_TEXT as u64)?),
-        None => None,
-    };
+    let script = input::text_or_file(None, args.script.as_ref(), global)?;
     let mut ctx = super::open_healed(global, screen)?;
     if let Some(agent) = &args.agent {
         super::load_config(&mut ctx, screen)?;
@@ -74,9 +66,4 @@ pub fn run(args: &Start, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let answer = PlanAnswer::of(&ctx)?;
     screen.answer(&answer, || format!("A plan is open.\n{}", answer.next_line()))?;
     Ok(Exit::Done)
-}
-
-/// A path from the command line, relative to the folder of `-C`. `-` is not changed.
-pub(super) fn at(path: &PathBuf, global: &Global) -> Result<PathBuf> {
-    if path.as_os_str() == "-" { Ok(path.clone()) } else { Ok(working_dir(global)?.join(path)) }
 }

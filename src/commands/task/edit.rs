@@ -74,11 +74,7 @@ fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<O
 }
 
 fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
-    let body = match (&args.body, &args.body_file) {
-        (Some(text), _) => Some(text.clone()),
-        (None, Some(path)) => Some(input::text_of(&super::resolve(path, global)?, MAX_TEXT as u64)?),
-        (None, None) => None,
-    };
+    let body = input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?;
     let edit = edit::NewFields {
         title: args.title.clone(),
         body: body.map(|text| Some(text).filter(|text| !text.is_empty())),

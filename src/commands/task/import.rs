@@ -42,7 +42,7 @@ struct TaskImportAnswer<'a> {
 /// # Errors
 /// As [`import::import`].
 pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let text = input::text_of(&super::resolve(&args.file, global)?, MAX_FILE)?;
+    let text = input::text_of(&input::resolve(&args.file, global)?, MAX_FILE)?;
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     let imported = import::import(&mut ctx, &text)?;
     let answer = TaskImportAnswer { task_ids: &imported.ids };

@@ -12,13 +12,10 @@ mod restate;
 mod show;
 pub(super) mod view;
 
-use std::path::{Path, PathBuf};
-
 use clap::Subcommand;
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
-use crate::commands::working_dir;
 use crate::error::{Exit, Result};
 
 /// Verbs on cases.
@@ -60,9 +57,4 @@ pub fn run(args: &Task, global: &Global, screen: &mut Screen) -> Result<Exit> {
         Task::Audit(args) => audit::run(args, global, screen),
         Task::Import(args) => import::run(args, global, screen),
     }
-}
-
-/// A path from the command line, relative to the folder of `-C`. `-` is not changed.
-fn resolve(path: &Path, global: &Global) -> Result<PathBuf> {
-    if path.as_os_str() == "-" { Ok(path.to_owned()) } else { Ok(working_dir(global)?.join(path)) }
 }
