@@ -15,11 +15,16 @@ pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
     let mut batch = HashSet::new();
     for case in cases {
         if state.is_taken(case.id.as_str()) || !batch.insert(case.id.folded()) {
-            return Err(Error::new(Code::DuplicateId, format!("the id '{}' is taken", case.id))
-                .hint("ids and checkpoint names are unique without regard to case: choose another with --id"));
+            return Err(taken(&case.id));
         }
     }
     check_changed(state, cases)
+}
+
+/// The error for an id that something has already.
+pub fn taken(id: &CaseId) -> Error {
+    Error::new(Code::DuplicateId, format!("the id '{id}' is taken"))
+        .hint("ids and checkpoint names are unique without regard to case: choose another with --id")
 }
 
 /// Checks cases that are about to replace existing ones: all references known, no cycle.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{at_rest, event, open, planner, take};
+use super::{at_rest, event, it_runs, open, planner, take};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::planning::check;
@@ -41,7 +41,7 @@ pub fn advance(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
     }
     ctx.layout().ensure()?;
     let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().planning_lock())? else {
-        return Err(Error::new(Code::Busy, "the planner runs").hint("git axiom plan show    shows how far it is"));
+        return Err(it_runs());
     };
     take(ctx, PlanStep::PlannerStarted {})?;
     env::fault_point("plan.planner-started");

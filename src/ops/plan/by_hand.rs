@@ -10,6 +10,7 @@ use crate::domain::planning::plan::{Directive, Phase, Plan, Planner};
 use crate::domain::planning::step::{PlanStep, check_text};
 use crate::domain::state::event::By;
 use crate::domain::work::case::{Case, Kind};
+use crate::domain::work::graph;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::edit::{self, NewCase};
@@ -43,9 +44,7 @@ pub fn start(ctx: &mut Context, goal: Goal) -> Result<()> {
     let now = env::now();
     ctx.append_with(|state| {
         let id = match goal.id {
-            Some(id) if state.is_taken(id.as_str()) => {
-                return Err(Error::new(Code::DuplicateId, format!("the id '{id}' is taken")));
-            }
+            Some(id) if state.is_taken(id.as_str()) => return Err(graph::taken(&id)),
             Some(id) => id,
             None => edit::next_ids(state, Kind::Directive, 1, &BTreeSet::new())?.remove(0),
         };
@@ -82,10 +81,7 @@ pub fn add_case(ctx: &mut Context, new: NewCase) -> Result<Case> {
         let plan = open(state)?;
         let id = match &new.id {
             Some(id) if plan.pending.contains(id) => id.clone(),
-            Some(id) if state.is_taken(id.as_str()) => {
-                return Err(Error::new(Code::DuplicateId, format!("the id '{id}' is taken"))
-                    .hint("ids and checkpoint names are unique without regard to case: choose another with --id"));
-            }
+            Some(id) if state.is_taken(id.as_str()) => return Err(graph::taken(id)),
             Some(id) => id.clone(),
             None => edit::next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
         };

@@ -53,10 +53,14 @@ pub fn at_rest(ctx: &Context) -> Result<&Plan> {
         return Ok(plan);
     }
     if planner_runs(ctx)? {
-        return Err(Error::new(Code::Busy, "the planner runs").hint("git axiom plan show    shows how far it is"));
+        return Err(it_runs());
     }
     let what = format!("planning was cut off in the phase {}", plan.phase.as_str());
     Err(Error::new(Code::RecoveryNeeded, what).hint("git axiom plan recover    shows the choices"))
+}
+
+fn it_runs() -> Error {
+    Error::new(Code::Busy, "the planner runs").hint("git axiom plan show    shows how far it is")
 }
 
 /// Appends one step.

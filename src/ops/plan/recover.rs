@@ -1,12 +1,12 @@
 //! What becomes of a plan whose planner was cut off.
 
-use super::{finish, open, planner_runs, take};
+use super::{finish, it_runs, open, planner_runs, take};
 use crate::domain::base::ids::CaseId;
 use crate::domain::planning::plan::Plan;
 use crate::domain::planning::recover::{Choice, Decided};
 use crate::domain::planning::step::PlanStep;
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::ops::context::handle::Context;
 
 /// The plan that was cut off; `None` where there is nothing to recover.
@@ -16,7 +16,7 @@ use crate::ops::context::handle::Context;
 pub fn cut_off(ctx: &Context) -> Result<Option<&Plan>> {
     let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some()) else { return Ok(None) };
     if planner_runs(ctx)? {
-        return Err(Error::new(Code::Busy, "the planner runs").hint("git axiom plan show    shows how far it is"));
+        return Err(it_runs());
     }
     Ok(Some(plan))
 }
