@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use self::files_of_step::FilesOfStep;
 use self::personas::Persona;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::names::Oid;
 use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::verification::{Checker, ProgramUse, StepResult, StepRun, last_lines, last_lines_of_passed};
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::project_files::Place;
 use crate::hook::selection;
-use crate::ops::context::handle::Context;
+use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::watch::{LOOK, Watch};
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, Step, StepEnd};
@@ -151,7 +151,7 @@ pub struct Difference<'a> {
 pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, about: About<'_>) -> Result<Vec<Work>> {
     let About { task, agent, what, of, work: _ } = about;
     // This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
-    let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+    let token = fresh_token()?;
     let config = &ctx.config.verify;
     let env = || {
         let mut env: Vec<(&'static str, OsString)> = vec![

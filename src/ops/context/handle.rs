@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::placement::{self, Purpose};
 use crate::config::Config;
-use crate::domain::base::ids::{AgentId, TxnId};
+use crate::domain::base::ids::{AgentId, Token, TxnId};
 use crate::domain::hook::due::due;
 use crate::domain::planning::step;
 use crate::domain::state::event::{By, Envelope, Event};
@@ -135,6 +135,14 @@ pub fn below_an_operation() -> bool {
 /// None in practice: the id consists of hexadecimal digits.
 pub fn fresh_txn(seq: u64) -> Result<TxnId> {
     TxnId::begun_after(seq, &env::fresh_id())
+}
+
+/// A fresh secret of a run: nobody guesses it.
+///
+/// # Errors
+/// None in practice, as for [`fresh_txn`].
+pub fn fresh_token() -> Result<Token> {
+    Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))
 }
 
 impl Context {

@@ -1,7 +1,6 @@
 //! One run of a planner: its agent program runs below a keeper like that of a persona, in a scratch worktree, so that nothing that it
 //! writes is in the user's way.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::time::Duration;
 
 use crate::domain::agent::adapter::{Adapter, PromptKind};
 use crate::domain::agent::stream::readable::Part;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::AgentId;
 use crate::domain::planning::plan::{Phase, Plan};
 use crate::domain::planning::prompt;
 use crate::domain::planning::reply::{self, MOST_OUTPUT, Reply};
@@ -19,17 +18,16 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::cases::texts;
-use crate::ops::context::handle::Context;
+use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::merge::scratch;
 use crate::ops::output::logs::{self, Stream};
 use crate::ops::output::readable::{LogReader, Printed};
 use crate::ops::programs;
 use crate::ops::steps::files_of_step::FilesOfStep;
-use crate::ops::steps::personas::Persona;
+use crate::ops::steps::personas::{self, Persona, Run};
 use crate::ops::steps::{self, AfterFailure, Job, Program, Runner, What, Work};
 use crate::ops::watch::{Waiting, Watch};
-use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck};
-use crate::process::keeper::stream::Reading;
+use crate::process::keeper::spec::KeeperSpec;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);
@@ -139,43 +137,14 @@ fn told(ctx: &Context, plan: &Plan, program: &Adapter) -> Result<String> {
 }
 
 fn spec(ctx: &Context, plan: &Plan, program: &Adapter, folder: &Path, files: &FilesOfStep) -> Result<KeeperSpec> {
-    let config = &ctx.config;
-    let dir = files.run();
-    let task: CaseId = plan.directive_case.id.clone();
-    let agent = AgentId::new("planner-001")?;
-    let variables: [(&str, OsString); 5] = [
-        ("AXIOM_AGENT", agent.as_str().into()),
-        ("AXIOM_WORKTREE", folder.into()),
+    let variables: [(&str, OsString); 3] = [
         ("AXIOM_PLAN_PHASE", plan.phase.as_str().into()),
         ("AXIOM_PLAN_GOAL", plan.directive_case.jtbd.as_str().into()),
         ("AXIOM_PLAN_STATE", ctx.layout().planning_state().into()),
     ];
-    let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
-    let env: BTreeMap<String, OsString> =
-        own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).collect();
-    let mut words = program.command.iter().map(OsString::from);
-    Ok(KeeperSpec {
-        v: spec::VERSION,
-        agent,
-        task,
-        iteration: 1,
-        token: Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?,
-        program: words.next().unwrap_or_default(),
-        args: words.collect(),
-        prompt_file: dir.join("prompt"),
-        workspace: folder.to_owned(),
-        log: files.log_of_lines(),
-        workspace_lock: dir.join("workspace.lock"),
-        dir,
-        state_check: StateCheck { common_dir: ctx.repo.common_dir().to_owned(), intent_seq: None },
-        grace_seconds: config.agents.grace_seconds,
-        time_limit_seconds: Some(config.verify.time_limit),
-        silence_limit_seconds: config.agents.silence_limit.or(program.silence_limit),
-        stop_signal: program.stop_signal.into(),
-        output_cap: DEFAULT_OUTPUT_CAP,
-        reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
-        env,
-    })
+    let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let (agent, token) = (AgentId::new("planner-001")?, fresh_token()?);
+    Ok(personas::keeper_spec(ctx, program, Run { agent, task: &plan.directive_case.id, token, folder, files, env }))
 }
 
 /// What the program said: of a program with rules its words, of another all that it printed.

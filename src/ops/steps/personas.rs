@@ -17,7 +17,7 @@ use super::files_of_step::FilesOfStep;
 use super::{About, Difference, Ended, Job, Program, What, Work};
 use crate::domain::agent::adapter::{Adapter, PromptKind};
 use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, Token};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::work::checks::validator::{self, Brief};
 use crate::domain::work::outcome::{End, by_output, classify};
@@ -30,7 +30,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::cases::texts;
-use crate::ops::context::handle::Context;
+use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::output::logs;
 use crate::ops::programs::Programs;
 use crate::ops::run_end;
@@ -76,7 +76,7 @@ pub(super) fn step(
         None => What::Nothing(format!("cannot be run: the configuration has no persona '{persona}'")),
         Some(table) => {
             let program = Arc::clone(Programs::configured(config)?.of_persona(Some(persona)));
-            let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+            let token = fresh_token()?;
             match program.prompt {
                 PromptKind::Script if table.prompt.is_none() => What::Nothing(format!(
                     "cannot be run: personas.{persona}.prompt is not set, and its program runs that as a script"
@@ -142,23 +142,41 @@ fn spec(
     (about, folder): (About<'_>, &Path),
     (files, token): (&FilesOfStep, Token),
 ) -> Result<KeeperSpec> {
+    let agent = about.agent.map_or_else(|| AgentId::new(format!("{persona}-001")), |agent| Ok(agent.clone()))?;
+    let mut env = BTreeMap::from([("AXIOM_TASK_ID".to_owned(), about.task.as_str().into())]);
+    env.extend(files.variables().into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value))));
+    Ok(keeper_spec(ctx, program, Run { agent, task: about.task, token, folder, files, env }))
+}
+
+/// A run of an agent program that is no iteration.
+pub(in crate::ops) struct Run<'r> {
+    /// As whom it runs.
+    pub agent: AgentId,
+    /// The task that it is about.
+    pub task: &'r CaseId,
+    /// Its secret.
+    pub token: Token,
+    /// Where it runs.
+    pub folder: &'r Path,
+    /// Its files.
+    pub files: &'r FilesOfStep,
+    /// Its variables, beside those that each run has.
+    pub env: BTreeMap<String, OsString>,
+}
+
+/// What the keeper of such a run is told.
+pub(in crate::ops) fn keeper_spec(ctx: &Context, program: &Adapter, run: Run<'_>) -> KeeperSpec {
+    let Run { agent, task, token, folder, files, env } = run;
     let config = &ctx.config;
     let dir = files.run();
-    let agent = about.agent.map_or_else(|| AgentId::new(format!("{persona}-001")), |agent| Ok(agent.clone()))?;
-    let variables: [(&str, OsString); 3] = [
-        ("AXIOM_TASK_ID", about.task.as_str().into()),
-        ("AXIOM_AGENT", agent.as_str().into()),
-        ("AXIOM_WORKTREE", folder.into()),
-    ];
+    let each: [(&str, OsString); 2] = [("AXIOM_AGENT", agent.as_str().into()), ("AXIOM_WORKTREE", folder.into())];
     let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
-    let told = files.variables().into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let env: BTreeMap<String, OsString> =
-        own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(told).collect();
+    let env = own.chain(each.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(env).collect();
     let mut words = program.command.iter().map(OsString::from);
-    Ok(KeeperSpec {
+    KeeperSpec {
         v: spec::VERSION,
         agent,
-        task: about.task.clone(),
+        task: task.clone(),
         iteration: 1,
         token,
         program: words.next().unwrap_or_default(),
@@ -177,7 +195,7 @@ fn spec(
         output_cap: DEFAULT_OUTPUT_CAP,
         reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
         env,
-    })
+    }
 }
 
 /// Runs the program of a persona to its end. What a killed session left of an earlier run is ended first.

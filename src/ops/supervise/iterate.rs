@@ -19,6 +19,7 @@ use crate::domain::work::told;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
+use crate::ops::context::handle::fresh_token;
 use crate::ops::run_end;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
@@ -109,7 +110,7 @@ impl Supervisor<'_> {
         if let Some(token) = self.prepared.get(agent) {
             return Ok(token.clone());
         }
-        let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+        let token = fresh_token()?;
         self.prepared.insert(agent.clone(), token.clone());
         Ok(token)
     }
