@@ -148,8 +148,8 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
         Ok(tail)
     }
 
-    /// Cuts the file into pieces of whole lines, and tells whether events were passed over that are known already. `give` takes each piece and returns one that is decoded, if any; `rest`
-    /// returns the remaining ones.
+    /// Cuts the file into pieces of whole lines, and tells whether events were passed over that are known already. `give` takes each
+    /// piece and returns one that is decoded, if any; `rest` returns the remaining ones.
     fn read_lines(
         &mut self,
         file: &mut File,
@@ -231,11 +231,22 @@ impl fmt::Display for Place<'_> {
 
 /// The number of the event whose line ends at `offset`; `None` where that is none.
 fn number_before(file: &mut File, path: &Path, offset: u64) -> Result<Option<u64>> {
-    let mut bytes = Vec::new();
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(offset.saturating_sub(1)).read_to_end(&mut bytes));
-    read.map_err(|e| Error::io("read", path, e))?;
-    let begin = line::find_last_end(&bytes).map_or(0, |end| end + 1);
-    Ok(line::decode(&bytes[begin..]).ok().map(|envelope| envelope.seq))
+    let end = offset.saturating_sub(1);
+    let mut length = CHUNK as u64;
+    loop {
+        let from = end.saturating_sub(length);
+        let mut bytes = Vec::new();
+        let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.take(end - from).read_to_end(&mut bytes));
+        read.map_err(|e| Error::io("read", path, e))?;
+        match line::find_last_end(&bytes) {
+            // The line is longer than that.
+            None if from > 0 => length *= 2,
+            found => {
+                let begin = found.map_or(0, |end| end + 1);
+                return Ok(line::decode(&bytes[begin..]).ok().map(|envelope| envelope.seq));
+            }
+        }
+    }
 }
 
 /// Checks that the line that ends at `start` is the one that was read earlier.
