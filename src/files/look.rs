@@ -27,15 +27,34 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
 
 /// Why a file or folder may not be what this user put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign {
-    /// What it is, after its path.
-    pub why: &'static str,
-    /// What to do about it.
-    pub way_out: &'static str,
+pub enum Foreign {
+    /// It is a symbolic link.
+    Link,
+    /// Another user owns it.
+    Owned,
+    /// Others may write it.
+    Writable,
 }
 
-/// What [`foreign`] says of what another user owns.
-pub const OTHERS: &str = "belongs to another user";
+impl Foreign {
+    /// What it is, after its path.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Link => "is a link",
+            Self::Owned => "belongs to another user",
+            Self::Writable => "can be written by others",
+        }
+    }
+
+    /// What to do about it.
+    pub const fn way_out(self) -> &'static str {
+        match self {
+            Self::Link => "look at it, and remove it",
+            Self::Owned => "look at it; make it yours, or remove it",
+            Self::Writable => "look at it; then take that permission away: chmod go-w",
+        }
+    }
+}
 
 /// Why another user may have written what is at a path; `None` where nobody else can have, and where nothing is there.
 ///
@@ -44,17 +63,14 @@ pub const OTHERS: &str = "belongs to another user";
 pub fn foreign(path: &Path) -> Result<Option<Foreign>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let Some(meta) = metadata(path)? else { return Ok(None) };
-    let foreign = |why, way_out| Ok(Some(Foreign { why, way_out }));
-    if meta.is_symlink() {
-        return foreign("is a link", "look at it, and remove it");
-    }
-    if meta.uid() != rustix::process::geteuid().as_raw() {
-        return foreign(OTHERS, "look at it; make it yours, or remove it");
-    }
-    match meta.permissions().mode() & 0o022 {
-        0 => Ok(None),
-        _ => foreign("can be written by others", "look at it; then take that permission away: chmod go-w"),
-    }
+    let is_writable = meta.permissions().mode() & 0o022 != 0;
+    Ok(if meta.is_symlink() {
+        Some(Foreign::Link)
+    } else if meta.uid() != rustix::process::geteuid().as_raw() {
+        Some(Foreign::Owned)
+    } else {
+        is_writable.then_some(Foreign::Writable)
+    })
 }
 
 /// The entries of a folder, in no particular order; empty where there is no folder.

@@ -45,7 +45,7 @@ pub use edited::{EditedFile, Links};
 pub use git_files::{append_keeping, create_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
 pub use lock::{FileLock, LockAttempt, is_held, is_locked};
 pub use look::{
-    Foreign, OTHERS, Small, begins_with, foreign, list, metadata, open_optional, read_end, read_end_of_regular, read_small,
+    Foreign, Small, begins_with, foreign, list, metadata, open_optional, read_end, read_end_of_regular, read_small,
     read_small_of_user, read_start, same_bytes, says_nothing_is_there,
 };
 pub use mounts::{holds_mount, holds_no_mount, mounts_within};

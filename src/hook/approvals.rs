@@ -157,7 +157,7 @@ fn read(path: &Path) -> Result<Option<Approval>> {
 
 /// Refuses what another user owns or may write.
 fn only_ours(path: &Path) -> Result<()> {
-    files::foreign(path)?.map_or(Ok(()), |foreign| Err(not_ours(path, foreign.why, foreign.way_out)))
+    files::foreign(path)?.map_or(Ok(()), |foreign| Err(not_ours(path, foreign.why(), foreign.way_out())))
 }
 
 fn not_ours(path: &Path, why: &str, way_out: &str) -> Error {

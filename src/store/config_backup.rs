@@ -25,8 +25,11 @@ pub fn read(limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(file) = file() else { return Ok(None) };
     for path in file.parent().into_iter().chain([file.as_path()]) {
         if let Some(foreign) = files::foreign(path)? {
-            return Err(Error::new(Code::NotPrivate, format!("'{}' {}: the backup does not count", path.display(), foreign.why))
-                .hint(foreign.way_out));
+            return Err(Error::new(
+                Code::NotPrivate,
+                format!("'{}' {}: the backup does not count", path.display(), foreign.why()),
+            )
+            .hint(foreign.way_out()));
         }
     }
     files::read_optional(&file, limit)

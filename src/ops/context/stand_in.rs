@@ -64,7 +64,7 @@ pub fn keep_backup(users: &Users) {
         Users::Nothing | Users::Backup(..) | Users::Broken(_) => return,
     };
     // A file of another user's, of whom this is the home, gets no backup that it could not replace.
-    let is_ours = || files::foreign(path).is_ok_and(|foreign| foreign.is_none_or(|foreign| foreign.why != files::OTHERS));
+    let is_ours = || files::foreign(path).is_ok_and(|foreign| foreign != Some(files::Foreign::Owned));
     if !text.trim().is_empty()
         && is_ours()
         && let Err(error) = config_backup::keep(text.as_bytes(), MAX_FILE)
