@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::notice::Watcher;
 use super::requests::HaltRequest;
-use super::{Interrupts, Options, Redirect, Supervisor};
+use super::{Interrupts, Options, Redirect, Supervisor, Until};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
@@ -68,7 +68,7 @@ impl Supervisor<'_> {
         let started = Instant::now();
         loop {
             self.ctx.store.refresh()?;
-            let busy = self.look_after_agents()?;
+            let busy = self.look_after_agents(Until::AllWere)?;
             let waits = self.running_agents().iter().any(|agent| awaited.contains(agent));
             self.clear_ended_runs();
             // A lock of git's can be proved dead only after a while.

@@ -42,6 +42,7 @@ mod stopping;
 mod take_over;
 #[cfg(test)]
 mod tests;
+mod turns;
 pub mod verifying;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -87,6 +88,7 @@ pub use redirecting::Redirect;
 pub use requests::HaltRequest;
 use space::{Looked, Room};
 pub use stopping::Interrupts;
+use turns::Until;
 
 /// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
@@ -269,6 +271,10 @@ struct Supervisor<'a> {
     /// How much space there is.
     room: Room,
     bell: Bell,
+    /// The agent whose turn it was when a human asked for something.
+    next_in_turn: Option<AgentId>,
+    /// When it was last looked whether a human asks for something.
+    looked_at_log: Instant,
     ready: ReadyQueue,
     /// The event after which nothing was left to do, and when that was seen.
     rested_at: Option<(u64, Instant)>,
@@ -364,6 +370,8 @@ impl<'a> Supervisor<'a> {
             ended_runs: Vec::new(),
             room: Room::default(),
             bell,
+            next_in_turn: None,
+            looked_at_log: now,
             ready: ReadyQueue::default(),
             rested_at: None,
             snapshot_at: now,
@@ -428,6 +436,7 @@ impl<'a> Supervisor<'a> {
     /// Does once what there is to do, or waits; returns how the session ends, if it does.
     fn pass(&mut self) -> Result<Option<Ending>> {
         self.ctx.store.refresh()?;
+        self.looked_at_log = Instant::now();
         // Another process died while it wrote to the log.
         for repaired in self.ctx.store.take_repairs() {
             self.warn(format!("{}: {repaired}", repaired.code()));
@@ -442,9 +451,12 @@ impl<'a> Supervisor<'a> {
             Looked::Did => true,
             Looked::Same => false,
         };
-        busy |= self.look_after_agents()?;
+        busy |= self.look_after_agents(Until::AHumanWaits)?;
         busy |= self.look_after_reports();
         let (rests, waits, seq) = (self.rests(), self.a_task_is_held_up(), self.ctx.state().seq);
+        if self.a_human_waits()? {
+            return Ok(None);
+        }
         if !rests {
             busy |= self.settle_tasks()?;
         }
@@ -470,33 +482,11 @@ impl<'a> Supervisor<'a> {
         did |= self.settle_budgets()?;
         did |= self.merge_next()?;
         did |= self.put_merged_aside()?;
+        if self.a_human_waits()? {
+            return Ok(true);
+        }
         if self.session_state() == SessionState::Running {
             did |= self.claim_next()?;
-        }
-        Ok(did)
-    }
-
-    /// Looks after every busy agent once; returns whether anything was done.
-    fn look_after_agents(&mut self) -> Result<bool> {
-        let agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
-        let mut did = false;
-        for agent in &agents {
-            let Some(work) = self.work_of(agent) else { continue };
-            let (task, step) = (work.task.clone(), step_at(&work.stage));
-            let is_left = self.options.after_crash.only.as_ref().is_some_and(|only| !only.contains(&task));
-            if is_left || self.is_held_up(&task) {
-                continue;
-            }
-            match self.look_after(agent) {
-                Ok(done) => {
-                    did |= done;
-                    self.waits_no_longer(&task, step)?;
-                }
-                Err(error) => self.agent_failed(agent, step, error)?,
-            }
-        }
-        if self.session_state() == SessionState::Pausing && self.running_agents().is_empty() {
-            self.change_session(SessionState::Paused, "paused")?;
         }
         Ok(did)
     }
@@ -546,13 +536,5 @@ impl<'a> Supervisor<'a> {
     fn clear_ended_runs(&mut self) {
         // Only temporary files: what cannot be removed now is tried again.
         self.ended_runs.retain(|dir| !matches!(leftovers::clear_runtime(dir), Ok(true)));
-    }
-}
-
-/// The step that an agent at this stage is looked after for.
-fn step_at(stage: &Stage) -> Step {
-    match stage {
-        Stage::Between { .. } => Step::Settle,
-        Stage::Intended { .. } | Stage::Running { .. } => Step::Watch,
     }
 }

@@ -8,7 +8,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::notice::Notice;
-use super::{Supervisor, Then};
+use super::{Supervisor, Then, Until};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
@@ -166,7 +166,7 @@ impl Supervisor<'_> {
         let started = Instant::now();
         loop {
             self.ctx.store.refresh()?;
-            let busy = self.look_after_agents()?;
+            let busy = self.look_after_agents(Until::AllWere)?;
             self.name_running();
             if self.running_agents().is_empty() || started.elapsed() > patience {
                 return Ok(());

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::session_support::{Random, World, wait_until};
+use crate::session_support::{Random, World, signal, wait_until};
 
 const TASKS: usize = 4;
 
@@ -150,4 +150,40 @@ fn an_agent_obeys_within_a_moment() {
     eprintln!("from the request to the signal: median {median} ms, most {most} ms, of {}", took.len());
     // A machine under load is slow; a poll once a second would be slower.
     assert!(median < 800, "{took:?}");
+}
+
+/// A human waits for one step of the supervisor, not for all that there is to do at that moment.
+#[test]
+fn a_request_comes_before_the_ends_of_other_iterations() {
+    let world = World::new();
+    let beside = world.env.root().display();
+    // Work is committed slowly.
+    world.env.git(&["config", "filter.slow.clean", &format!("touch '{beside}/cleaning'; sleep 0.3; cat")]);
+    world.env.write(".gitattributes", "*.slow filter=slow\n");
+    world.env.git(&["add", ".gitattributes"]);
+    world.env.git(&["commit", "--quiet", "-m", "attributes"]);
+    let tasks = ["a", "b", "c", "d", "e"];
+    for task in tasks {
+        let wait = format!("touch '{beside}/{task}.begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+        world.task(task, &format!("{wait}; echo {task} > {task}.slow"), &[]);
+    }
+    world.task("long", &format!("touch '{beside}/long.begun'; sleep 60"), &[]);
+    let live = world.start(&["--mode", "autopilot", "--agents", "6"]);
+    tasks.iter().chain(&["long"]).for_each(|task| world.wait_for_file(&format!("{task}.begun")));
+    wait_until("all are known to run", || world.agents().iter().filter(|agent| agent["state"] == "running").count() == 6);
+    let agents = world.agents();
+    let busy = agents.iter().find(|agent| agent["taskId"] == "long").unwrap()["id"].as_str().unwrap();
+    signal(live.pid(), rustix::process::Signal::STOP);
+    world.signal_file("go");
+    wait_until("they have ended", || world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).count() == 1);
+    signal(live.pid(), rustix::process::Signal::CONT);
+    world.wait_for_file("cleaning");
+    world.env.ok(&["stop", busy]);
+    let events = world.env.json(&["events"])["events"].clone();
+    let names: Vec<&str> = events.as_array().unwrap().iter().map(|event| event["event"].as_str().unwrap()).collect();
+    let place = |name: &str| names.iter().rposition(|each| *each == name).unwrap();
+    let (asked, answered) = (place("requested"), place("requestHandled"));
+    let meanwhile = names[asked..answered].iter().filter(|name| **name == "iterationEnded").count();
+    assert!(meanwhile <= 1, "{:?}", &names[asked..=answered]);
+    world.quits_well(live);
 }

@@ -1,0 +1,82 @@
+//! Whose turn it is: agents one after the other, and a human before all of them.
+//!
+//! Not here: what is done for an agent, which is in `iterate`, and for a request, which is in `requests`.
+
+use std::time::{Duration, Instant};
+
+use super::Supervisor;
+use crate::domain::base::ids::AgentId;
+use crate::domain::work::agent::Stage;
+use crate::domain::work::failures::Step;
+use crate::domain::work::session::SessionState;
+use crate::error::Result;
+
+/// Between steps that are shorter than this it is not looked whether a human asks for something: a look costs a system call.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// How far busy agents are looked after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Each of them: the session takes no requests any more, or there is none.
+    AllWere,
+    /// Each of them, if no human asks for something meanwhile.
+    AHumanWaits,
+}
+
+impl Supervisor<'_> {
+    /// Whether a human has asked for something since the pass began: that is done before the next step, so that nobody waits
+    /// for more than one step, however many agents there are.
+    pub(super) fn a_human_waits(&mut self) -> Result<bool> {
+        if self.looked_at_log.elapsed() > GLANCE {
+            self.ctx.store.refresh()?;
+            self.looked_at_log = Instant::now();
+        }
+        Ok(self.interrupts.count() > 0 || !self.ctx.state().record.requests.is_empty())
+    }
+
+    /// The busy agents, from the one on whose turn the last pass was broken off: none is passed over for ever.
+    fn agents_in_turn(&self) -> Vec<AgentId> {
+        let mut agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let first = self.next_in_turn.as_ref().and_then(|next| agents.iter().position(|agent| agent >= next));
+        agents.rotate_left(first.unwrap_or_default());
+        agents
+    }
+
+    /// Looks after busy agents once, as far as that; returns whether anything was done.
+    pub(super) fn look_after_agents(&mut self, until: Until) -> Result<bool> {
+        let agents = self.agents_in_turn();
+        self.next_in_turn = None;
+        let mut did = false;
+        for (turn, agent) in agents.iter().enumerate() {
+            let Some(work) = self.work_of(agent) else { continue };
+            let (task, step) = (work.task.clone(), step_at(&work.stage));
+            let is_left = self.options.after_crash.only.as_ref().is_some_and(|only| !only.contains(&task));
+            if is_left || self.is_held_up(&task) {
+                continue;
+            }
+            match self.look_after(agent) {
+                Ok(done) => {
+                    did |= done;
+                    self.waits_no_longer(&task, step)?;
+                }
+                Err(error) => self.agent_failed(agent, step, error)?,
+            }
+            if until == Until::AHumanWaits && self.a_human_waits()? {
+                self.next_in_turn = agents.get(turn + 1).cloned();
+                return Ok(true);
+            }
+        }
+        if self.session_state() == SessionState::Pausing && self.running_agents().is_empty() {
+            self.change_session(SessionState::Paused, "paused")?;
+        }
+        Ok(did)
+    }
+}
+
+/// The step that an agent at this stage is looked after for.
+fn step_at(stage: &Stage) -> Step {
+    match stage {
+        Stage::Between { .. } => Step::Settle,
+        Stage::Intended { .. } | Stage::Running { .. } => Step::Watch,
+    }
+}
