@@ -53,6 +53,11 @@ impl Layout {
         self.locks_dir().join(format!("placing-{inode}"))
     }
 
+    /// When hooks of an attached program fired.
+    pub fn fired(&self, program: &str) -> PathBuf {
+        self.root.join("attach/fired").join(program)
+    }
+
     /// Snapshot and log.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join("state")

@@ -10,6 +10,7 @@ pub mod backup;
 pub mod cases;
 pub mod checkpoints;
 pub mod config_backup;
+pub mod fired;
 pub mod handle;
 mod head;
 pub mod identity;

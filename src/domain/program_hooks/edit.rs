@@ -1,0 +1,348 @@
+//! Our hooks put into the text of a program's file, found there, and cut out again.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::command::{Caller, is_ours};
+use super::recipe::{Event, Format, Json, PLUGIN_MARK, Recipe};
+use super::spans::{Edits, Node, Parts, append, parse};
+
+/// The largest file that is changed, in bytes.
+pub const LARGEST: usize = 4 << 20;
+
+/// Why a text is left alone, in words for the user.
+pub type Refused = String;
+
+/// How an event stands in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Ours is not there.
+    Missing,
+    /// It is there as this version writes it.
+    Current,
+    /// It is there in other words: of another version or path, or changed.
+    Other,
+    /// It is there more than once.
+    Doubled,
+}
+
+const MARK: &str = "\u{feff}";
+const YAML_BEGIN: &str = "# >>> git axiom: made by `git axiom attach aider`";
+const YAML_END: &str = "# <<< git axiom";
+
+/// The text with our hooks, each once and as this version writes it; the same text where that is so already.
+///
+/// # Errors
+/// Why the text is left alone.
+pub fn attached(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<String, Refused> {
+    let (mark, body) = split(text.unwrap_or_default());
+    let new = match &recipe.format {
+        Format::Json(json) => with_json(recipe, json, body, caller)?,
+        Format::Plugin(plugin) => {
+            is_our_plugin(body)?;
+            plugin.replace("{BIN}", &Value::from(caller.file()).to_string())
+        }
+        Format::Yaml => with_yaml(recipe, body, caller)?,
+    };
+    let new = format!("{mark}{new}");
+    if new.len() > LARGEST { Err(format!("it would have more than {LARGEST} bytes")) } else { Ok(new) }
+}
+
+/// The text without our hooks; the same text where there are none. `None`: nothing but ours was in it.
+///
+/// # Errors
+/// Why the text is left alone.
+pub fn detached(recipe: &Recipe, text: &str) -> Result<Option<String>, Refused> {
+    let (mark, body) = split(text);
+    let new = match &recipe.format {
+        Format::Json(_) if body.trim().is_empty() => body.to_owned(),
+        Format::Json(_) => without_json(recipe, body)?,
+        Format::Plugin(_) => return is_our_plugin(body).map(|()| None),
+        Format::Yaml => without_yaml(body),
+    };
+    Ok(Some(format!("{mark}{new}")))
+}
+
+/// How each event of the program stands in the text.
+///
+/// # Errors
+/// Why the text cannot be read.
+pub fn standing(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<Vec<(&'static str, Found)>, Refused> {
+    let (_, body) = split(text.unwrap_or_default());
+    let whole = |name, is_there: bool, current: bool| {
+        vec![(
+            name,
+            if current {
+                Found::Current
+            } else if is_there {
+                Found::Other
+            } else {
+                Found::Missing
+            },
+        )]
+    };
+    match &recipe.format {
+        Format::Json(json) => {
+            let root = if body.trim().is_empty() { None } else { Some(parse(body)?) };
+            let of = |event: &Event| (event.name, of_event(recipe, json, event, body, root.as_ref(), caller));
+            Ok(json.events.iter().map(of).collect())
+        }
+        Format::Plugin(_) => {
+            Ok(whole("plugin", body.starts_with(PLUGIN_MARK), attached(recipe, text, caller).as_deref() == Ok(body)))
+        }
+        Format::Yaml => {
+            Ok(whole("notifications", body.contains(YAML_BEGIN), attached(recipe, text, caller).as_deref() == Ok(body)))
+        }
+    }
+}
+
+/// Whether the file switches all hooks off, ours too.
+pub fn is_switched_off(recipe: &Recipe, text: &str) -> bool {
+    let Format::Json(Json { switch: Some((keys, off)), .. }) = &recipe.format else { return false };
+    let Ok(value) = serde_json::from_str::<Value>(split(text).1) else { return false };
+    keys.iter().try_fold(&value, |at, key| at.get(key)).and_then(Value::as_bool) == Some(*off)
+}
+
+fn split(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with(MARK) { MARK.len() } else { 0 })
+}
+
+fn is_our_plugin(text: &str) -> Result<(), Refused> {
+    match text.trim().is_empty() || text.starts_with(PLUGIN_MARK) {
+        true => Ok(()),
+        false => Err("it is a plugin that git axiom did not write".to_owned()),
+    }
+}
+
+/// What stands in the list of an event.
+fn entry(recipe: &Recipe, json: &Json, event: &Event, caller: &Caller) -> Value {
+    let mut handler = Map::new();
+    if json.named {
+        handler.insert("name".to_owned(), "git-axiom".into());
+    }
+    if json.grouped {
+        handler.insert("type".to_owned(), "command".into());
+    }
+    if let Value::Object(command) = caller.handler(recipe.name, json.by_arguments) {
+        handler.extend(command);
+    }
+    if let Some(timeout) = event.timeout {
+        handler.insert("timeout".to_owned(), timeout.into());
+    }
+    if event.in_background {
+        handler.insert("async".to_owned(), true.into());
+    }
+    if !json.grouped {
+        handler.extend(event.matcher.map(|matcher| ("matcher".to_owned(), matcher.into())));
+        return handler.into();
+    }
+    let mut group = Map::new();
+    group.extend(event.matcher.map(|matcher| ("matcher".to_owned(), matcher.into())));
+    group.insert("hooks".to_owned(), vec![Value::Object(handler)].into());
+    group.into()
+}
+
+/// Ours in the list of an event: which elements, and within a group which handlers.
+enum Ours {
+    /// None of it is.
+    None,
+    /// The whole element.
+    Whole,
+    /// These handlers of a group, beside others.
+    Some(Vec<bool>),
+}
+
+fn ours_in(recipe: &Recipe, element: &Node, text: &str) -> Ours {
+    if is_ours(&element.value(text), recipe.name) {
+        return Ours::Whole;
+    }
+    let Some(handlers) = element.member("hooks") else { return Ours::None };
+    let which: Vec<bool> = handlers.value.elements().iter().map(|handler| is_ours(&handler.value(text), recipe.name)).collect();
+    match which.iter().filter(|ours| **ours).count() {
+        0 => Ours::None,
+        all if all == which.len() => Ours::Whole,
+        _ => Ours::Some(which),
+    }
+}
+
+fn spans(nodes: &[Node]) -> Vec<Range<usize>> {
+    nodes.iter().map(|node| node.span.clone()).collect()
+}
+
+/// Cuts what is ours out of a group that has others too.
+fn cut_handlers(element: &Node, which: &[bool], edits: &mut Edits) {
+    if let Some(handlers) = element.member("hooks") {
+        edits.cut(&spans(handlers.value.elements()), which);
+    }
+}
+
+fn of_event(recipe: &Recipe, json: &Json, event: &Event, text: &str, root: Option<&Node>, caller: &Caller) -> Found {
+    let list = root.and_then(|root| root.member("hooks")).and_then(|hooks| hooks.value.member(event.name));
+    let elements = list.map(|list| list.value.elements()).unwrap_or_default();
+    let mut found = Found::Missing;
+    for element in elements {
+        let now = match ours_in(recipe, element, text) {
+            Ours::None => continue,
+            Ours::Whole if element.value(text) == entry(recipe, json, event, caller) => Found::Current,
+            Ours::Whole => Found::Other,
+            Ours::Some(_) => Found::Other,
+        };
+        found = if found == Found::Missing { now } else { Found::Doubled };
+    }
+    found
+}
+
+fn with_json(recipe: &Recipe, json: &Json, text: &str, caller: &Caller) -> Result<String, Refused> {
+    let mut new = if text.trim().is_empty() { fresh(json) } else { text.to_owned() };
+    let wanted = |name: &str| json.events.iter().any(|event| event.name == name);
+    new = cut_events(recipe, &new, |name| !wanted(name))?;
+    for event in json.events {
+        new = with_event(recipe, json, event, &new, caller)?;
+    }
+    Ok(new)
+}
+
+fn fresh(json: &Json) -> String {
+    json.version.map_or_else(|| "{}\n".to_owned(), |version| format!("{{\n  \"version\": {version}\n}}\n"))
+}
+
+/// The text with one event: in place where ours is there, else at the end, since Codex trusts hooks by their place.
+fn with_event(recipe: &Recipe, json: &Json, event: &Event, text: &str, caller: &Caller) -> Result<String, Refused> {
+    let root = checked(text)?;
+    let wanted = entry(recipe, json, event, caller);
+    let mut edits = Edits::default();
+    let put = |edits: &mut Edits, container: &Node, last: Option<Range<usize>>, entry: &str| {
+        let (span, with) = append(text, container, last, entry);
+        edits.replace(span, with);
+    };
+    let Some(hooks) = root.member("hooks") else {
+        let last = root.members().last().map(super::spans::Member::span);
+        put(&mut edits, &root, last, "\"hooks\": {}");
+        return with_event(recipe, json, event, &edits.apply(text), caller);
+    };
+    let Some(list) = hooks.value.member(event.name) else {
+        let last = hooks.value.members().last().map(super::spans::Member::span);
+        put(&mut edits, &hooks.value, last, &format!("\"{}\": [{wanted}]", event.name));
+        return Ok(edits.apply(text));
+    };
+    let elements = list.value.elements();
+    let (mut has_place, mut goes) = (false, vec![false; elements.len()]);
+    for (element, goes) in elements.iter().zip(&mut goes) {
+        match ours_in(recipe, element, text) {
+            Ours::None => {}
+            Ours::Some(which) => cut_handlers(element, &which, &mut edits),
+            Ours::Whole if has_place => *goes = true,
+            Ours::Whole => {
+                has_place = true;
+                if element.value(text) != wanted {
+                    edits.replace(element.span.clone(), wanted.to_string());
+                }
+            }
+        }
+    }
+    edits.cut(&spans(elements), &goes);
+    if has_place {
+        return Ok(edits.apply(text));
+    }
+    let cut = edits.apply(text);
+    let again = checked(&cut)?;
+    let Some(list) = again.member("hooks").and_then(|hooks| hooks.value.member(event.name)) else { return Ok(cut) };
+    let mut edits = Edits::default();
+    let (span, with) = append(&cut, &list.value, list.value.elements().last().map(|last| last.span.clone()), &wanted.to_string());
+    edits.replace(span, with);
+    Ok(edits.apply(&cut))
+}
+
+/// The values of a file whose hooks are where they ought to be.
+fn checked(text: &str) -> Result<Node, Refused> {
+    let root = parse(text).map_err(|why| format!("it is not valid JSON (comments and trailing commas are none): {why}"))?;
+    let is_object = |node: &Node| matches!(node.parts, Parts::Object(_));
+    if !is_object(&root) {
+        return Err("it is not a JSON object".to_owned());
+    }
+    for hooks in root.members().iter().filter(|member| member.name == "hooks") {
+        if !is_object(&hooks.value) {
+            return Err("'hooks' in it is not an object".to_owned());
+        }
+        if let Some(odd) = hooks.value.members().iter().find(|list| !matches!(list.value.parts, Parts::Array(_))) {
+            return Err(format!("'hooks.{}' in it is not a list", odd.name));
+        }
+    }
+    Ok(root)
+}
+
+fn without_json(recipe: &Recipe, text: &str) -> Result<String, Refused> {
+    cut_events(recipe, text, |_| true)
+}
+
+/// Cuts ours out of the events that `goes` names; lists and `hooks` that this empties go too.
+fn cut_events(recipe: &Recipe, text: &str, goes: impl Fn(&str) -> bool) -> Result<String, Refused> {
+    let root = checked(text)?;
+    let mut edits = Edits::default();
+    let mut roots = Vec::new();
+    for member in root.members() {
+        let lists = member.value.members();
+        let mut empty = Vec::new();
+        for list in lists {
+            let is_asked = member.name == "hooks" && goes(&list.name);
+            empty.push(is_asked && cut_list(recipe, &list.value, text, &mut edits));
+        }
+        let all = member.name == "hooks" && !empty.is_empty() && empty.iter().all(|empty| *empty);
+        if !all {
+            edits.cut(&lists.iter().map(super::spans::Member::span).collect::<Vec<_>>(), &empty);
+        }
+        roots.push(all);
+    }
+    edits.cut(&root.members().iter().map(super::spans::Member::span).collect::<Vec<_>>(), &roots);
+    Ok(edits.apply(text))
+}
+
+/// Cuts ours out of one list, unless nothing else is in it: then the list itself is to go.
+fn cut_list(recipe: &Recipe, list: &Node, text: &str, edits: &mut Edits) -> bool {
+    let found: Vec<Ours> = list.elements().iter().map(|element| ours_in(recipe, element, text)).collect();
+    let whole: Vec<bool> = found.iter().map(|ours| matches!(ours, Ours::Whole)).collect();
+    if !whole.is_empty() && whole.iter().all(|whole| *whole) {
+        return true;
+    }
+    for (element, ours) in list.elements().iter().zip(&found) {
+        if let Ours::Some(which) = ours {
+            cut_handlers(element, which, edits);
+        }
+    }
+    edits.cut(&spans(list.elements()), &whole);
+    false
+}
+
+fn with_yaml(recipe: &Recipe, text: &str, caller: &Caller) -> Result<String, Refused> {
+    let rest = without_yaml(text);
+    let taken = |line: &str| ["notifications:", "notifications-command:"].iter().any(|key| line.starts_with(key));
+    if let Some(line) = rest.lines().find(|line| taken(line)) {
+        return Err(format!("it has '{line}' already, and there is only one such command"));
+    }
+    let is_mapping = |line: &str| {
+        line.trim().is_empty() || line.starts_with([' ', '\t', '#', '-']) && !line.starts_with("---") || line.contains(':')
+    };
+    if let Some(line) = rest.lines().find(|line| !is_mapping(line)) {
+        return Err(format!("'{line}' is no key of a plain YAML mapping"));
+    }
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let gap = if rest.is_empty() || rest.ends_with('\n') { "" } else { end };
+    // A text between single quotes has no escapes but the doubled quote.
+    let command = caller.line(recipe.name).replace('\'', "''");
+    let lines = [YAML_BEGIN, "notifications: true", &format!("notifications-command: '{command}'"), YAML_END];
+    Ok(format!("{rest}{gap}{}{end}", lines.join(end)))
+}
+
+fn without_yaml(text: &str) -> String {
+    let Some(from) = text.find(YAML_BEGIN) else { return text.to_owned() };
+    let rest = text.get(from..).unwrap_or_default();
+    let Some(end) = rest.find(YAML_END) else { return text.to_owned() };
+    let after = rest.get(end + YAML_END.len()..).unwrap_or_default();
+    let after = after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n')).unwrap_or(after);
+    format!("{}{after}", text.get(..from).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,202 @@
+//! The agent programs that can be attached, as data: which of their events call us, and how their files say that.
+
+/// An agent program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// Its name, as `git axiom hook` takes it.
+    pub name: &'static str,
+    /// How its makers call it.
+    pub title: &'static str,
+    /// What its file is like.
+    pub format: Format,
+    /// What a human has still to do.
+    pub then: Option<&'static str>,
+}
+
+/// What the file is like.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON with lists of hooks by event.
+    Json(Json),
+    /// A file of our own: a plugin. `{BIN}` stands for the program as a text of JavaScript.
+    Plugin(&'static str),
+    /// YAML: our lines stand between two comments.
+    Yaml,
+}
+
+/// How JSON says it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Json {
+    /// The events.
+    pub events: &'static [Event],
+    /// Whether handlers stand in groups with a matcher, or by themselves.
+    pub grouped: bool,
+    /// Whether a handler may have arguments, so that no shell is needed.
+    pub by_arguments: bool,
+    /// The version that a new file needs.
+    pub version: Option<u32>,
+    /// The key of the name of a handler.
+    pub named: bool,
+    /// The switch of all hooks: its keys, and its value where it turns them off.
+    pub switch: Option<(&'static [&'static str], bool)>,
+}
+
+/// An event that calls us.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its name.
+    pub name: &'static str,
+    /// For which tools.
+    pub matcher: Option<&'static str>,
+    /// The time limit, in the program's unit.
+    pub timeout: Option<u32>,
+    /// Whether the program does not wait.
+    pub in_background: bool,
+}
+
+const fn on(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Event {
+    Event { name, matcher, timeout, in_background: false }
+}
+
+const fn beside(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Event {
+    Event { name, matcher, timeout, in_background: true }
+}
+
+const CODEX_TOOLS: Option<&str> = Some("^(Bash|apply_patch)$");
+const GEMINI_TOOLS: Option<&str> = Some("write_file|replace|run_shell_command");
+const CURSOR_TOOLS: Option<&str> = Some("Shell|Write|Delete|StrReplace|ApplyPatch");
+
+/// All of them. `WorktreeCreate` is in none: a hook there takes the place of git's own worktree.
+pub static RECIPES: [Recipe; 6] = [
+    Recipe {
+        name: "claude",
+        title: "Claude Code",
+        format: Format::Json(Json {
+            events: &[
+                on("SessionStart", None, Some(20)),
+                on("UserPromptSubmit", None, Some(20)),
+                on("PreToolUse", Some("Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit"), Some(20)),
+                beside("PostToolUse", Some("Bash|PowerShell"), Some(60)),
+                on("PostToolBatch", None, Some(20)),
+                on("Stop", None, Some(60)),
+                on("StopFailure", None, Some(60)),
+                beside("SubagentStop", None, Some(60)),
+                on("WorktreeRemove", None, Some(60)),
+                on("SessionEnd", None, Some(5)),
+            ],
+            grouped: true,
+            by_arguments: true,
+            version: None,
+            named: false,
+            switch: Some((&["disableAllHooks"], true)),
+        }),
+        then: None,
+    },
+    Recipe {
+        name: "codex",
+        title: "Codex",
+        format: Format::Json(Json {
+            events: &[
+                on("SessionStart", None, Some(20)),
+                on("UserPromptSubmit", None, Some(20)),
+                on("PreToolUse", CODEX_TOOLS, Some(20)),
+                on("PostToolUse", CODEX_TOOLS, Some(60)),
+                on("Stop", None, Some(60)),
+                on("SubagentStop", None, Some(60)),
+                on("Interrupt", None, Some(3)),
+                on("SessionEnd", None, Some(3)),
+            ],
+            grouped: true,
+            by_arguments: false,
+            version: None,
+            named: false,
+            switch: None,
+        }),
+        then: Some("start codex once and trust the hooks: until then it skips them without a word"),
+    },
+    Recipe {
+        name: "gemini",
+        title: "Gemini CLI",
+        format: Format::Json(Json {
+            events: &[
+                on("SessionStart", None, Some(20_000)),
+                on("BeforeAgent", None, Some(20_000)),
+                on("BeforeTool", GEMINI_TOOLS, Some(20_000)),
+                on("AfterTool", GEMINI_TOOLS, Some(60_000)),
+                on("AfterAgent", None, Some(60_000)),
+            ],
+            grouped: true,
+            by_arguments: false,
+            version: None,
+            named: true,
+            switch: Some((&["hooksConfig", "enabled"], false)),
+        }),
+        then: Some("start gemini in a folder that it trusts: elsewhere it runs no hooks"),
+    },
+    Recipe { name: "opencode", title: "opencode", format: Format::Plugin(PLUGIN), then: Some("restart opencode") },
+    Recipe {
+        name: "cursor",
+        title: "Cursor",
+        format: Format::Json(Json {
+            events: &[
+                on("beforeSubmitPrompt", None, None),
+                on("preToolUse", CURSOR_TOOLS, None),
+                on("postToolUse", CURSOR_TOOLS, None),
+                on("stop", None, None),
+            ],
+            grouped: false,
+            by_arguments: false,
+            version: Some(1),
+            named: false,
+            switch: None,
+        }),
+        then: None,
+    },
+    Recipe { name: "aider", title: "aider", format: Format::Yaml, then: Some("restart aider") },
+];
+
+/// The program of this name.
+pub fn recipe(name: &str) -> Option<&'static Recipe> {
+    RECIPES.iter().find(|recipe| recipe.name == name)
+}
+
+/// With what our plugin begins.
+pub const PLUGIN_MARK: &str = "// written by `git axiom attach opencode`";
+
+const PLUGIN: &str = r#"// written by `git axiom attach opencode`; remove with `git axiom detach opencode`
+import { spawn } from "node:child_process"
+const BIN = {BIN}
+const TOOLS = /^(bash|edit|write|multiedit|patch|apply_patch)$/
+const send = (o) => new Promise((done) => {
+  let said = ""
+  const p = spawn(BIN, ["hook", "opencode"], { cwd: o.cwd, stdio: ["pipe", "pipe", "ignore"] })
+  const t = setTimeout(() => { p.kill(); done({}) }, 20000)
+  p.stdout.on("data", (d) => { said += d })
+  p.on("error", () => { clearTimeout(t); done({}) })
+  p.on("close", (code) => { clearTimeout(t); done({ code, said }) })
+  p.stdin.on("error", () => {})
+  p.stdin.end(JSON.stringify(o))
+})
+export const GitAxiom = async ({ directory, worktree }) => {
+  const cwd = directory || worktree
+  const o = (e, i, x) => ({ hook_event_name: e, session_id: i.sessionID, cwd, ...x })
+  const tool = (i, args) => ({ tool_name: i.tool, tool_use_id: i.callID, tool_input: args })
+  return {
+    "chat.message": async (i, out) => {
+      const prompt = (out?.parts ?? []).filter((p) => p.type === "text").map((p) => p.text).join("\n")
+      await send(o("UserPromptSubmit", i, { prompt }))
+    },
+    "tool.execute.before": async (i, out) => {
+      if (!TOOLS.test(i.tool)) return
+      const { code, said } = await send(o("PreToolUse", i, tool(i, out.args)))
+      if (code === 2) throw new Error((said || "").trim() || "refused by git axiom")
+    },
+    "tool.execute.after": async (i) => {
+      if (TOOLS.test(i.tool)) await send(o("PostToolUse", i, tool(i, i.args)))
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.idle") await send(o("Stop", { sessionID: event.properties?.sessionID }, {}))
+    },
+  }
+}
+"#;
