@@ -87,6 +87,7 @@ pub fn checkpoint(name: &str, number: usize, capture: Oid, tag: Oid) -> Checkpoi
         tasks_completed: 0,
         size: Some(1000),
         only: None,
+        attached: None,
     }
 }
 

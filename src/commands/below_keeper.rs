@@ -19,7 +19,10 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Agents(agents) => agents.starts(),
         Verb::Disk(disk) => disk.deletes(),
         Verb::Init(init) => init.writes_project().then_some("init --shared"),
+        Verb::Prompts(prompts) => prompts.forgets(),
         Verb::Demo(_)
+        | Verb::Sessions(_)
+        | Verb::Hook(_)
         | Verb::Stats(_)
         | Verb::Status(_)
         | Verb::Output(_)

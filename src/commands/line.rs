@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::grammar::arguments::Cli;
 use super::grammar::{alone, complete, spoken};
-use super::{Ended, dispatch};
+use super::{Ended, dispatch, hook};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use crate::error::Exit;
@@ -17,6 +17,9 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
     if crate::env::var("NO_COLOR").is_some() {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
+    }
+    if let Some(ended) = hook::at_once(&arguments) {
+        return ended;
     }
     if let Some(candidates) = complete::answer(&arguments) {
         // If the shell has closed the pipe, the candidates are not needed.

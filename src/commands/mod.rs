@@ -16,6 +16,7 @@ pub mod foreground;
 pub mod gate;
 pub mod grammar;
 pub mod help;
+pub mod hook;
 pub mod hooks;
 pub mod init;
 pub mod input;
@@ -31,6 +32,7 @@ pub mod output;
 pub mod pause;
 pub mod plan;
 pub mod progress;
+pub mod prompts;
 pub mod quit;
 pub mod recover;
 pub mod redirect;
@@ -91,6 +93,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
     let exit = match verb {
         // It ends as the command does that it runs.
         Verb::Lock(args) => return lock::run(args.0, &global, screen),
+        Verb::Hook(args) => return hook::run(&args),
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Debug(args) => debug::run(&args, &global, screen),
@@ -122,6 +125,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Trust(args) => trust::run(&args, &global, screen),
         Verb::Agents(args) => agents::run(&args.0, &global, screen),
         Verb::Learnings(args) => learnings::run(&args, &global, screen),
+        Verb::Prompts(args) => prompts::run(&args, &global, screen),
+        Verb::Sessions(args) => prompts::run_sessions(&args, &global, screen),
         Verb::Stats(args) => stats::run(&args, &global, screen),
         Verb::Hooks(verb) => hooks::run(verb.0, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),

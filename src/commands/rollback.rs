@@ -22,6 +22,7 @@ use crate::domain::base::ids::GateId;
 use crate::domain::work::gate::Afterwards;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::attach::prompts;
 use crate::ops::checkpoint as op;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::{EndedOperation as Closed, put_back};
@@ -72,8 +73,14 @@ other: a checkpoint saves what is replaced, and 'git axiom undo' takes it back.
   git axiom restore before-refactoring -- docs")]
 pub struct Checkpoint {
     /// Its name, or a unique beginning of it
-    #[arg(required_unless_present = "at")]
+    #[arg(required_unless_present_any = ["at", "prompt"])]
     name: Option<String>,
+    /// The moment before this prompt to an attached agent: its worktree alone; 'git axiom prompts' lists them
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["name", "at", "worktree"])]
+    prompt: Option<u32>,
+    /// With --prompt: all worktrees, branches and tasks
+    #[arg(long, requires = "prompt", conflicts_with = "paths")]
+    all_worktrees: bool,
     /// The newest checkpoint at this time, which is given as git reads times: 10:30, '1 hour ago'
     #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
     at: Option<String>,
@@ -213,8 +220,12 @@ fn names_some_path(to: &Checkpoint) -> Result<()> {
 
 fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
     names_some_path(to)?;
+    if let Some(number) = to.prompt.filter(|_| to.paths.is_empty() && !to.all_worktrees) {
+        return to_prompt(number, to, ctx, screen);
+    }
     let name = match (&to.name, &to.at) {
         (Some(name), _) => name.clone(),
+        (None, _) if to.prompt.is_some() => prompts::find(ctx, to.prompt.unwrap_or_default())?.0.name.to_string(),
         (None, at) => op::newest_at(ctx, ctx.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),
     };
     let here = working_dir(global)?;
@@ -224,6 +235,25 @@ fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Sc
         Some(path) => Part::Worktree(path),
         None if paths.is_empty() => Part::Whole,
         None => Part::Paths(&paths),
+    };
+    checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
+}
+
+/// The worktree of the session as it was before its prompt. HEAD and branch stay where commits were made since: then only the files
+/// come back.
+fn to_prompt(number: u32, to: &Checkpoint, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let (record, document) = prompts::find(ctx, number)?;
+    let Some(stamp) = &document.attached else {
+        return Err(Error::new(Code::CheckpointDamaged, format!("the checkpoint of prompt {number} names no worktree"))
+            .hint(format!("git axiom rollback checkpoint {}", record.name)));
+    };
+    let place = PathBuf::from(&stamp.worktree);
+    let (name, whole) = (record.name.to_string(), [place.clone()]);
+    let part = if prompts::head_moved(ctx, &document)? {
+        screen.note("note: HEAD or its branch has moved since that prompt, so they stay, and only the files come back");
+        Part::Paths(&whole)
+    } else {
+        Part::Worktree(&place)
     };
     checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::look;
 use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
@@ -15,6 +15,8 @@ use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::attach::sessions;
+use crate::ops::context::handle::Context;
 use crate::ops::revert_task::Settling;
 use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report};
 
@@ -56,7 +58,7 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     let mut ctx = look(global, screen)?;
     if !args.watch {
         let report = status::status(&ctx, env::now())?;
-        screen.answer(&report, || in_words(&report))?;
+        screen.answer(&report, || in_words(&report) + &attached_in_words(&ctx))?;
         return Ok(Exit::Done);
     }
     let mut watching = Watching::begin();
@@ -194,4 +196,18 @@ fn agent_row(agent: &AgentView) -> Vec<String> {
 /// The beginning of a text, as far as there is room for it.
 fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most).chain(['…']).collect() }
+}
+
+/// The attached sessions that live, a line each.
+fn attached_in_words(ctx: &Context) -> String {
+    let all = sessions::list(ctx);
+    let line = |one: &sessions::Session| {
+        let place = visible::line(&one.worktree).into_owned();
+        let prompts = words::count(one.prompts, "prompt");
+        match &one.unprotected {
+            None => format!("Attached: {} in {place}, {prompts}\n", one.program.title()),
+            Some(why) => format!("UNPROTECTED: {} in {place}, {prompts}: {}\n", one.program.title(), visible::line(why)),
+        }
+    };
+    all.iter().filter(|one| one.is_alive()).map(line).collect()
 }

@@ -40,6 +40,8 @@ pub enum Kind {
     Names,
     /// The name of a signal.
     Signal,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
     /// The template of a prompt.
     Template,
     /// A table, which only a file can have. What is in it is checked where it is used.
@@ -107,6 +109,10 @@ pub const KEYS: &[Key] = &[
     key("agents", "keepMerged", Kind::Switch),
     key("agents", "workspaceRoot", Kind::Folder),
     key("agents", "promptTemplate", Kind::Template),
+    key("attach", "keepPrompts", Kind::Number(1, 100_000)),
+    key("attach", "minInterval", Kind::Seconds),
+    key("attach", "onFailure", Kind::OneOf(&["ask", "continue"])),
+    key("attach", "promptText", Kind::OneOf(&["local", "none"])),
     key("merge", "target", Kind::Text),
     key("merge", "verify", Kind::List),
     key("merge", "guarded", Kind::Names),
@@ -171,6 +177,7 @@ impl Kind {
             Self::List => "a list of texts".into(),
             Self::Names => "a list of files or folders without wildcards, such as [\".envrc\", \"deploy/prod\"]".into(),
             Self::Signal => format!("one of {}", SIGNALS.join(", ")),
+            Self::OneOf(words) => format!("one of {}", words.join(", ")),
             Self::Template => "a template with placeholders, such as {{task.title}}".into(),
             Self::Table => "a table, in a configuration file".into(),
             Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
@@ -193,6 +200,7 @@ impl Kind {
             | Self::Patterns
             | Self::Names
             | Self::Signal
+            | Self::OneOf(_)
             | Self::Template
             | Self::Table => &[],
         }
@@ -213,6 +221,7 @@ impl Kind {
             (Self::Switch, Value::Bool(_)) => Ok(value),
             (Self::Text, Value::String(text)) if !text.trim().is_empty() => Ok(value),
             (Self::Signal, Value::String(text)) if SIGNALS.contains(&text.as_str()) => Ok(value),
+            (Self::OneOf(words), Value::String(text)) if words.contains(&text.as_str()) => Ok(value),
             (Self::Table, Value::Object(_)) => Ok(value),
             (Self::Template, Value::String(text)) if !text.trim().is_empty() => {
                 Template::read(text).map_err(|error| error.context(format!("'{name}'")))?;
@@ -268,7 +277,7 @@ impl Kind {
             Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days | Self::Tokens | Self::Time => {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
-            Self::Text | Self::Folder | Self::Signal | Self::Template | Self::Table => Value::from(last),
+            Self::Text | Self::Folder | Self::Signal | Self::OneOf(_) | Self::Template | Self::Table => Value::from(last),
             Self::List | Self::Patterns | Self::Names if texts == [""] => Value::Array(Vec::new()),
             Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
         }
@@ -289,6 +298,7 @@ impl Kind {
             | Self::Text
             | Self::Folder
             | Self::Signal
+            | Self::OneOf(_)
             | Self::Template
             | Self::Table => false,
         }

@@ -118,7 +118,7 @@ const LINES: &[Line] = &[
 
 /// Sections that a project has no reason to set.
 #[cfg(test)]
-const LEFT_OUT: &[&str] = &["state"];
+const LEFT_OUT: &[&str] = &["state", "attach"];
 
 /// The text of the file.
 ///

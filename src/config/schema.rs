@@ -36,6 +36,8 @@ section! {
         recovery: Recovery = Recovery::default(),
         /// Agents.
         agents: Agents = Agents::default(),
+        /// Agents that a human runs.
+        attach: Attach = Attach::default(),
         /// Merging.
         merge: Merge = Merge::default(),
         /// Verify steps, of tasks and of merges.
@@ -207,6 +209,20 @@ section! {
         agent: Option<String> = None,
         /// What is said at the beginning of its prompts.
         prompt: Option<String> = None,
+    }
+}
+
+section! {
+    /// Agents that a human runs.
+    Attach {
+        /// How many checkpoints of prompts are kept.
+        keep_prompts: u32 = 200,
+        /// The longest until what an agent did is saved, in seconds.
+        min_interval: u64 = 2,
+        /// What is done where the checkpoint before a risky command fails: `ask` or `continue`.
+        on_failure: String = "ask".into(),
+        /// Whether the first line of each prompt is kept on this machine: `local` or `none`.
+        prompt_text: String = "local".into(),
     }
 }
 

@@ -13,10 +13,13 @@ mod look;
 mod name;
 mod remove;
 mod still;
+mod unchanged;
 mod verify;
 
 use std::path::PathBuf;
 
+use crate::domain::attach::act::is_waited_for;
+use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
@@ -59,12 +62,14 @@ pub struct CheckpointRequest {
     pub allow_unreadable: bool,
     /// The absolute paths that may have changed, where only these are to be examined; `None` examines everything.
     pub only: Option<Vec<PathBuf>>,
+    /// The attached session that it is made for.
+    pub attached: Option<Stamp>,
 }
 
 impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
-        Self { name: None, trigger, about: None, allow_unreadable: false, only: None }
+        Self { name: None, trigger, about: None, allow_unreadable: false, only: None, attached: None }
     }
 }
 
@@ -105,15 +110,46 @@ pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<
 /// # Errors
 /// As [`create`].
 pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
+    may_be_made(ctx)?;
+    intend_and_make(ctx, wanted, None)
+}
+
+/// As [`create`], but only where something differs from the newest checkpoint: files, index or HEAD of a worktree, or a local
+/// ref. `None` where nothing does.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Option<CheckpointRecord>> {
+    disk::has_room_to_save(ctx, "make a checkpoint")?;
+    ctx.with_operation_lock(|ctx| {
+        may_be_made(ctx)?;
+        let looked = look_at_all(ctx, wanted)?;
+        if unchanged::is_as_newest(ctx, &looked)? {
+            return Ok(None);
+        }
+        intend_and_make(ctx, wanted, Some(looked)).map(|(record, _)| Some(record))
+    })
+}
+
+fn may_be_made(ctx: &mut Context) -> Result<()> {
     ctx.no_open_operation()?;
     // Fails before the intent is written.
     ctx.repo.identity()?;
-    complete_intent(ctx)?;
+    complete_intent(ctx).map(drop)
+}
+
+fn intend_and_make(
+    ctx: &mut Context,
+    wanted: &CheckpointRequest,
+    looked: Option<(Captured, HeldRefs)>,
+) -> Result<(CheckpointRecord, Captured)> {
     let name = name::intend(ctx, wanted)?;
     env::fault_point("checkpoint.intended");
-    match make(ctx, &name, wanted) {
+    match make(ctx, &name, wanted, looked) {
         Ok(made) => {
-            remove::retain(ctx, wanted.trigger);
+            if !is_waited_for(wanted.trigger) {
+                remove::retain(ctx, wanted.trigger);
+            }
             Ok(made)
         }
         Err(error) => {
@@ -132,9 +168,15 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
 
 /// Captures, and verifies that all objects are there once a ref holds them: a concurrent `git gc --prune=now` may have
 /// deleted objects that no ref held yet. In that case everything is captured again.
-fn make(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
+fn make(
+    ctx: &mut Context,
+    name: &CheckpointName,
+    wanted: &CheckpointRequest,
+    mut looked: Option<(Captured, HeldRefs)>,
+) -> Result<(CheckpointRecord, Captured)> {
     for attempt in 1.. {
-        let error = match publish(ctx, name, wanted) {
+        let now = looked.take().map_or_else(|| look_at_all(ctx, wanted), Ok);
+        let error = match now.and_then(|now| publish(ctx, name, wanted, now)) {
             Ok((document, capture, captured, refs)) => {
                 env::fault_point("checkpoint.published");
                 match prove(ctx, &document, &capture, &refs) {
@@ -182,11 +224,8 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
     clear_abandoned(ctx, name)
 }
 
-fn publish(
-    ctx: &mut Context,
-    name: &CheckpointName,
-    wanted: &CheckpointRequest,
-) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
+/// Captures what is wanted, and the local refs.
+fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(Captured, HeldRefs)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         Some(paths) => known::capture(ctx, &options, paths)?,
@@ -195,23 +234,36 @@ fn publish(
     env::fault_point("checkpoint.captured");
     captures::without_unreadable_index(ctx, &mut captured)?;
     let refs = ctx.repo.checkpoints().hold_local_refs()?;
+    if wanted.trigger.is_attached() {
+        unchanged::use_again(ctx, &mut captured)?;
+    }
+    Ok((captured, refs))
+}
+
+fn publish(
+    ctx: &mut Context,
+    name: &CheckpointName,
+    wanted: &CheckpointRequest,
+    (captured, refs): (Captured, HeldRefs),
+) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
     let document = document(ctx, name, wanted, &captured, &refs)?;
     let json = to_json(&document)?;
     let kept: Vec<Oid> =
         captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
     let objects = ctx.repo.checkpoints().checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
-    ctx.repo.checkpoints().publish_checkpoint(name, &objects, &tag_data(&document))?;
+    ctx.repo.checkpoints().publish_checkpoint(name, &objects, tag_data(&document).as_ref())?;
     ctx.repo.refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
 }
 
 /// Appends the outcome event of a checkpoint whose refs all exist.
 fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
-    let tag = checkpoint_tag(&document.name);
-    let Some(tag) = ctx.repo.refs().read_ref(&tag)? else {
+    let tag_name = checkpoint_tag(&document.name);
+    let tag = if document.trigger.is_attached() { Some(capture.clone()) } else { ctx.repo.refs().read_ref(&tag_name)? };
+    let Some(tag) = tag else {
         return Err(
-            Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
+            Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag_name.short())).hint("git axiom recover --yes")
         );
     };
     let record = record_of(document, capture, tag, size);
@@ -225,9 +277,11 @@ fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
     json.map_err(|e| Error::new(Code::Internal, "the checkpoint cannot be written as JSON").because(e))
 }
 
-fn tag_data(document: &CheckpointDocument) -> TagData {
+/// What the tag is made from; `None` where the checkpoint has none.
+fn tag_data(document: &CheckpointDocument) -> Option<TagData> {
     let Tagger { name, email, seconds } = document.tagger.clone();
-    TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } }
+    let data = TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } };
+    (!document.trigger.is_attached()).then_some(data)
 }
 
 fn document(
@@ -245,7 +299,7 @@ fn document(
         .collect();
     let signature = ctx.repo.objects().signature()?;
     Ok(CheckpointDocument {
-        schema: state.restorable.version(),
+        schema: state.restorable.version().max(wanted.trigger.version()),
         name: name.clone(),
         kind: if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto },
         trigger: wanted.trigger,
@@ -261,6 +315,7 @@ fn document(
         workspaces: captured.workspaces.iter().map(|w| w.state.clone()).collect(),
         coverage: captured.coverage.clone(),
         refs_not_held: refs.not_held.clone(),
+        attached: wanted.attached.clone().map(Box::new),
         tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
     })
 }
@@ -278,6 +333,7 @@ fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option
         seq: document.seq,
         tasks_completed: document.tasks_completed,
         only: document.only(),
+        attached: document.attached.clone(),
     }
 }
 
@@ -295,7 +351,9 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     };
     let (json, document) = look::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
-    ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
+    if let Some(tag) = tag_data(&document) {
+        ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &tag)?;
+    }
     let size = size_of(ctx, &document, &capture, None).ok();
     outcome(ctx, &document, capture, size).map(Some)
 }

@@ -7,6 +7,7 @@
 //! Begin reading with `context`, then `operation`, then one verb, such as `merge`.
 
 pub mod agents;
+pub mod attach;
 pub mod cases;
 pub mod checkpoint;
 pub mod context;

@@ -6,6 +6,7 @@
 pub mod adopt;
 mod ahead;
 pub mod anchors;
+pub mod attach;
 pub mod backup;
 pub mod cases;
 pub mod checkpoints;

@@ -108,6 +108,10 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Agents(Later<commands::agents::Agents>),
     /// List what agents learnt, change or forget it
     Learnings(Later<commands::learnings::Learnings>),
+    /// List the prompts to agents that you run yourself, and what each changed
+    Prompts(Later<commands::prompts::Prompts>),
+    /// List the agents that you run yourself and that are attached
+    Sessions(Later<commands::prompts::Sessions>),
     /// Sum up tokens, cost, time, iterations and what became of the work
     Stats(Later<commands::stats::Stats>),
     /// Show who uses the disk space, and make some
@@ -128,6 +132,9 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Man(Later<commands::man::Man>),
     /// Print the help of a verb, or list all verbs
     Help(Later<commands::help::Help>),
+    /// Save what an agent that you run changes (called by its program)
+    #[command(hide = true)]
+    Hook(Later<commands::hook::Hook>),
     /// Own one agent program
     #[command(hide = true)]
     Keeper(Later<commands::keeper::Keeper>),
@@ -176,6 +183,9 @@ impl Verb {
             Self::Gate(_) => "gate",
             Self::Signal(_) => "signal",
             Self::Keeper(_) => "keeper",
+            Self::Hook(_) => "hook",
+            Self::Prompts(_) => "prompts",
+            Self::Sessions(_) => "sessions",
         }
     }
 }

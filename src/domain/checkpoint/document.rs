@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::known_paths::{OnlyCount, OnlyPaths};
+use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::state::version::LOG_VERSION;
@@ -50,6 +51,11 @@ pub enum Trigger {
     BeforeDeinit,
     BeforeCleanup,
     BeforeRecovery,
+    Prompt,
+    BeforeShell,
+    Edits,
+    Turn,
+    AttachedStart,
 }
 
 impl Trigger {
@@ -69,6 +75,32 @@ impl Trigger {
             Self::BeforeDeinit => "before-deinit",
             Self::BeforeCleanup => "before-cleanup",
             Self::BeforeRecovery => "before-recovery",
+            Self::Prompt => "prompt",
+            Self::BeforeShell => "before-shell",
+            Self::Edits => "edits",
+            Self::Turn => "turn",
+            Self::AttachedStart => "attached-start",
+        }
+    }
+
+    /// Whether an agent that a human runs led to it. Such checkpoints are many: they have neither tag nor note, only their capture,
+    /// which has the document too.
+    pub const fn is_attached(self) -> bool {
+        match self {
+            Self::Prompt | Self::BeforeShell | Self::Edits | Self::Turn | Self::AttachedStart => true,
+            Self::Manual
+            | Self::Periodic
+            | Self::BeforeAutopilot
+            | Self::BeforeMerge
+            | Self::AfterMerge
+            | Self::SessionStart
+            | Self::BeforeRollback
+            | Self::BeforeUndo
+            | Self::BeforeRedirect
+            | Self::BeforeAbandon
+            | Self::BeforeDeinit
+            | Self::BeforeCleanup
+            | Self::BeforeRecovery => false,
         }
     }
 }
@@ -91,7 +123,7 @@ pub struct CheckpointRecord {
     pub git_commit: Option<Oid>,
     /// The capture of the main worktree: the value of `refs/axiom/captures/<name>`.
     pub capture: Oid,
-    /// The annotated tag.
+    /// The annotated tag; the capture again where it has none: see [`Trigger::is_attached`].
     pub tag: Oid,
     /// How many events the log had before it. Later events are counted from here.
     pub seq: u64,
@@ -103,9 +135,17 @@ pub struct CheckpointRecord {
     /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<OnlyCount>,
+    /// The attached session that it was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Box<Stamp>>,
 }
 
 impl CheckpointRecord {
+    /// Whether it has a tag, and a note on it.
+    pub fn is_tagged(&self) -> bool {
+        !self.trigger.is_attached()
+    }
+
     /// What checkpoints are ordered by, oldest first.
     pub fn age(&self) -> (u64, &CheckpointName) {
         (self.seq, &self.name)
@@ -160,6 +200,9 @@ pub struct CheckpointDocument {
     /// Local refs that are not held, because their object is missing or because they cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs_not_held: Vec<RefName>,
+    /// The attached session that it was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Box<Stamp>>,
     /// Who made the tag and when, so that a lost tag can be rebuilt byte by byte.
     pub tagger: Tagger,
 }

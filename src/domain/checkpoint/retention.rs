@@ -26,6 +26,8 @@ pub struct Rules {
     pub protect_named: bool,
     /// For how many days an operation can be undone, and a deleted checkpoint brought back.
     pub keep_deleted_days: u32,
+    /// How many checkpoints of prompts are kept.
+    pub keep_prompts: u32,
 }
 
 /// Why a checkpoint is not removed automatically. Ordered: of several reasons, the last is shown.
@@ -117,13 +119,22 @@ pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<Check
     let counted = |of_paths| recent.iter().filter(|record| record.only.is_some() == of_paths).count();
     let may_expire = |group: &Group| may_expire(group, counted(group.of_paths), rules, now);
     let all = match checkpoints.older() {
+        // Those of attached sessions are thinned by age, one by one.
+        Some(_) if state.record.attached.checkpoints > 0 => newest_first(checkpoints.all()?),
         Some(older) if older.summary().groups.iter().any(may_expire) => newest_first(checkpoints.all()?),
         Some(_) | None => recent,
     };
     let kept = protections_of(&all, state, rules, now);
     let mut gone = Vec::new();
     let (mut complete, mut of_paths) = (0, 0);
+    let mut attached = Attached::default();
     for record in all {
+        if record.trigger.is_attached() {
+            if attached.expires(record, rules, now) && !kept.contains_key(&record.name) {
+                gone.push(record.name.clone());
+            }
+            continue;
+        }
         let counted = if record.only.is_none() { &mut complete } else { &mut of_paths };
         *counted += 1;
         let over_count = *counted > rules.max_count;
@@ -134,6 +145,34 @@ pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<Check
     }
     gone.reverse();
     Ok(gone)
+}
+
+/// Thinning of checkpoints of attached sessions, newest first. They are outside of `maxCount`.
+#[derive(Default)]
+struct Attached {
+    prompts: u32,
+    /// The hours and days that have one already.
+    hours: BTreeSet<i64>,
+    days: BTreeSet<i64>,
+}
+
+impl Attached {
+    /// Prompts are counted; of the others stay all of the last hour, one of each hour of the last day, and one of each day.
+    fn expires(&mut self, record: &CheckpointRecord, rules: &Rules, now: Timestamp) -> bool {
+        const HOUR: i64 = 60 * 60;
+        if age_in_days(record.created_at, now) >= i64::from(rules.max_age_days) {
+            return true;
+        }
+        if record.trigger == Trigger::Prompt {
+            self.prompts += 1;
+            return self.prompts > rules.keep_prompts;
+        }
+        let (age, made) = (now.duration_since(record.created_at).as_secs(), record.created_at.as_second());
+        if age < HOUR {
+            return false;
+        }
+        if age < 24 * HOUR { !self.hours.insert(made.div_euclid(HOUR)) } else { !self.days.insert(made.div_euclid(24 * HOUR)) }
+    }
 }
 
 /// Whether one of a group of older checkpoints may have expired, where `recent` newer ones are counted with it. Where this
@@ -198,7 +237,12 @@ pub fn is_safety(trigger: Trigger) -> bool {
         | Trigger::BeforeAutopilot
         | Trigger::BeforeMerge
         | Trigger::AfterMerge
-        | Trigger::SessionStart => false,
+        | Trigger::SessionStart
+        | Trigger::Prompt
+        | Trigger::BeforeShell
+        | Trigger::Edits
+        | Trigger::Turn
+        | Trigger::AttachedStart => false,
     }
 }
 
@@ -226,7 +270,7 @@ mod tests {
     use crate::domain::work::agent::Workspace;
     use crate::domain::work::session::{Session, SessionState};
 
-    const RULES: Rules = Rules { max_count: 5, max_age_days: 30, protect_named: true, keep_deleted_days: 7 };
+    const RULES: Rules = Rules { max_count: 5, max_age_days: 30, protect_named: true, keep_deleted_days: 7, keep_prompts: 3 };
 
     fn now() -> Timestamp {
         "2026-03-01T00:00:00Z".parse().unwrap()
@@ -268,6 +312,7 @@ mod tests {
                 tasks_completed: 0,
                 size: None,
                 only: None,
+                attached: None,
             };
             state.record.checkpoints.insert(record).unwrap();
         }
@@ -295,6 +340,28 @@ mod tests {
         let mut divided = state.clone();
         divided.record.checkpoints = Checkpoints::new(recent, Some(older));
         (divided, count)
+    }
+
+    #[test]
+    fn attached_ones_are_thinned_by_age_and_push_nothing_out() {
+        let mut state = State::default();
+        let add = |state: &mut State, name: String, trigger, minutes: i64| {
+            let made = now().checked_sub(SignedDuration::from_mins(minutes)).unwrap();
+            let mut record = self::state(&[(trigger, 0)]).record.checkpoints.all().unwrap()[0].clone();
+            (record.name, record.created_at) = (CheckpointName::new(name).unwrap(), made);
+            record.seq = 1_000_000 - minutes as u64;
+            state.record.checkpoints.insert(record).unwrap();
+        };
+        for minutes in [5, 10, 55, 61, 65, 119, 121, 180, 1439, 1441, 1442, 3000, 45_000] {
+            add(&mut state, format!("e{minutes}"), Trigger::Edits, minutes);
+        }
+        for (number, minutes) in [(1, 500), (2, 400), (3, 300), (4, 200), (5, 100)] {
+            add(&mut state, format!("prompt-000{number}"), Trigger::Prompt, minutes);
+        }
+        for number in 0..5 {
+            add(&mut state, format!("p{number}"), Trigger::Periodic, number);
+        }
+        assert_eq!(gone(&state, &RULES), "e45000 e1442 prompt-0001 prompt-0002 e180 e119 e65");
     }
 
     #[test]

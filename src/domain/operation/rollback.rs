@@ -298,6 +298,7 @@ mod tests {
             workspaces: held,
             coverage: BTreeMap::new(),
             refs_not_held: vec![],
+            attached: None,
             tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
         }
     }

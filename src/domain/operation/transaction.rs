@@ -375,7 +375,9 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
         let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
         transaction.mode = Some(Change::new(old, mode.new));
     }
-    if let Event::CheckpointCreated { checkpoint } = event {
+    if let Event::CheckpointCreated { checkpoint } = event
+        && checkpoint.is_tagged()
+    {
         transaction.checkpoints.push(checkpoint.name.clone());
     }
     let (rank, what) = crate::domain::state::audit::describe(event, state);

@@ -185,6 +185,7 @@ impl Placing {
     pub fn document(&self, document: &mut CheckpointDocument) {
         self.restorable(&mut document.state_snapshot);
         document.workspaces.iter_mut().for_each(|one| self.change(&mut one.path));
+        document.attached.iter_mut().for_each(|stamp| self.change(&mut stamp.worktree));
         let coverage = std::mem::take(&mut document.coverage);
         document.coverage = coverage.into_iter().map(|(path, coverage)| (self.path(&path), coverage)).collect();
     }

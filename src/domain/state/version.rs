@@ -2,7 +2,8 @@
 //! program would ignore a field that it does not know, and call a line damaged that has a word that it does not know.
 
 use super::event::Event;
-use super::whole::{Restorable, State};
+use super::whole::{AttachedCounts, Restorable, State};
+use crate::domain::checkpoint::document::Trigger;
 use crate::domain::operation::journaled::{Operation, OperationKind};
 use crate::domain::recovery::marker::CutOff;
 use crate::domain::state::changes::RestorableChanges;
@@ -16,7 +17,7 @@ use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::{StepResult, Verification};
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 6;
+pub const LOG_VERSION: u32 = 7;
 
 /// The version that every program can read.
 const FIRST: u32 = 1;
@@ -36,6 +37,8 @@ const FIFTH: u32 = 5;
 /// come back from a capture, gates of a disk that is too full, decisions when a paused session is taken up
 /// again, rounds of a conflict that an iteration leaves open, and plans.
 const SIXTH: u32 = 6;
+/// The version with checkpoints of attached sessions, which have no tag.
+const SEVENTH: u32 = 7;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
     if is_needed { version } else { FIRST }
@@ -58,6 +61,8 @@ impl Event {
             SIXTH
         } else if let Self::HookRan { .. } = self {
             THIRD
+        } else if let Self::CheckpointCreated { checkpoint } = self {
+            checkpoint.trigger.version()
         } else if let Self::StepVerified { result, .. } = self {
             of_result(result).max(FIFTH)
         } else if let Self::ConflictGivenBack { .. } = self {
@@ -102,6 +107,13 @@ impl Event {
     }
 }
 
+impl Trigger {
+    /// The oldest version of the log whose readers know the word.
+    pub fn version(self) -> u32 {
+        since(SEVENTH, self.is_attached())
+    }
+}
+
 impl Restorable {
     /// The oldest version of the log whose readers understand this part of the state.
     pub fn version(&self) -> u32 {
@@ -136,7 +148,8 @@ fn of_state(state: &State) -> u32 {
         || runs.any(|run| names_request(run.cut.as_deref()))
         || record.cases.values().any(|case| case.set_aside.is_some());
     let by_age = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), since(SIXTH, is_sixth)];
-    let own = by_age.into_iter().chain([of_restorable(&state.restorable)]);
+    let is_seventh = since(SEVENTH, record.attached != AttachedCounts::default());
+    let own = by_age.into_iter().chain([is_seventh]).chain([of_restorable(&state.restorable)]);
     let requests = record.requests.values().map(of_request);
     let is_ending = record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
     newest(own.chain(verified).chain(checked).chain(open).chain(requests).chain([since(FIFTH, is_ending)]))

@@ -129,10 +129,30 @@ pub struct Record {
     /// The plan that is worked on, or the last one. A rollback takes back the cases that it became, not what was planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Box<Plan>>,
+    /// What attached sessions have led to.
+    #[serde(skip_serializing_if = "AttachedCounts::is_empty")]
+    pub attached: AttachedCounts,
     /// How many tasks were ever completed. Every N-th triggers a checkpoint.
     pub tasks_completed: u32,
     /// The last event, in words.
     pub last_action: Option<String>,
+}
+
+/// What attached sessions have led to: numbers that are never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AttachedCounts {
+    /// The number of the newest prompt.
+    pub prompts: u32,
+    /// How many checkpoints they ever led to.
+    pub checkpoints: u64,
+}
+
+impl AttachedCounts {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it

@@ -129,3 +129,14 @@ impl Checkpoints<'_> {
         Ok(wrong)
     }
 }
+
+impl super::held_refs::HeldRefs {
+    /// Whether these are the local refs that a checkpoint holds.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where an object is missing.
+    pub fn are_those_of(&self, repo: &crate::git::Repository, capture: &Oid) -> Result<bool> {
+        let Some((_, entries)) = repo.checkpoints().record_of(capture)? else { return Ok(false) };
+        Ok(entries.into_iter().any(|entry| entry.name == REFS && entry.oid == self.tree))
+    }
+}

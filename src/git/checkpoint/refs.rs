@@ -82,16 +82,19 @@ impl Checkpoints<'_> {
         Ok(CheckpointObjects { capture: commit, json: blob })
     }
 
-    /// Creates the capture ref (from here on the checkpoint exists), note and tag of a checkpoint, together and durably.
-    /// After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
+    /// Creates the capture ref (from here on the checkpoint exists), note and tag of a checkpoint, together and durably; without
+    /// `tag` only the capture ref. After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
     ///
     /// # Errors
     /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as `Refs::update_refs`. Then
     /// there is no checkpoint.
-    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
-        let object = self.write_tag(name, &objects.capture, tag)?;
+    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: Option<&TagData>) -> Result<()> {
         let capture_name = capture_ref(name);
         let capture = RefEdit { name: capture_name.clone(), expected: Expected::Absent, new: Some(objects.capture.clone()) };
+        let Some(tag) = tag else {
+            return self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}"));
+        };
+        let object = self.write_tag(name, &objects.capture, tag)?;
         let tag_name = checkpoint_tag(name);
         let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
         let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
@@ -185,7 +188,7 @@ mod tests {
             .checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.checkpoints().hold_local_refs().unwrap())
             .unwrap();
         let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.objects().signature().unwrap() };
-        repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap();
+        repo.checkpoints().publish_checkpoint(&name, &objects, Some(&tag)).unwrap();
         (name, objects, tag)
     }
 
@@ -217,7 +220,7 @@ mod tests {
                 repo.checkpoints().list().unwrap(),
                 [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]
             );
-            let taken = repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap_err();
+            let taken = repo.checkpoints().publish_checkpoint(&name, &objects, Some(&tag)).unwrap_err();
             assert_eq!(taken.code(), Code::DuplicateId);
             // Lost by `git fetch --prune --prune-tags`: the same tag is made again.
             let before = scratch.git(&["rev-parse", "axiom/x"]);

@@ -64,7 +64,8 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
     let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes().load()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
-    let ends = [all.iter().copied().max_by_key(by_age), all.iter().copied().min_by_key(by_age)];
+    let tagged_ones = || all.iter().copied().filter(|one| one.is_tagged());
+    let ends = [tagged_ones().max_by_key(by_age), tagged_ones().min_by_key(by_age)];
     for end in ends.into_iter().flatten() {
         thorough = thorough || ctx.repo.notes().note_of(&notes, &end.tag)?.is_none();
     }
@@ -78,6 +79,9 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
             lost.unknown.extend(unknown);
             continue;
         };
+        if !one.is_tagged() {
+            continue;
+        }
         while tagged.next_if(|(tag, _)| *tag < name).is_some() {}
         let is_tagged = tagged.peek().is_some_and(|(tag, _)| *tag == name);
         if !is_tagged || (thorough && ctx.repo.notes().note_of(&notes, &one.tag)?.is_none()) {
@@ -98,12 +102,13 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
 /// Whether the newest checkpoints have their refs, and the newest one its note.
 fn newest_are_whole(ctx: &Context, count: usize) -> Result<bool> {
     let newest = ctx.state().record.checkpoints.newest(count)?;
+    let tag = |record: &CheckpointRecord| record.is_tagged().then(|| checkpoint_tag(&record.name));
     let names: Vec<RefName> =
-        newest.iter().flat_map(|record| [capture_ref(&record.name), checkpoint_tag(&record.name)]).collect();
+        newest.iter().flat_map(|record| std::iter::once(capture_ref(&record.name)).chain(tag(record))).collect();
     if ctx.repo.refs().read_refs(&names)?.len() < names.len() {
         return Ok(false);
     }
-    match newest.last() {
+    match newest.iter().rev().find(|record| record.is_tagged()) {
         Some(newest) => Ok(ctx.repo.notes().note_of(&ctx.repo.notes().load()?, &newest.tag)?.is_some()),
         None => Ok(true),
     }
@@ -186,16 +191,23 @@ pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
 pub(super) fn complete(ctx: &Context, record: &CheckpointRecord) -> Result<()> {
     let (json, document) = document_of(ctx, &record.capture)?;
     env::fault_point("checkpoint.healing");
-    ctx.repo.checkpoints().complete_checkpoint(&record.name, &record.capture, &json, &tag_data(&document))
+    match tag_data(&document) {
+        Some(tag) => ctx.repo.checkpoints().complete_checkpoint(&record.name, &record.capture, &json, &tag),
+        None => Ok(()),
+    }
 }
 
 fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     let Some(capture) = ctx.repo.refs().read_ref(&capture_ref(name))? else { return Ok(()) };
     let (json, document) = document_of(ctx, &capture)?;
-    let data = tag_data(&document);
-    ctx.repo.checkpoints().complete_checkpoint(name, &capture, &json, &data)?;
-    env::fault_point("checkpoint.before-take-up");
-    let tag = ctx.repo.checkpoints().tag_of_checkpoint(name, &capture, &data)?;
+    let tag = match tag_data(&document) {
+        Some(data) => {
+            ctx.repo.checkpoints().complete_checkpoint(name, &capture, &json, &data)?;
+            env::fault_point("checkpoint.before-take-up");
+            ctx.repo.checkpoints().tag_of_checkpoint(name, &capture, &data)?
+        }
+        None => capture.clone(),
+    };
     let size = size_of(ctx, &document, &capture, None).ok();
     let record = record_of(&document, capture, tag, size);
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)

@@ -97,7 +97,7 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     let Some(target) = target else { return Ok(BTreeMap::new()) };
     let newest = records.iter().rev().take(COUNTED);
     let mut by_commit: BTreeMap<Oid, RefName> = BTreeMap::new();
-    for record in newest {
+    for record in newest.filter(|record| record.is_tagged()) {
         if let Some(commit) = &record.git_commit {
             by_commit.insert(commit.clone(), checkpoint_tag(&record.name));
         }

@@ -5,6 +5,7 @@ use std::iter;
 use jiff::Timestamp;
 
 use super::CheckpointRequest;
+use crate::domain::attach::stamp::prompt_name;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
@@ -37,6 +38,9 @@ pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Ch
 
 /// `<trigger>-<time>`, with a numeric suffix where that name is taken.
 fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointName, Refs)> {
+    if wanted.trigger == Trigger::Prompt {
+        return next_prompt(ctx);
+    }
     let plain = plain_name(wanted, env::now());
     for text in iter::once(plain.clone()).chain((2_u32..).map(|number| format!("{plain}-{number}"))) {
         let name = CheckpointName::new(text)?;
@@ -49,6 +53,21 @@ fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointNam
         }
     }
     Err(Error::new(Code::Internal, "no name is free"))
+}
+
+/// The name of the next prompt: no number is used twice, whatever was deleted.
+fn next_prompt(ctx: &Context) -> Result<(CheckpointName, Refs)> {
+    for number in ctx.state().record.attached.prompts.saturating_add(1)..u32::MAX {
+        let name = CheckpointName::new(prompt_name(number))?;
+        if ctx.state().is_taken(name.as_str()) {
+            continue;
+        }
+        let refs = Refs::of(ctx, &name)?;
+        if refs.are_free() {
+            return Ok((name, refs));
+        }
+    }
+    Err(Error::new(Code::Internal, "no number is free"))
 }
 
 /// Local time, as in every list: a checkpoint called 10-00-00 was made at 10:00:00.

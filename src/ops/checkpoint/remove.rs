@@ -32,6 +32,7 @@ pub fn rules(ctx: &Context) -> Rules {
         max_age_days: config.max_age_days,
         protect_named: config.protect_named,
         keep_deleted_days: config.keep_deleted_days,
+        keep_prompts: ctx.config.attach.keep_prompts,
     }
 }
 

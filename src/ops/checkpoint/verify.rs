@@ -228,11 +228,9 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         Err(error) => add(format!("its refs cannot be read: {error}"), false),
     }
     disagreements(ctx, record, &document).into_iter().for_each(|what| add(what, false));
+    let Some(tag) = tag_data(&document) else { return Ok(problems) };
     let tag_name = checkpoint_tag(&record.name);
-    match (
-        ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag_data(&document)),
-        ctx.repo.refs().read_ref(&tag_name)?,
-    ) {
+    match (ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag), ctx.repo.refs().read_ref(&tag_name)?) {
         (Err(error), _) => add(format!("its tag cannot be made: {error}"), false),
         (Ok(_), None) => add(format!("its tag {} is gone", tag_name.short()), true),
         (Ok(expected), Some(tag)) if tag != expected => add(format!("another tag has the name {}", tag_name.short()), false),

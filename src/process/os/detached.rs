@@ -41,3 +41,18 @@ pub fn in_repository(folder: &Path, arguments: &[OsString]) -> Result<Output> {
     let child = child.arg0("git-axiom").arg("-C").arg(folder).args(arguments).stdin(Stdio::null());
     child.output().map_err(|e| Error::io("start", &program, e))
 }
+
+/// As [`start`], in the root folder and with no descriptor of the caller's: for work that outlives the caller, and of which the caller may
+/// know nothing.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_alone(arguments: &[OsString], null: File) -> Result<Child> {
+    crate::process::client::launch::close_on_exec();
+    let program = env::own_image()?;
+    let failed = |e: std::io::Error| Error::io("start", &program, e);
+    let second = null.try_clone().map_err(failed)?;
+    let mut child = command(&program);
+    let child = child.arg0("git-axiom").args(arguments).current_dir("/").stdin(Stdio::null()).stdout(null).stderr(second);
+    child.spawn().map_err(failed)
+}

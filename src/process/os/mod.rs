@@ -6,6 +6,7 @@
 
 pub mod bell;
 pub mod by_environment;
+pub mod caller;
 pub mod command;
 pub mod detached;
 pub(super) mod family;

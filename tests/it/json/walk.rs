@@ -218,6 +218,9 @@ fn of_a_session(walk: &Walk) {
     walk.ok(&["learnings", "edit", &learnt, "y"]);
     walk.ok(&["learnings", "forget", &learnt]);
     walk.ok(&["stats"]);
+    walk.ok(&["prompts"]);
+    walk.ok(&["prompts", "forget", "--all"]);
+    walk.ok(&["sessions", "--all"]);
     walk.ok(&["agents", "check", "shell"]);
     for args in [&["status"][..], &["task", "show", "all"], &["task", "audit", "all"], &["events"], &["log"]] {
         walk.ok(args);

@@ -173,6 +173,7 @@ pub fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointR
         tasks_completed: state.record.tasks_completed,
         size: None,
         only: None,
+        attached: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Result, refuse};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::attach::stamp::prompt_number;
 use crate::domain::base::ids::{CheckpointName, TxnId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
@@ -44,6 +45,11 @@ impl State {
             && session.start_checkpoint.is_none()
         {
             session.start_checkpoint = Some(checkpoint.name.clone());
+        }
+        if checkpoint.trigger.is_attached() {
+            let counts = &mut self.record.attached;
+            counts.checkpoints += 1;
+            counts.prompts = counts.prompts.max(prompt_number(checkpoint.name.as_str()).unwrap_or(0));
         }
         self.record.last_action = Some(format!("checkpoint {}", checkpoint.name));
         Ok(())

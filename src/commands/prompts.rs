@@ -1,0 +1,184 @@
+//! `git axiom prompts`: the timeline of attached sessions; and `git axiom sessions`.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::{look, open};
+use crate::cli::screen::{Screen, table};
+use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
+use crate::domain::base::plural::count;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::attach::prompts::{self, Prompt};
+use crate::ops::attach::sessions::{self, Session};
+
+/// Arguments of `prompts`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each prompt to an attached agent is a checkpoint. CHANGED is what happened until the next one of
+the same session: files, lines added and removed. To go back to the moment before a prompt:
+
+  git axiom rollback checkpoint --prompt 42
+  git axiom rollback checkpoint --prompt 42 -- src/main.rs
+
+The first line of a prompt, with what looks like a secret masked, is in one file of this machine
+alone; 'git axiom prompts forget' deletes it, and nothing brings it back.")]
+pub struct Prompts {
+    /// How many of the newest are listed
+    #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 20)]
+    count: usize,
+    #[command(subcommand)]
+    verb: Option<PromptsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum PromptsVerb {
+    /// Delete the texts of prompts for good; their checkpoints stay
+    Forget(Forget),
+}
+
+#[derive(Debug, Args)]
+struct Forget {
+    /// The prompts, by number
+    #[arg(value_name = "NUMBER", required_unless_present = "all")]
+    numbers: Vec<u32>,
+    /// The texts of all prompts
+    #[arg(long, conflicts_with = "numbers")]
+    all: bool,
+}
+
+impl Prompts {
+    /// The name of what is for humans only.
+    pub fn forgets(&self) -> Option<&'static str> {
+        self.verb.as_ref().map(|PromptsVerb::Forget(_)| "prompts forget")
+    }
+}
+
+#[derive(Serialize)]
+struct PromptsAnswer<'a> {
+    prompts: &'a [Prompt],
+}
+
+#[derive(Serialize)]
+struct Forgotten {
+    forgotten: usize,
+}
+
+/// Lists prompts, or forgets their texts.
+///
+/// # Errors
+/// Those of opening the repository; as [`prompts::list`] and [`prompts::forget`].
+pub fn run(args: &Prompts, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if let Some(PromptsVerb::Forget(forget)) = &args.verb {
+        return forgotten(forget, global, screen);
+    }
+    let ctx = look(global, screen)?;
+    let all = prompts::list(&ctx, args.count)?;
+    screen.answer(&PromptsAnswer { prompts: &all }, || in_words(&all))?;
+    Ok(Exit::Done)
+}
+
+fn forgotten(args: &Forget, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if args.numbers.is_empty() && !args.all {
+        return Err(Error::new(Code::Usage, "no prompt is named").hint("git axiom prompts forget --all"));
+    }
+    let ctx = open(global, screen)?;
+    ctx.for_humans_only("prompts forget")?;
+    let forgotten = prompts::forget(&ctx, if args.all { None } else { Some(&args.numbers) })?;
+    screen.answer(&Forgotten { forgotten }, || format!("Forgot the text of {}.\n", count(forgotten, "prompt")))?;
+    Ok(Exit::Done)
+}
+
+fn in_words(all: &[Prompt]) -> String {
+    if all.is_empty() {
+        return "No attached agent was sent a prompt yet.\n".to_owned();
+    }
+    let mut rows = vec![["PROMPT", &words::time_heading("TIME"), "AGENT", "CHANGED", "TEXT"].map(String::from).to_vec()];
+    for prompt in all {
+        let changed = match (prompt.files, prompt.insertions, prompt.deletions) {
+            (Some(0), ..) => "nothing".to_owned(),
+            (Some(files), Some(added), Some(removed)) => format!("{} +{added} -{removed}", count(files, "file")),
+            (_, _, _) => "?".to_owned(),
+        };
+        let program = prompt.program.map_or("-", |program| program.as_str());
+        let text = visible::line(prompt.text.as_deref().unwrap_or("-")).into_owned();
+        rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program.to_owned(), changed, text]);
+    }
+    table(&rows) + "To go back to before one: git axiom rollback checkpoint --prompt NUMBER\n"
+}
+
+/// Arguments of `sessions`.
+#[derive(Debug, Args)]
+pub struct Sessions {
+    /// Those that have ended too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SessionLine<'a> {
+    id: &'a str,
+    program: &'a str,
+    worktree: &'a str,
+    since: jiff::Timestamp,
+    last_activity: jiff::Timestamp,
+    prompts: u32,
+    alive: bool,
+    unprotected: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SessionsAnswer<'a> {
+    sessions: Vec<SessionLine<'a>>,
+}
+
+/// Lists attached sessions.
+///
+/// # Errors
+/// Those of opening the repository.
+pub fn run_sessions(args: &Sessions, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let ctx = look(global, screen)?;
+    let all = sessions::list(&ctx);
+    let looked: Vec<(&Session, bool)> = all.iter().map(|one| (one, one.is_alive())).collect();
+    let shown: Vec<(&Session, bool)> = looked.into_iter().filter(|(_, alive)| args.all || *alive).collect();
+    let lines = shown.iter().map(|(one, alive)| SessionLine {
+        id: &one.id,
+        program: one.program.as_str(),
+        worktree: &one.worktree,
+        since: one.since,
+        last_activity: one.last_activity,
+        prompts: one.prompts,
+        alive: *alive,
+        unprotected: one.unprotected.as_deref(),
+    });
+    screen.answer(&SessionsAnswer { sessions: lines.collect() }, || sessions_in_words(&shown))?;
+    Ok(Exit::Done)
+}
+
+fn sessions_in_words(shown: &[(&Session, bool)]) -> String {
+    if shown.is_empty() {
+        return "No attached session is known.\n".to_owned();
+    }
+    let mut rows = vec![["AGENT", "STATE", "SINCE", "LAST", "PROMPTS", "WORKTREE"].map(String::from).to_vec()];
+    let mut notes = String::new();
+    for (one, alive) in shown {
+        let state = match (alive, &one.unprotected) {
+            (true, None) => "protected",
+            (true, Some(_)) => "UNPROTECTED",
+            (false, _) => "ended",
+        };
+        if let Some(why) = one.unprotected.as_ref().filter(|_| *alive) {
+            notes.push_str(&format!("UNPROTECTED: {}: {}\n", one.program.title(), visible::line(why)));
+        }
+        rows.push(vec![
+            one.program.to_string(),
+            state.to_owned(),
+            words::time(one.since),
+            words::time(one.last_activity),
+            one.prompts.to_string(),
+            visible::line(&one.worktree).into_owned(),
+        ]);
+    }
+    table(&rows) + &notes
+}

@@ -1,0 +1,163 @@
+//! What is done at each event. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use super::payload::{HookEvent, Moment};
+use super::program::Program;
+use super::shell;
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::checkpoint::document::Trigger;
+
+/// What a hook does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Nothing but noting that the session lives.
+    Note,
+    /// Makes a checkpoint before it answers: the program waits.
+    Save(Trigger),
+    /// Keeps the bytes of files that are about to be edited, where no checkpoint has them.
+    Keep(Vec<String>),
+    /// Hands a line to the joiner: the program does not wait.
+    HandOver(Later),
+    /// The agent calls a verb of git axiom that decides for a human.
+    OwnVerb(String),
+}
+
+/// What the joiner is to save.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Later {
+    /// These files were edited.
+    Edited {
+        /// The files, as the program names them.
+        paths: Vec<String>,
+    },
+    /// Anything may have changed: a shell command ran.
+    Anything,
+    /// A turn, a subagent or a session ended, or a worktree goes: all worktrees.
+    Turn,
+    /// A session began: all worktrees.
+    Start,
+    /// Nothing: a checkpoint was made while the program waited, and what follows from it waits for nobody.
+    Made {
+        /// Its name.
+        checkpoint: CheckpointName,
+    },
+}
+
+/// What is done at an event.
+pub fn act(event: &HookEvent) -> Act {
+    match &event.moment {
+        Moment::SessionStart => Act::HandOver(Later::Start),
+        // A prompt within a subagent is the agent's.
+        Moment::Prompt { .. } if event.subagent => Act::Note,
+        Moment::Prompt { .. } => Act::Save(Trigger::Prompt),
+        Moment::BeforeEdit { paths } if paths.is_empty() => Act::Save(Trigger::BeforeShell),
+        Moment::BeforeEdit { paths } => Act::Keep(paths.clone()),
+        Moment::BeforeShell { command } => match (shell::own_verb(command), shell::risk(command)) {
+            (Some(verb), _) => Act::OwnVerb(verb),
+            (None, Some(_)) => Act::Save(Trigger::BeforeShell),
+            (None, None) => Act::Note,
+        },
+        Moment::AfterEdit { paths } if paths.is_empty() => Act::HandOver(Later::Anything),
+        Moment::AfterEdit { paths } => Act::HandOver(Later::Edited { paths: paths.clone() }),
+        Moment::AfterShell => Act::HandOver(Later::Anything),
+        Moment::TurnEnd | Moment::SubagentEnd | Moment::WorktreeRemove | Moment::SessionEnd => Act::HandOver(Later::Turn),
+    }
+}
+
+/// What one look of the joiner saves, for all lines that came since the last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Joined {
+    /// Nothing.
+    Nothing,
+    /// Only these files were named.
+    Paths(Vec<String>),
+    /// Everything, for this reason.
+    All(Trigger),
+}
+
+/// What is saved for these lines together.
+pub fn joined<'l>(lines: impl Iterator<Item = &'l Later>) -> Joined {
+    let (mut paths, mut all) = (Vec::new(), None);
+    for line in lines {
+        match line {
+            Later::Edited { paths: named } => paths.extend(named.iter().cloned()),
+            Later::Anything => all = all.or(Some(Trigger::Edits)),
+            Later::Turn => all = Some(Trigger::Turn),
+            Later::Start => all = all.filter(|trigger| *trigger == Trigger::Turn).or(Some(Trigger::AttachedStart)),
+            Later::Made { .. } => {}
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    match all {
+        Some(trigger) => Joined::All(trigger),
+        None if paths.is_empty() => Joined::Nothing,
+        None => Joined::Paths(paths),
+    }
+}
+
+/// Whether a program waits for the checkpoint of this trigger: what follows from it is the joiner's.
+pub fn is_waited_for(trigger: Trigger) -> bool {
+    matches!(trigger, Trigger::Prompt | Trigger::BeforeShell)
+}
+
+/// What the environment variables of agent programs are called: with one of them and no terminal, an agent is calling.
+pub const VARIABLES: [(&str, Program); 6] = [
+    ("CLAUDECODE", Program::Claude),
+    ("CODEX_SANDBOX", Program::Codex),
+    ("CODEX_THREAD_ID", Program::Codex),
+    ("GEMINI_CLI", Program::Gemini),
+    ("OPENCODE", Program::Opencode),
+    ("CURSOR_AGENT", Program::Cursor),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(moment: Moment) -> HookEvent {
+        HookEvent { session: "s".into(), folder: None, name: String::new(), subagent: false, moment }
+    }
+
+    fn shell(command: &str) -> Act {
+        act(&event(Moment::BeforeShell { command: command.into() }))
+    }
+
+    #[test]
+    fn only_prompts_and_risky_commands_are_waited_for() {
+        let prompt = Moment::Prompt { text: "x".into() };
+        assert_eq!(act(&event(prompt.clone())), Act::Save(Trigger::Prompt));
+        assert_eq!(act(&HookEvent { subagent: true, ..event(prompt) }), Act::Note);
+        assert_eq!(shell("ls"), Act::Note);
+        assert_eq!(shell("rm x"), Act::Save(Trigger::BeforeShell));
+        assert_eq!(shell("git axiom undo; rm x"), Act::OwnVerb("undo".into()));
+        assert_eq!(act(&event(Moment::BeforeEdit { paths: vec!["a".into()] })), Act::Keep(vec!["a".into()]));
+        for (moment, later) in [
+            (Moment::SessionStart, Later::Start),
+            (Moment::AfterShell, Later::Anything),
+            (Moment::AfterEdit { paths: Vec::new() }, Later::Anything),
+            (Moment::AfterEdit { paths: vec!["a".into()] }, Later::Edited { paths: vec!["a".into()] }),
+            (Moment::TurnEnd, Later::Turn),
+            (Moment::SubagentEnd, Later::Turn),
+            (Moment::WorktreeRemove, Later::Turn),
+            (Moment::SessionEnd, Later::Turn),
+        ] {
+            assert_eq!(act(&event(moment)), Act::HandOver(later));
+        }
+    }
+
+    #[test]
+    fn lines_that_came_together_are_saved_together() {
+        let edited = |path: &str| Later::Edited { paths: vec![path.into()] };
+        let of = |lines: &[Later]| joined(lines.iter());
+        assert_eq!(of(&[]), Joined::Nothing);
+        let made = Later::Made { checkpoint: CheckpointName::new("prompt-0001").unwrap() };
+        assert_eq!(of(&[made]), Joined::Nothing);
+        assert_eq!(of(&[edited("b"), edited("a"), edited("b")]), Joined::Paths(vec!["a".into(), "b".into()]));
+        assert_eq!(of(&[edited("b"), Later::Anything]), Joined::All(Trigger::Edits));
+        assert_eq!(of(&[Later::Turn, Later::Start, Later::Anything]), Joined::All(Trigger::Turn));
+        assert_eq!(of(&[Later::Anything, Later::Start]), Joined::All(Trigger::AttachedStart));
+    }
+}

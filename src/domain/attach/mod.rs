@@ -1,0 +1,12 @@
+//! Agents that a human runs: their programs call `git axiom hook` at each event, and the same net is spread below them as below
+//! supervised ones. Pure: what a payload says (`payload`), which shell commands are risky (`shell`), what is done when
+//! (`act`), and what is answered (`answer`).
+//!
+//! Begin reading with `act`.
+
+pub mod act;
+pub mod answer;
+pub mod payload;
+pub mod program;
+pub mod shell;
+pub mod stamp;

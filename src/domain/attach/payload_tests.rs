@@ -1,0 +1,116 @@
+//! Real payloads, one for each event, are in `fixtures/attach`; what is made up here is said to be.
+
+use super::*;
+
+fn fixture(program: Program, name: &str) -> Vec<u8> {
+    let path = format!("{}/fixtures/attach/{program}/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+fn of_fixture(program: Program, name: &str) -> Option<HookEvent> {
+    read(program, &fixture(program, name))
+}
+
+fn words(moment: &Moment) -> String {
+    match moment {
+        Moment::SessionStart => "start".into(),
+        Moment::Prompt { text } => format!("prompt {text}"),
+        Moment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
+        Moment::BeforeShell { command } => format!("before-shell {command}"),
+        Moment::AfterEdit { paths } => format!("after-edit {}", paths.join(" ")),
+        Moment::AfterShell => "after-shell".into(),
+        Moment::TurnEnd => "turn".into(),
+        Moment::SubagentEnd => "subagent".into(),
+        Moment::WorktreeRemove => "worktree".into(),
+        Moment::SessionEnd => "end".into(),
+    }
+}
+
+#[test]
+fn every_event_of_every_program_is_understood() {
+    use Program::{Claude, Codex, Cursor, Gemini, Opencode};
+    for (program, name, expected) in [
+        (Claude, "SessionStart", "start"),
+        (Claude, "UserPromptSubmit", "prompt tidy up the parser"),
+        (Claude, "PreToolUse-Write", "before-edit /r/src/a.rs"),
+        (Claude, "PreToolUse-Bash", "before-shell rm -rf build && ls"),
+        (Claude, "PostToolUse-Bash", "after-shell"),
+        (Claude, "PostToolBatch", "after-edit /r/src/a.rs /r/b.txt"),
+        (Claude, "Stop", "turn"),
+        (Claude, "SubagentStop", "subagent"),
+        (Claude, "WorktreeRemove", "worktree"),
+        (Claude, "SessionEnd", "end"),
+        (Codex, "SessionStart", "start"),
+        (Codex, "UserPromptSubmit", "prompt tidy up the parser"),
+        (Codex, "PreToolUse-apply_patch", "before-edit new.txt src/a.rs old.txt moved.txt"),
+        (Codex, "PreToolUse-Bash", "before-shell git checkout -- ."),
+        (Codex, "PostToolUse-apply_patch", "after-edit new.txt src/a.rs old.txt moved.txt"),
+        (Codex, "Stop", "turn"),
+        (Codex, "Interrupt", "turn"),
+        (Codex, "SessionEnd", "end"),
+        (Gemini, "SessionStart", "start"),
+        (Gemini, "BeforeAgent", "prompt tidy up the parser"),
+        (Gemini, "BeforeTool-write_file", "before-edit src/a.rs"),
+        (Gemini, "BeforeTool-run_shell_command", "before-shell rm x"),
+        (Gemini, "AfterTool-run_shell_command", "after-shell"),
+        (Gemini, "AfterAgent", "turn"),
+        (Opencode, "UserPromptSubmit", "prompt tidy up the parser"),
+        (Opencode, "PreToolUse-bash", "before-shell rm x"),
+        (Opencode, "PostToolUse-edit", "after-edit /r/src/a.rs"),
+        (Opencode, "Stop", "turn"),
+        (Cursor, "beforeSubmitPrompt", "prompt tidy up the parser"),
+        (Cursor, "preToolUse-Write", "before-edit /r/src/a.rs"),
+        (Cursor, "beforeShellExecution", "before-shell rm x"),
+        (Cursor, "afterFileEdit", "after-edit /r/src/a.rs"),
+        (Cursor, "stop", "turn"),
+    ] {
+        let event = of_fixture(program, name).unwrap_or_else(|| panic!("{program} {name}: nothing"));
+        assert_eq!(words(&event.moment), expected, "{program} {name}");
+        assert_eq!(event.folder.as_deref(), Some("/r"), "{program} {name}");
+        assert!(!event.session.is_empty(), "{program} {name}");
+    }
+}
+
+#[test]
+fn what_another_program_sends_is_told_apart_and_what_is_not_known_is_nothing() {
+    let cursors = fixture(Program::Cursor, "beforeSubmitPrompt");
+    for program in [Program::Claude, Program::Codex, Program::Gemini, Program::Opencode] {
+        assert_eq!(read(program, &cursors), None, "{program}");
+    }
+    assert_eq!(read(Program::Cursor, &fixture(Program::Claude, "UserPromptSubmit")), None);
+    let copilot = br#"{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/r","prompt":"x",
+        "transcript_path":"/home/u/.copilot/session.jsonl"}"#;
+    assert_eq!(read(Program::Claude, copilot), None);
+    for unknown in [
+        r#"{"hook_event_name":"MessageDisplay","session_id":"s","cwd":"/r"}"#,
+        r#"{"hook_event_name":"PreToolUse","tool_name":"Read","session_id":"s","cwd":"/r"}"#,
+        r#"{"hook_event_name":7}"#,
+        "[]",
+        "null",
+        "",
+        "{\"hook_event_name\":\"UserPromptSubmit\",\"prom",
+    ] {
+        for program in Program::ALL.into_iter().filter(|program| *program != Program::Aider) {
+            assert_eq!(read(program, unknown.as_bytes()), None, "{program} {unknown}");
+        }
+    }
+    assert_eq!(read(Program::Aider, b"").map(|event| event.moment), Some(Moment::TurnEnd));
+}
+
+#[test]
+fn large_texts_line_ends_and_wrong_types_are_read_all_the_same() {
+    let large = "é".repeat(5 * 1024 * 1024);
+    let text = format!(
+        "\u{feff}{{\r\n\"hook_event_name\":\"UserPromptSubmit\",\r\n\"session_id\":\"s\",\"cwd\":\"/r\",\"prompt\":\"{large}\"}}\r\n"
+    );
+    let Some(HookEvent { moment: Moment::Prompt { text }, .. }) = read(Program::Claude, text.as_bytes()) else { panic!() };
+    assert!(text.len() <= LONGEST && !text.is_empty());
+    let wrong = br#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":"x","session_id":3,"cwd":["/r"]}"#;
+    let event = read(Program::Claude, wrong).unwrap();
+    assert_eq!((event.session.as_str(), event.folder), ("", None));
+    assert_eq!(event.moment, Moment::BeforeShell { command: String::new() });
+    let mut bytes = fixture(Program::Claude, "UserPromptSubmit");
+    let at = bytes.windows(4).position(|part| part == b"tidy").unwrap();
+    bytes[at] = 0xff;
+    assert!(read(Program::Claude, &bytes).is_some());
+}

@@ -1,0 +1,72 @@
+//! The agent programs that can be attached.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// An agent program whose hooks call us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // they are names
+pub enum Program {
+    Claude,
+    Codex,
+    Gemini,
+    Opencode,
+    Cursor,
+    Aider,
+}
+
+impl Program {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 6] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor, Self::Aider];
+
+    /// The word of the command line and of documents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::Cursor => "cursor",
+            Self::Aider => "aider",
+        }
+    }
+
+    /// How its makers call it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::Cursor => "Cursor",
+            Self::Aider => "aider",
+        }
+    }
+
+    /// Whether a hook of it can have the human asked before a tool is used.
+    pub const fn can_ask(self) -> bool {
+        match self {
+            Self::Claude | Self::Cursor => true,
+            // Codex reads "ask" and ignores it.
+            Self::Codex | Self::Gemini | Self::Opencode | Self::Aider => false,
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Program {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(Self::as_str).join(", ");
+        Self::ALL.into_iter().find(|program| program.as_str() == text).ok_or_else(|| format!("one of {}", names()))
+    }
+}

@@ -1,0 +1,197 @@
+//! One call of a hook: what it says is read, the session is noted, and what is to be done is done or handed over.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::saving::{self, Saved, Wanted};
+use super::{join, prompts, sessions};
+use crate::domain::attach::act::{Act, Later, act};
+use crate::domain::attach::answer::Answer;
+use crate::domain::attach::payload::{self, HookEvent, Moment};
+use crate::domain::attach::program::Program;
+use crate::domain::attach::stamp::{Stamp, session_key};
+use crate::domain::checkpoint::document::Trigger;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::ops::context::handle::Context;
+use crate::ops::history;
+use crate::store::attach::AttachFiles;
+use crate::store::fired;
+use crate::store::layout::Layout;
+
+/// The most files that an agent is told of by name.
+const NAMED: usize = 5;
+
+/// A line for the joiner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line {
+    pub stamp: Stamp,
+    /// The folder that the paths are relative to.
+    pub folder: String,
+    pub later: Later,
+}
+
+/// A call that concerns a repository of ours.
+struct Call {
+    program: Program,
+    event: HookEvent,
+    folder: PathBuf,
+    stamp: Stamp,
+    files: AttachFiles,
+}
+
+/// Does what an event asks for and returns what is answered. Never fails: what was not saved is noted in the session.
+pub fn run(program: Program, bytes: &[u8], here: &Path) -> Answer {
+    let Some(call) = Call::of(program, bytes, here) else { return Answer::default() };
+    call.act()
+}
+
+impl Call {
+    fn of(program: Program, bytes: &[u8], here: &Path) -> Option<Self> {
+        let event = payload::read(program, bytes)?;
+        let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let folder = named.unwrap_or_else(|| here.to_owned());
+        let repo = Repository::discover(&folder).ok()?;
+        let layout = Layout::new(repo.common_dir());
+        if !layout.exists() {
+            return None;
+        }
+        let files = AttachFiles::of(&layout);
+        files.ensure().ok()?;
+        if let Err(error) = fired::mark(&layout, program.as_str(), &event.name) {
+            tracing::debug!(%error, "that a hook was called was not noted");
+        }
+        let folder = folder.canonicalize().ok()?;
+        let all = repo.worktrees().list().ok()?;
+        let around = all.iter().map(|entry| entry.worktree.path()).filter(|path| folder.starts_with(path));
+        let worktree = around.max_by_key(|path| path.as_os_str().len())?.to_str()?.to_owned();
+        let stamp = Stamp { program, session: session_key(program, &event.session), worktree };
+        Some(Self { program, event, folder, stamp, files })
+    }
+
+    fn act(&self) -> Answer {
+        match act(&self.event) {
+            Act::Note => {
+                self.note(|_| {});
+                Answer::default()
+            }
+            Act::Save(trigger) => self.save(trigger),
+            Act::Keep(paths) => {
+                self.keep(&paths);
+                Answer::default()
+            }
+            Act::HandOver(later) => {
+                let ends = self.event.moment == Moment::SessionEnd;
+                self.note(|session| session.ended = ends);
+                self.hand_over(later);
+                Answer::default()
+            }
+            Act::OwnVerb(verb) => Answer::own_verb(self.program, &self.event.name, &verb),
+        }
+    }
+
+    fn note(&self, change: impl FnOnce(&mut sessions::Session)) {
+        let mut session = sessions::of(&self.files, &self.stamp);
+        change(&mut session);
+        if let Err(error) = sessions::write(&self.files, &session) {
+            tracing::debug!(%error, "the session was not noted");
+        }
+    }
+
+    fn hand_over(&self, later: Later) {
+        let line = Line { stamp: self.stamp.clone(), folder: self.folder.display().to_string(), later };
+        let handed = self.files.hand_over(&serde_json::to_vec(&line).unwrap_or_default());
+        if let Err(error) = handed.and_then(|()| join::start(&self.files, Path::new(&self.stamp.worktree))) {
+            self.note(|session| session.unprotected = Some(error.to_string()));
+        }
+    }
+
+    fn save(&self, trigger: Trigger) -> Answer {
+        let wanted = Wanted { trigger, only: None, stamp: self.stamp.clone() };
+        match saving::in_time(&self.folder, wanted) {
+            Ok(saved) => self.saved(&saved, trigger),
+            Err(error) => self.failed(trigger, &error),
+        }
+    }
+
+    fn saved(&self, saved: &Saved, trigger: Trigger) -> Answer {
+        let mut answer = Answer::default();
+        let is_prompt = trigger == Trigger::Prompt;
+        let mut seen = None;
+        self.note(|session| {
+            session.unprotected = None;
+            if is_prompt {
+                seen = Some(session.seen).filter(|_| session.prompts > 0);
+                session.prompts += 1;
+                session.seen = saved.ctx.state().seq;
+            }
+        });
+        if let Some(fact) = seen.and_then(|seen| went_back(&saved.ctx, &self.stamp.worktree, seen)) {
+            answer = Answer::context(self.program, &self.event.name, &fact);
+        }
+        if let (Moment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
+            let keeps = saved.ctx.config.attach.prompt_text == "local";
+            let noted = if keeps { prompts::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
+            if let Err(error) = noted {
+                tracing::debug!(%error, "the first line of a prompt was not kept");
+            }
+        }
+        if let Some(record) = &saved.record {
+            self.hand_over(Later::Made { checkpoint: record.name.clone() });
+        }
+        answer
+    }
+
+    /// Nothing was saved: the human is asked before a risky command where the program can ask; else the work goes on and `status`
+    /// says it.
+    fn failed(&self, trigger: Trigger, error: &Error) -> Answer {
+        self.note(|session| session.unprotected = Some(error.to_string()));
+        let asks = saving::open(&self.folder).map_or(true, |ctx| ctx.config.attach.on_failure == "ask");
+        if trigger != Trigger::BeforeShell || !asks {
+            return Answer::default();
+        }
+        let reason = format!("git axiom could not save what this command may destroy: {error}");
+        Answer::ask(self.program, &self.event.name, &reason)
+    }
+
+    /// Saves files that are about to be edited, where they were changed since the last look.
+    fn keep(&self, paths: &[String]) {
+        let changed = |path: &std::path::Path| {
+            let time = |path: &Path| std::fs::symlink_metadata(path).and_then(|meta| meta.modified()).ok();
+            let looked = time(&self.files.looked_at()).unwrap_or(SystemTime::UNIX_EPOCH);
+            time(path).is_some_and(|modified| modified >= looked)
+        };
+        let named: Vec<PathBuf> = paths.iter().map(|path| self.folder.join(path)).filter(|path| changed(path)).collect();
+        if named.is_empty() {
+            return self.note(|_| {});
+        }
+        let wanted = Wanted { trigger: Trigger::Edits, only: Some(named), stamp: self.stamp.clone() };
+        let failed = saving::in_time(&self.folder, wanted).err().map(|error| error.to_string());
+        self.note(|session| session.unprotected = failed.or(session.unprotected.take()));
+    }
+}
+
+/// What a human took back in this worktree since event `seen`, for the agent, which has read the files before.
+fn went_back(ctx: &Context, worktree: &str, seen: u64) -> Option<String> {
+    let enough = |known: &[crate::domain::operation::transaction::Transaction]| known.iter().any(|one| one.first_seq <= seen);
+    let all = history::newest_transactions(ctx, enough).ok()?;
+    let is_by_human = |by: &crate::domain::state::event::By| *by == crate::domain::state::event::By::User;
+    let since = all.iter().filter(|one| one.first_seq > seen && is_by_human(&one.by));
+    let changes = since.flat_map(|one| &one.worktrees).filter(|change| change.path == worktree);
+    let mut paths = Vec::new();
+    for change in changes {
+        let differing: Result<_> = ctx.repo.history().diff_trees(&change.files.old, &change.files.new);
+        paths.extend(differing.ok()?.into_iter().map(|change| change.path.to_string()));
+    }
+    paths.sort();
+    paths.dedup();
+    let named = paths.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!paths.is_empty()).then(|| {
+        format!("The human went back with git axiom: these files were restored, and what you read of them before is out of date: {named}{more}")
+    })
+}

@@ -1,0 +1,150 @@
+//! The joiner: one detached process for each repository that saves what agents did, together for all lines that came, while no
+//! program waits.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::hook::Line;
+use super::prompts;
+use super::saving::{self, Wanted};
+use crate::domain::attach::act::{Joined, Later, joined};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::Facts;
+use crate::env;
+use crate::error::{Code, Result};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::git::Repository;
+use crate::ops::context::handle::Context;
+use crate::ops::hooks::report;
+use crate::ops::watch::{Waiting, Watch};
+use crate::own_process::session::begin_session;
+use crate::process::os::detached;
+use crate::store::attach::AttachFiles;
+use crate::store::layout::Layout;
+
+/// How often a line that cannot be carried out is tried before it waits for the next joiner.
+const TRIES: u32 = 3;
+
+/// Nobody watches.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn begun(&mut self, _: Waiting<'_>) {}
+
+    fn ended(&mut self) {}
+
+    fn shall_end(&self) -> bool {
+        false
+    }
+}
+
+/// Starts the joiner, unless one works. Called after a line was handed over: a joiner that ends looks once more after it has freed
+/// its lock.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(super) fn start(files: &AttachFiles, worktree: &Path) -> Result<()> {
+    if files::is_locked(&files.joiner_lock())? {
+        return Ok(());
+    }
+    let arguments: [OsString; 3] = ["hook".into(), "--join".into(), worktree.into()];
+    let null = files::open_append(Path::new("/dev/null"))?;
+    detached::start_alone(&arguments, null).map(drop)
+}
+
+/// The joiner, in a process of its own: ends when no line waits.
+///
+/// # Errors
+/// Those of a checkpoint; the lines stay.
+pub fn run(worktree: &Path) -> Result<()> {
+    begin_session()?;
+    let repo = Repository::discover(worktree)?;
+    let files = AttachFiles::of(&Layout::new(repo.common_dir()));
+    drop(repo);
+    loop {
+        let LockAttempt::Taken(lock) = FileLock::try_take(&files.joiner_lock())? else { return Ok(()) };
+        let outcome = until_empty(&files, worktree);
+        drop(lock);
+        outcome?;
+        if files.lines().is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
+    let mut failed = 0;
+    loop {
+        if files.lines().is_empty() {
+            return Ok(());
+        }
+        let interval = saving::open(worktree).map_or(2, |ctx| ctx.config.attach.min_interval);
+        // A part of the interval for what comes together; the rest is for the checkpoint.
+        std::thread::sleep(Duration::from_millis(interval.saturating_mul(250).min(1000)));
+        let (paths, lines): (Vec<PathBuf>, Vec<Option<Line>>) =
+            files.lines().into_iter().map(|(path, json)| (path, serde_json::from_slice(&json).ok())).unzip();
+        let lines: Vec<Line> = lines.into_iter().flatten().collect();
+        match carry_out(&lines) {
+            Ok(()) => files.carried_out(&paths),
+            Err(error) if failed + 1 < TRIES => {
+                tracing::warn!(%error, "what an agent did is not saved yet");
+                failed += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn carry_out(lines: &[Line]) -> Result<()> {
+    let Some(last) = lines.last() else { return Ok(()) };
+    let absolute = lines.iter().map(|line| match &line.later {
+        Later::Edited { paths } => {
+            let there = paths.iter().map(|path| Path::new(&line.folder).join(path).display().to_string());
+            Later::Edited { paths: there.collect() }
+        }
+        Later::Anything | Later::Turn | Later::Start | Later::Made { .. } => line.later.clone(),
+    });
+    let absolute: Vec<Later> = absolute.collect();
+    let worktree = PathBuf::from(&last.stamp.worktree);
+    let (trigger, only) = match joined(absolute.iter()) {
+        Joined::Nothing => (None, None),
+        Joined::Paths(paths) => (Some(Trigger::Edits), Some(paths.into_iter().map(PathBuf::from).collect())),
+        Joined::All(trigger) => (Some(trigger), None),
+    };
+    let mut ctx = match trigger {
+        Some(trigger) => saved(&worktree, Wanted { trigger, only, stamp: last.stamp.clone() })?,
+        None => saving::open(&worktree)?,
+    };
+    for line in lines {
+        if let Later::Made { checkpoint } = &line.later {
+            tell(&mut ctx, checkpoint)?;
+        }
+    }
+    report::report(&mut ctx, &mut Unwatched);
+    prompts::forget_expired(&ctx)
+}
+
+/// A file outside of every worktree fails a checkpoint of known paths: then everything is looked at.
+fn saved(worktree: &Path, wanted: Wanted) -> Result<Context> {
+    match saving::now(worktree, &wanted) {
+        Err(error) if wanted.only.is_some() && error.code() == Code::InvalidInput => {
+            saving::now(worktree, &Wanted { only: None, ..wanted }).map(|saved| saved.ctx)
+        }
+        outcome => outcome.map(|saved| saved.ctx),
+    }
+}
+
+/// Hooks are told of a checkpoint that was made while the program waited.
+fn tell(ctx: &mut Context, checkpoint: &CheckpointName) -> Result<()> {
+    let Some(record) = ctx.state().record.checkpoints.get(checkpoint)?.cloned() else { return Ok(()) };
+    ctx.hooks.note(Facts {
+        checkpoint: Some(record.name),
+        trigger: Some(record.trigger),
+        commit_hash: record.git_commit,
+        ..Facts::new(HookEvent::PostCheckpoint, env::now())
+    });
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! Attached sessions: what a hook does when a program calls it (`hook`), what is saved afterwards by one joiner for each
+//! repository (`join`), the sessions (`sessions`) and the timeline of prompts (`prompts`).
+//!
+//! A hook never keeps the agent from its work: whatever fails is noted for `status`, and the hook has answered before the program's
+//! own limit. Begin reading with `hook`.
+
+pub mod hook;
+pub mod join;
+pub mod prompts;
+mod saving;
+pub mod sessions;

@@ -1,0 +1,193 @@
+//! The timeline of prompts: what each changed, and how to go back to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::domain::attach::program::Program;
+use crate::domain::attach::stamp::{prompt_name, prompt_number};
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Trigger};
+use crate::domain::recovery::mask::masked;
+use crate::error::{Code, Error, Result};
+use crate::files::{FileLock, LockAttempt};
+use crate::ops::checkpoint;
+use crate::ops::context::handle::Context;
+use crate::store::attach::{AttachFiles, PromptLine};
+
+/// The longest text that is kept of a prompt, in characters.
+const LONGEST: usize = 80;
+
+/// A prompt.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// Its number.
+    pub number: u32,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// The program.
+    pub program: Option<Program>,
+    /// The session.
+    pub session: Option<String>,
+    /// The worktree of the session.
+    pub worktree: Option<String>,
+    /// Its first line, masked and cut; `None` where it is not kept.
+    pub text: Option<String>,
+    /// How many files it changed; `None` where that is not known.
+    pub files: Option<usize>,
+    /// How many lines it added.
+    pub insertions: Option<u64>,
+    /// How many lines it removed.
+    pub deletions: Option<u64>,
+    /// The command that goes back to before it.
+    pub back: String,
+}
+
+/// Keeps the first line of a prompt.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`, `BUSY`.
+pub(super) fn note(files: &AttachFiles, name: &str, text: &str) -> Result<()> {
+    let Some(number) = prompt_number(name) else { return Ok(()) };
+    // Masked as a whole: a secret may begin in the first line and end behind it.
+    let masked = masked(text.trim_start());
+    let line: String = masked.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
+    change(files, |all| {
+        all.retain(|one| one.number != number);
+        all.push(PromptLine { number, text: line });
+    })
+}
+
+fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Result<()> {
+    let LockAttempt::Taken(_lock) = FileLock::take(&files.prompts_lock(), Duration::from_secs(2))? else {
+        return Err(Error::new(Code::Busy, "the list of prompts is being changed"));
+    };
+    let mut all = files.prompts()?;
+    change(&mut all);
+    files.write_prompts(&all)
+}
+
+/// Forgets the first lines of these prompts, or of all; returns how many there were. What a checkpoint saved stays.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`, `BUSY`.
+pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
+    let files = AttachFiles::of(ctx.layout());
+    files.ensure()?;
+    let mut gone = 0;
+    change(&files, |all| {
+        let before = all.len();
+        all.retain(|one| numbers.is_some_and(|numbers| !numbers.contains(&one.number)));
+        gone = before - all.len();
+    })?;
+    Ok(gone)
+}
+
+/// The prompts, newest first, at most `most`.
+///
+/// # Errors
+/// Where the checkpoints cannot be read.
+pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
+    let mut all = ctx.state().record.checkpoints.all()?;
+    all.sort_by_key(|record| record.age());
+    let texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
+    let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == Trigger::Prompt);
+    Ok(places.take(most).filter_map(|(place, record)| prompt(ctx, record, &all[place + 1..], &texts)).collect())
+}
+
+fn prompt(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    later: &[&CheckpointRecord],
+    texts: &BTreeMap<u32, String>,
+) -> Option<Prompt> {
+    let number = prompt_number(record.name.as_str())?;
+    let changed = changed(ctx, record, later);
+    let sum = |of: fn(&(u64, u64)) -> u64| changed.as_ref().map(|files| files.iter().flatten().map(of).sum());
+    let stamp = checkpoint::read_document(ctx, record).ok().and_then(|document| document.attached);
+    Some(Prompt {
+        number,
+        at: record.created_at,
+        program: record.attached.as_ref().map(|stamp| stamp.program),
+        session: record.attached.as_ref().map(|stamp| stamp.session.clone()),
+        worktree: stamp.map(|stamp| stamp.worktree),
+        text: texts.get(&number).cloned(),
+        files: changed.as_ref().map(Vec::len),
+        insertions: sum(|lines| lines.0),
+        deletions: sum(|lines| lines.1),
+        back: format!("git axiom rollback checkpoint --prompt {number}"),
+    })
+}
+
+/// The lines of each file that changed until the session's next prompt, or until the newest checkpoint.
+fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]) -> Option<Vec<Option<(u64, u64)>>> {
+    let session = record.attached.as_ref().map(|stamp| &stamp.session);
+    let is_next =
+        |one: &&&CheckpointRecord| one.trigger == Trigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session;
+    let end = later.iter().find(is_next).or(later.last()).copied().unwrap_or(record);
+    let worktree = checkpoint::read_document(ctx, record).ok()?.attached?.worktree;
+    let [old, new] = [record, end].map(|record| files_of(ctx, record, &worktree));
+    let (old, new) = (old?, new?);
+    if old == new {
+        return Some(Vec::new());
+    }
+    let lines = ctx.repo.history().file_lines(&old, &new).ok()?;
+    Some(lines.into_iter().map(|file| file.lines).collect())
+}
+
+fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+    let document = checkpoint::read_document(ctx, record).ok()?;
+    let linked = document.workspaces.iter().find(|one| one.path == worktree).map(|one| one.capture.clone());
+    let capture = linked.unwrap_or_else(|| record.capture.clone());
+    Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
+}
+
+/// The checkpoint of a prompt, and its document.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`.
+pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointDocument)> {
+    let there = checkpoint::find(ctx, &prompt_name(number));
+    let record = there.map_err(|error| error.hint("git axiom prompts    lists them"))?;
+    let document = checkpoint::read_document(ctx, &record)?;
+    Ok((record, document))
+}
+
+/// Forgets the first lines of prompts whose checkpoints are gone.
+///
+/// # Errors
+/// As [`forget`].
+pub fn forget_expired(ctx: &Context) -> Result<()> {
+    let files = AttachFiles::of(ctx.layout());
+    let all = ctx.state().record.checkpoints.all()?;
+    let there: BTreeSet<u32> = all.iter().filter_map(|record| prompt_number(record.name.as_str())).collect();
+    if files.prompts()?.iter().all(|one| there.contains(&one.number)) {
+        return Ok(());
+    }
+    change(&files, |all| all.retain(|one| there.contains(&one.number)))
+}
+
+/// Whether another branch or commit is checked out in the worktree of a prompt than before it.
+///
+/// # Errors
+/// `INVALID_INPUT` where the worktree is gone.
+pub fn head_moved(ctx: &Context, document: &CheckpointDocument) -> Result<bool> {
+    let Some(stamp) = &document.attached else { return Ok(false) };
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
+    let Some(entry) = entry else {
+        return Err(Error::new(Code::InvalidInput, format!("the worktree '{}' is gone", stamp.worktree))
+            .hint("git axiom rollback checkpoint --prompt NUMBER --all-worktrees"));
+    };
+    let now = ctx.repo.refs().head(&entry.worktree)?;
+    let linked = document.workspaces.iter().find(|one| one.path == stamp.worktree);
+    let (branch, commit) = match linked {
+        Some(one) => (one.branch.as_ref(), one.head.as_ref()),
+        None => (document.branch.as_ref(), document.git_commit.as_ref()),
+    };
+    Ok((now.branch(), now.commit()) != (branch, commit))
+}

@@ -1,0 +1,80 @@
+//! Whether anything differs from the newest checkpoint, and the captures of it that are as good as new ones.
+
+use super::captures::{Captured, CapturedWorktree};
+use super::look::document_of;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::error::Result;
+use crate::git::HeldRefs;
+use crate::ops::context::handle::Context;
+use crate::ops::operation::extras_of;
+
+/// The newest checkpoint, where it can be read.
+fn newest(ctx: &Context) -> Result<Option<(Oid, CheckpointDocument)>> {
+    let newest = ctx.state().record.checkpoints.newest(1)?;
+    let Some(record) = newest.first() else { return Ok(None) };
+    // One that cannot be read has nothing to compare with, and keeps nothing from being saved.
+    Ok(document_of(ctx, &record.capture).ok().map(|(_, document)| (record.capture.clone(), document)))
+}
+
+/// Whether the worktrees and the local refs are as the newest checkpoint has them.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs)) -> Result<bool> {
+    let Some((capture, document)) = newest(ctx)? else { return Ok(false) };
+    let same_place = document.coverage.keys().eq(captured.coverage.keys());
+    let same_head = is_checked_out(&captured.main, document.branch.as_ref(), document.git_commit.as_ref());
+    if !same_place || !same_head || !refs.are_those_of(&ctx.repo, &capture)? {
+        return Ok(false);
+    }
+    if !is_same(ctx, &captured.main, &capture)? || document.workspaces.len() != captured.workspaces.len() {
+        return Ok(false);
+    }
+    for one in &captured.workspaces {
+        let then = document.workspaces.iter().find(|then| then.path == one.state.path);
+        let Some(then) = then.filter(|then| then.branch == one.state.branch && then.head == one.state.head) else {
+            return Ok(false);
+        };
+        if then.capture != one.state.capture && !is_same(ctx, &one.captured, &then.capture)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Takes the newest checkpoint's captures of linked worktrees in which nothing has changed since, in place of new commits that say
+/// the same.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn use_again(ctx: &Context, captured: &mut Captured) -> Result<()> {
+    if captured.workspaces.is_empty() {
+        return Ok(());
+    }
+    let Some((_, document)) = newest(ctx)? else { return Ok(()) };
+    for one in &mut captured.workspaces {
+        let then = document.workspaces.iter().find(|then| then.path == one.state.path);
+        if let Some(then) = then.filter(|then| then.capture != one.state.capture)
+            && is_same(ctx, &one.captured, &then.capture)?
+        {
+            one.state.capture = then.capture.clone();
+        }
+    }
+    Ok(())
+}
+
+fn is_checked_out(main: &CapturedWorktree, branch: Option<&RefName>, commit: Option<&Oid>) -> bool {
+    let head = &main.capture.head;
+    (head.branch(), head.commit()) == (branch, commit)
+}
+
+/// Whether a capture has the same files, index and extras on the same commit.
+fn is_same(ctx: &Context, now: &CapturedWorktree, then: &Oid) -> Result<bool> {
+    let parts = ctx.repo.captures().capture_parts(then)?;
+    let is_on = now.capture.head.commit().is_none_or(|commit| *commit == parts.base);
+    if !is_on || parts.files != now.capture.tree || parts.index != now.capture.index_tree {
+        return Ok(false);
+    }
+    Ok(extras_of(ctx, Some(then))? == now.capture.extras)
+}

@@ -1,0 +1,21 @@
+//! The program that has called this one, past the shells between.
+
+use super::sys;
+use crate::process::keeper::spec::ProcessId;
+
+/// The most shells that are passed.
+const MOST: usize = 8;
+
+/// The nearest process above this one that is no shell; `None` where the system does not show it.
+pub fn caller() -> Option<ProcessId> {
+    let mut pid = sys::look(sys::own_pid())?.parent;
+    for _ in 0..MOST {
+        let process = sys::look(pid).filter(|process| process.id.pid > 1)?;
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if !matches!(name.trim(), "sh" | "bash" | "dash" | "zsh" | "ash" | "fish" | "git" | "timeout") {
+            return Some(process.id);
+        }
+        pid = process.parent;
+    }
+    None
+}

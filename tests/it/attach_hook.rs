@@ -1,0 +1,98 @@
+//! What the hooks of agent programs lead to: real payloads go into the built program.
+
+use std::io::Write;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::Scratch;
+
+/// Calls a hook with a payload of the fixtures, in this repository.
+fn hook(scratch: &Scratch, program: &str, payload: &str, more: &[(&str, &str)]) -> Output {
+    let folder = scratch.path().display().to_string();
+    let file = format!("{}/fixtures/attach/{program}/{payload}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).unwrap();
+    let text = text.replace("\"/r/", &format!("\"{folder}/")).replace("\"/r\"", &format!("\"{folder}\""));
+    call(scratch, program, text.as_bytes(), more)
+}
+
+fn call(scratch: &Scratch, program: &str, payload: &[u8], more: &[(&str, &str)]) -> Output {
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    command.args(["hook", program]).envs(more.iter().copied());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn quiet(output: &Output) {
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+}
+
+fn checkpoints(scratch: &Scratch) -> Vec<String> {
+    let list = scratch.json(&["checkpoint", "list"]);
+    list["checkpoints"].as_array().unwrap().iter().map(|one| one["trigger"].as_str().unwrap().to_owned()).collect()
+}
+
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
+    let scratch = Scratch::new();
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    assert!(checkpoints(&scratch).is_empty(), "nobody has prepared this repository");
+    scratch.axiom(&["init"]);
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[("AXIOM_TOKEN", "t")]));
+    assert!(checkpoints(&scratch).is_empty(), "below a keeper");
+    scratch.write("a.txt", "mine, not committed\n");
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    assert_eq!(checkpoints(&scratch), ["prompt"]);
+    quiet(&hook(&scratch, "claude", "PreToolUse-Bash", &[]));
+    assert_eq!(checkpoints(&scratch), ["prompt"], "nothing had changed");
+    scratch.write("a.txt", "the agent's\n");
+    quiet(&hook(&scratch, "claude", "PreToolUse-Bash", &[]));
+    assert_eq!(checkpoints(&scratch), ["prompt", "before-shell"]);
+    scratch.write("b.txt", "the agent's\n");
+    quiet(&hook(&scratch, "claude", "Stop", &[]));
+    wait_for("the joiner saves the turn", || checkpoints(&scratch).ends_with(&["turn".to_owned()]));
+
+    let prompts = scratch.json(&["prompts"]);
+    assert_eq!(prompts["prompts"][0]["text"], "tidy up the parser");
+    assert_eq!(prompts["prompts"][0]["files"], 2);
+    let everywhere = scratch.git(&["for-each-ref", "--format=%(contents)"]) + &scratch.axiom(&["events"]);
+    assert!(!everywhere.contains("tidy"), "{everywhere}");
+    assert_eq!(scratch.git(&["tag", "-l", "axiom/*"]), "");
+    scratch.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("a.txt")).unwrap(), "mine, not committed\n");
+    assert!(!scratch.path().join("b.txt").exists());
+    let told = hook(&scratch, "claude", "UserPromptSubmit", &[]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("a.txt, b.txt") && told.contains("additionalContext"), "{told}");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("a.txt")).unwrap(), "the agent's\n");
+    scratch.axiom(&["checkpoint", "verify"]);
+    scratch.axiom(&["prompts", "forget", "--all"]);
+    assert!(scratch.json(&["prompts"])["prompts"][0]["text"].is_null());
+}
+
+#[test]
+fn no_payload_keeps_an_agent_from_its_work_but_a_verb_for_humans() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    for (program, payload) in [("claude", "{\"hook_ev"), ("claude", ""), ("codex", "[]"), ("nonsense", "{}"), ("gemini", "null")]
+    {
+        quiet(&call(&scratch, program, payload.as_bytes(), &[]));
+    }
+    let folder = scratch.path().display().to_string();
+    let undo = format!(
+        r#"{{"hook_event_name":"PreToolUse","tool_name":"Bash","session_id":"s","cwd":"{folder}","tool_input":{{"command":"git axiom undo --yes"}}}}"#
+    );
+    let asked = call(&scratch, "claude", undo.as_bytes(), &[]);
+    assert!(asked.status.success() && String::from_utf8_lossy(&asked.stdout).contains("\"ask\""), "{asked:?}");
+    let refused = call(&scratch, "codex", undo.as_bytes(), &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}
