@@ -100,7 +100,7 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     good-v3: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
     good-v4: good 28, bad None, after 0, torn 0, next 29: events@28 fresh
     good-v5: good 26, bad None, after 0, torn 0, next 27: events@26 fresh
-    good-v6: good 38, bad None, after 0, torn 0, next 39: events@38 fresh
+    good-v6: good 45, bad None, after 0, torn 0, next 46: events@45 fresh
     backup-rolled-halfway: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup.1@20 cases fresh
     corrupted-while-a-backup-is-rolled: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: snapshot@16 partial@19 backup.1@20 cases fresh
     snapshot-too-new: EVENT_LOG_TOO_NEW

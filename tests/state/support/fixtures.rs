@@ -183,7 +183,8 @@ fn verified() -> Vec<u8> {
 }
 
 /// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, branches of
-/// merged tasks that are deleted, files that come back from a capture, the gate of a full disk, and what is decided after a pause.
+/// merged tasks that are deleted, files that come back from a capture, the gate of a full disk, what is decided after a
+/// pause, and plans.
 fn looked_at() -> Vec<u8> {
     let used = r#""used":{"program":"claude","tokens":1200,"costUsd":0.25}"#;
     let run = format!(r#""run":{{"exit":0,"durationMs":1500,{used}}}"#);
@@ -207,6 +208,13 @@ fn looked_at() -> Vec<u8> {
         line(6, 36, r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#),
         line(6, 37, &format!(r#"{{"iterationEnded":{{"agent":"ed-001","token":"k24","report":{{"outcome":"stopped","from":"{of}","to":"{of}","durationMs":5,"conflictRound":2}}}}}}"#)),
         line(6, 38, r#"{"recoveryDecided":{"agent":"ed-001","decision":{"action":"continue_task","reasoning":"its work is there","by":"rules","follow":"restartIteration"},"paused":true}}"#),
+        line(6, 39, r#"{"planned":{"step":{"started":{"plan":{"status":"planning","phase":"understand","directiveCase":{"id":"directive-001","jtbd":"Keys"},"attempt":1,"lastCheckpoint":"2026-01-13T10:01:00Z"}}}}}"#),
+        line(6, 40, r#"{"planned":{"step":{"casesMade":{"cases":[{"id":"keys","kind":"task","title":"Store keys","status":"pending","createdAt":"2026-01-13T10:01:00Z"}],"approved":true}}}}"#),
+        line(6, 41, r#"{"planned":{"step":{"proposed":{"text":"so"}}}}"#),
+        line(6, 42, r#"{"planned":{"step":{"revised":{"feedback":"shorter"}}}}"#),
+        line(6, 43, r#"{"planned":{"step":{"proposed":{"text":"short"}}}}"#),
+        line(6, 44, r#"{"planned":{"step":{"checked":{"problems":[]}}}}"#),
+        line(6, 45, r#"{"planned":{"step":{"approved":{"version":2}}}}"#),
     ]
     .concat()
 }
@@ -235,7 +243,7 @@ fn of_each_format(history: &[Envelope]) -> Vec<Fixture> {
         ("good-v3", log_only(with(hooked())), Ok(25)),
         ("good-v4", log_only(with(reported())), Ok(28)),
         ("good-v5", log_only(with(verified())), Ok(26)),
-        ("good-v6", log_only(with(looked_at())), Ok(38)),
+        ("good-v6", log_only(with(looked_at())), Ok(45)),
     ]
 }
 
