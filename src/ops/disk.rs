@@ -11,6 +11,7 @@ use super::context::handle::Context;
 use super::{tidy, trash, workspaces};
 use crate::domain::base::plural::count_of;
 use crate::domain::work::disk::{Level, MB, Space};
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FreeSpace};
 
@@ -130,7 +131,7 @@ pub struct Cleaned {
 }
 
 /// Makes space with what nobody needs any more: what is in the trash for longer than `checkpoints.keepDeletedDays`, old temporary
-/// files, the folders of ended iterations, and then loose objects, by `git gc` without `--prune=now`. A step that fails does not keep
+/// files, the folders of ended iterations, and then loose objects, which are packed, or deleted after two weeks. A step that fails does not keep
 /// the next from being tried. A crash leaves some of it, which the next clean-up finds.
 ///
 /// # Errors
@@ -149,15 +150,27 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
             Err(error) => lines.push(format!("the trash was left alone: {error}")),
         }
         if packing == Packing::Allowed {
-            // A configured `gc.pruneExpire` of now would delete objects that an undo may need.
-            let ran = ctx.repo.git().args(["gc", "--quiet", "--prune=2.weeks.ago"]).run();
-            match ran.and_then(|output| if output.ok() { Ok(()) } else { Err(output.error()) }) {
-                Ok(()) => lines.push("objects packed: git gc".to_owned()),
+            match pack(ctx) {
+                Ok(()) => lines.push("loose objects and refs packed".to_owned()),
                 Err(error) => lines.push(format!("objects were not packed: {error}")),
             }
         }
         Ok(Cleaned { freed: free(ctx)?.saturating_sub(before), lines })
     })
+}
+
+/// Packs loose refs and objects. Not by `git gc`: it deletes them before the names of the packed ones are certainly on disk, and a power
+/// loss then costs a branch. So here all is on disk twice before the first of them goes.
+fn pack(ctx: &Context) -> Result<()> {
+    let git = |args: &[&str]| ctx.repo.git().writing().args(args).run_ok().map(drop);
+    git(&["pack-refs", "--all", "--no-prune"])?;
+    git(&["repack", "-q", "-l", "-n"])?;
+    files::sync_file_system(ctx.repo.common_dir())?;
+    env::fault_point("disk.packed");
+    git(&["pack-refs", "--all"])?;
+    git(&["prune-packed", "-q"])?;
+    // A configured `gc.pruneExpire` of now would delete objects that an undo may need.
+    git(&["prune", "--expire=2.weeks.ago"])
 }
 
 /// What uses space.

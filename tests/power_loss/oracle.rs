@@ -22,6 +22,29 @@ pub struct Facts {
     status: String,
     /// Ids that `cases.jsonl` has.
     cases: BTreeSet<String>,
+    /// As [`plan`] has it.
+    plan: String,
+}
+
+/// How far a plan is, without its times: as `plan show --json` says.
+pub fn plan(said: &str) -> String {
+    let json: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
+    ["status", "phase", "proposals", "cases", "became", "problems"].map(|key| timeless(&json[key]).to_string()).join(" ")
+}
+
+/// A document without its times.
+fn timeless(value: &serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(keys) => {
+            let stays = keys.iter().filter(|(key, _)| !key.ends_with("At"));
+            stays.map(|(key, value)| (key.clone(), timeless(value))).collect()
+        }
+        serde_json::Value::Array(items) => items.iter().map(timeless).collect(),
+        plain @ (serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_)) => plain.clone(),
+    }
 }
 
 impl Facts {
@@ -47,6 +70,7 @@ impl Facts {
             worked_on: files(&replay.repo().join(".worktrees")),
             status: replay.answer("status").out,
             cases: cases.collect(),
+            plan: plan(&replay.answer("plan").out),
         }
     }
 }
@@ -104,6 +128,9 @@ impl Oracle {
         let possible = &self.facts[promised..=last];
         let session = matches!(under_way, Some(Step::Verb(args)) if args[0] == "run");
         faults.extend(now.misses(possible));
+        if !possible.iter().any(|facts| facts.plan == now.plan) {
+            faults.push(format!("the plan: {}, of {:?}", now.plan, possible.iter().map(|facts| &facts.plan).collect::<Vec<_>>()));
+        }
         if !users_loss && !session {
             faults.extend(now.is_none_of(possible));
         }

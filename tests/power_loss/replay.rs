@@ -28,6 +28,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("verify", "git-axiom checkpoint verify"),
     ("checkpoints", "git-axiom checkpoint list --json"),
     ("tasks", "git-axiom task list --json"),
+    ("plan", "git-axiom plan show --json"),
     ("refs", "git for-each-ref --format='%(objectname) %(refname)'"),
     ("status", "git status --porcelain=v1 -uall"),
 ];

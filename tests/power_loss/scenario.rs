@@ -194,6 +194,29 @@ pub const ALL: &[Scenario] = &[
             Step::Verb(&["recover", "--from", "fresh", "--yes"]),
         ],
     },
+    Scenario {
+        name: "planning",
+        before: &[
+            Step::Verb(&["init"]),
+            Step::User("git axiom init --shared; git add .axiom; git commit -qm shared"),
+            Step::Verb(&["trust", "--yes"]),
+        ],
+        steps: &[
+            Step::Verb(&["plan", "start", "Sign in with a key"]),
+            Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
+            Step::Verb(&["plan", "propose", "so"]),
+            Step::Verb(&["plan", "revise", "shorter"]),
+            Step::Verb(&["plan", "propose", "short"]),
+            Step::Verb(&["plan", "validate"]),
+            Step::Verb(&["plan", "approve"]),
+            Step::Verb(&["plan", "finish", "--yes"]),
+            Step::Verb(&["undo", "--yes"]),
+            Step::Verb(&["config", "set", "--repo", "agents.count", "3"]),
+            Step::Verb(&["config", "reset", "--repo", "--yes"]),
+            Step::Verb(&["config", "restore", "--repo", "--yes"]),
+            Step::Verb(&["disk", "--clean"]),
+        ],
+    },
 ];
 
 impl Scenario {

@@ -21,6 +21,8 @@ pub struct Facts {
     refs: BTreeMap<String, String>,
     /// Settings.
     settings: String,
+    /// How far the plan is.
+    plan: String,
     /// Files of ours in the worktree that were being written.
     pub leftovers: Vec<PathBuf>,
 }
@@ -82,6 +84,7 @@ impl Facts {
                 .map(|(id, name)| (name.to_owned(), id.to_owned()))
                 .collect(),
             settings: settings.concat(),
+            plan: crate::oracle::plan(&in_time(env, &["plan", "show", "--json"]).stdout),
             leftovers,
         })
     }
@@ -99,6 +102,7 @@ impl Facts {
         compare("checkpoints", &self.checkpoints, &done.checkpoints);
         compare("the user's", &self.users.differs(&done.users), &[] as &[String; 0]);
         compare("settings", &self.settings, &done.settings);
+        compare("the plan", &self.plan, &done.plan);
         wrong
     }
 
@@ -137,6 +141,9 @@ impl Facts {
         }
         if ![&before.settings, &after.settings].contains(&&self.settings) {
             wrong.push(format!("settings: {}", self.settings));
+        }
+        if ![&before.plan, &after.plan].contains(&&self.plan) {
+            wrong.push(format!("the plan: {}, not {} or {}", self.plan, before.plan, after.plan));
         }
         wrong
     }

@@ -49,6 +49,20 @@ const BUSY: &[Step] = &[
     user("echo mine >> README; echo staged > staged.txt; git add staged.txt; rm src/lib.txt; echo u > untracked.txt"),
     Step::Verb(&["checkpoint", "create", "second"]),
     user("echo again >> README; git tag -d axiom/first"),
+    // A plan with a version that waits, and a file of settings whose backup is another one.
+    user("cp .axiom/config.toml kept.toml; git axiom config set --repo agents.count 4; mv kept.toml .axiom/config.toml"),
+    Step::Verb(&["plan", "start", "Sign in with a key"]),
+    Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
+    Step::Verb(&["plan", "propose", "so"]),
+];
+
+/// A plan whose last version is approved.
+const PLANNED: &[Step] = &[
+    Step::Verb(&["init"]),
+    Step::Verb(&["plan", "start", "Sign in with a key"]),
+    Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
+    Step::Verb(&["plan", "add-case", "Check a key", "--id", "check", "--after", "keys"]),
+    Step::Verb(&["plan", "approve"]),
 ];
 
 /// Everything that the main job needs, and verbs that a human calls without a session.
@@ -91,8 +105,18 @@ pub const ALL: &[Scene] = &[
             &["lock", "a-lock", "--", "true"],
             &["recover", "--yes"],
             &["run", "--mode", "review", "--until-idle"],
+            &["plan", "add-case", "Check a key", "--id", "check", "--after", "keys"],
+            &["plan", "revise", "shorter"],
+            &["plan", "approve"],
+            &["plan", "validate"],
+            &["plan", "abandon", "--yes"],
+            &["config", "restore", "--repo", "--yes"],
+            &["config", "reset", "--repo", "--yes"],
+            &["disk", "--clean"],
         ],
     },
+    Scene { before: &[Step::Verb(&["init"])], verbs: &[&["plan", "start", "Sign in with a key"]] },
+    Scene { before: PLANNED, verbs: &[&["plan", "finish", "--yes"], &["plan", "recover", "--keep", "--non-interactive"]] },
     Scene {
         before: &[user("echo untracked > u.txt; mkdir .axiom; echo '[agents]\ncount = 2' > .axiom/config.toml")],
         verbs: &[
