@@ -96,7 +96,8 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ctx.found.does_nothing.take().map_or(Ok(()), Err)?;
     still_protected(&ctx)?;
     let mut options = options(&ctx, args, global)?;
-    recover::first::ask(&mut ctx, &mut options, screen)?;
+    let session = if args.detach { recover::first::Session::InBackground } else { recover::first::Session::Here };
+    recover::first::ask(&mut ctx, &mut options, session, screen)?;
     if args.detach {
         return detach::run(&mut ctx, screen);
     }

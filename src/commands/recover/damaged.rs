@@ -79,9 +79,9 @@ fn warning(choice: &Choice, found: &Inspection) -> String {
             format!("recent changes may be lost: {} after the damage", words::count(numbered(found.good_after), "good event"))
         }
         Source::Backup(_) => "what happened since the backup is lost".into(),
-        Source::Cases => "tasks keep their status; agents, gates and the record of checkpoints are lost".into(),
+        Source::Cases => "tasks keep their status; agents, gates, an open plan and the record of checkpoints are lost".into(),
         Source::Checkpoint => "what happened since the newest checkpoint is lost".into(),
-        Source::Fresh => "all is lost except for the tasks, which are pending or as they ended".into(),
+        Source::Fresh => "all is lost except for the tasks, which are pending or as they ended; an open plan is lost too".into(),
     }
 }
 

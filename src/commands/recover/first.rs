@@ -3,6 +3,7 @@
 
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
+use crate::commands::progress::Progress;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::Action;
@@ -10,6 +11,15 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::survey::{self, View};
 use crate::ops::supervise::Options;
+
+/// Where a session is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Session {
+    /// In this process.
+    Here,
+    /// In another one, which nobody can answer.
+    InBackground,
+}
 
 /// What may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,17 +53,17 @@ pub(super) fn choose(view: &View) -> Result<Option<Choice>> {
     Ok(picked.and_then(|number| CHOICES.get(number)).map(|(choice, _)| *choice))
 }
 
-/// Says before a session what becomes of the tasks that a crash cut off, or asks, if a human is to decide.
+/// Asks before a session what becomes of the tasks that a crash cut off, if a human is to decide. Otherwise the session decides, and
+/// says it in numbers.
 ///
 /// # Errors
-/// `RECOVERY_NEEDED` without a terminal; `DECLINED` where the session is not to begin; as [`survey::look`].
-pub fn ask(ctx: &mut Context, options: &mut Options, screen: &mut Screen) -> Result<()> {
-    let view = survey::tasks(ctx, None)?;
-    if view.cut_off().next().is_none() {
+/// `RECOVERY_NEEDED` without a terminal; `DECLINED` where the session is not to begin; as [`survey::look`] and [`survey::recover`].
+pub fn ask(ctx: &mut Context, options: &mut Options, session: Session, screen: &mut Screen) -> Result<()> {
+    if ctx.config.recovery.auto {
         return Ok(());
     }
-    if ctx.config.recovery.auto {
-        screen.complain_text(&super::words::report(&view));
+    let view = survey::tasks(ctx, None)?;
+    if view.cut_off().next().is_none() {
         return Ok(());
     }
     if !screen.can_ask() {
@@ -65,11 +75,11 @@ pub fn ask(ctx: &mut Context, options: &mut Options, screen: &mut Screen) -> Res
     screen.complain_text(&super::words::tasks(&view));
     let declined = |what: &str| Error::new(Code::Declined, format!("{what}; no session was begun"));
     match choose(&view)? {
-        Some(Choice::Resume) => Ok(()),
+        Some(Choice::Resume) => at_once(ctx, options, session),
         Some(Choice::FailedOnly) => {
             let anew = view.reset.iter().chain(&view.failed).map(|orphan| (orphan.task_id.clone(), Action::RestartTask));
             options.after_crash.decided = anew.collect();
-            Ok(())
+            at_once(ctx, options, session)
         }
         Some(Choice::Abandon) => {
             let of: Vec<CaseId> = view.cut_off().map(|orphan| orphan.task_id.clone()).collect();
@@ -78,5 +88,16 @@ pub fn ask(ctx: &mut Context, options: &mut Options, screen: &mut Screen) -> Res
         }
         Some(Choice::Inspect) => Err(declined("nothing was changed").hint("git axiom recover inspect    shows what is there")),
         None => Err(declined("nothing was chosen")),
+    }
+}
+
+/// What was chosen is done now where the session is another process: it would ask once more, and nobody could answer.
+fn at_once(ctx: &mut Context, options: &Options, session: Session) -> Result<()> {
+    match session {
+        Session::Here => Ok(()),
+        Session::InBackground => {
+            let after_crash = options.after_crash.clone();
+            survey::recover(ctx, Options { after_crash, ..Options::attending() }, &mut Progress::new(false))
+        }
     }
 }

@@ -80,6 +80,10 @@ pub struct Recover {
     verb: Option<more::More>,
 }
 
+fn own((flag, _): &(&str, bool)) -> String {
+    (*flag).to_owned()
+}
+
 /// What was asked for.
 struct Asked {
     /// Whether something is to be done, also without `--yes`.
@@ -92,6 +96,20 @@ impl Recover {
     /// The ids that were given.
     fn ids(&self) -> Vec<String> {
         self.resume.as_ref().or(self.reset.as_ref()).or(self.only.as_ref()).cloned().unwrap_or_default()
+    }
+
+    /// The command that does what these options show.
+    fn to_do_it(&self) -> String {
+        let mut words = vec!["git axiom recover".to_owned()];
+        let threshold = self.threshold.map(|percent| format!("--threshold {percent}"));
+        let flags = [("--resume", self.resume.is_some()), ("--reset", self.reset.is_some()), ("--only", self.only.is_some())];
+        words.extend(threshold);
+        words
+            .extend([("--all-reset", self.all_reset), ("--failed-only", self.failed_only)].iter().filter(|(_, is)| *is).map(own));
+        words.extend(flags.iter().filter(|(_, is)| *is).map(own));
+        words.extend(self.ids());
+        words.push("--yes".to_owned());
+        words.join(" ")
     }
 
     fn wanted(&self) -> Result<Asked> {
@@ -112,6 +130,9 @@ impl Recover {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverAnswer {
+    /// The command that does what was shown.
+    #[serde(skip)]
+    to_do_it: String,
     recovered: bool,
     done: Vec<Done>,
     #[serde(flatten)]
@@ -178,7 +199,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         let plan = resume::plan(&ctx, &view, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
-    let answer = RecoverAnswer { recovered: false, done: Vec::new(), view };
+    let answer = RecoverAnswer { to_do_it: args.to_do_it(), recovered: false, done: Vec::new(), view };
     screen.answer(&answer, || words::all(&answer))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
@@ -202,7 +223,7 @@ fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View,
     let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
     let left = survey::look(ctx)?.wedges;
     view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
-    let answer = RecoverAnswer { recovered: true, done, view };
+    let answer = RecoverAnswer { to_do_it: String::new(), recovered: true, done, view };
     screen.answer(&answer, || words::all(&answer))?;
     tell_hooks(ctx, screen);
     Ok(Exit::Done)

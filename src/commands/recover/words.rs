@@ -29,16 +29,6 @@ pub(super) fn tasks(view: &View) -> String {
     text
 }
 
-/// What becomes of them, in numbers.
-pub(super) fn report(view: &View) -> String {
-    let of = |orphans: &[Orphan]| orphans.iter().filter(|orphan| orphan.decision.is_some()).count();
-    let (resumable, reset, failed) = (of(&view.resumable), of(&view.reset), of(&view.failed));
-    format!(
-        "A crash cut off {}: {resumable} resumable, {reset} reset, {failed} failed.\n",
-        words::count(resumable + reset + failed, "task")
-    )
-}
-
 fn group_in_words(group: &CutGroup) -> String {
     let mut text = format!("{}: {} ({}%)\n", group.task_id, visible::line(&group.title), group.progress);
     for part in &group.parts {
@@ -74,7 +64,7 @@ fn crash_in_words(crash: &Crash) -> String {
 fn orphan_in_words(title: &str, orphan: &Orphan) -> String {
     let progress = orphan.progress.map_or_else(String::new, |percent| format!(", {percent}%"));
     let mut text = format!(
-        "{title}  {} ({}, iteration {}{progress}): {}\n",
+        "{title}  {} ({}, iteration {}{progress})\n           {}\n",
         orphan.task_id,
         orphan.agent_id,
         orphan.iteration,
@@ -161,11 +151,11 @@ pub(super) fn all(answer: &RecoverAnswer) -> String {
         text.extend(wedge.hints.iter().map(|hint| format!("           {hint}\n")));
     }
     text.push_str(&done_in_words(answer));
-    text.push_str(match (answer.recovered, by_hand.is_empty(), view.repairs || !view.locks.is_empty()) {
-        (true, true, _) => "Recovered.\n",
-        (true, false, _) => "Recovered, except for what you have to do by hand.\n",
-        (false, _, true) => "Nothing was changed. To do it: git axiom recover --yes\n",
-        (false, _, false) => "Nothing was changed.\n",
-    });
+    match (answer.recovered, by_hand.is_empty(), view.repairs || !view.locks.is_empty()) {
+        (true, true, _) => text.push_str("Recovered.\n"),
+        (true, false, _) => text.push_str("Recovered, except for what you have to do by hand.\n"),
+        (false, _, true) => text.push_str(&format!("Nothing was changed. To do it: {}\n", answer.to_do_it)),
+        (false, _, false) => text.push_str("Nothing was changed.\n"),
+    }
     text
 }

@@ -144,9 +144,9 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, thres
     let reason = match (becomes, asks) {
         (Becomes::Failed, _) => format!("{why}, and it has crashed too often"),
         (Becomes::Resumed | Becomes::Reset, true) => {
-            format!("{why}; recovery.evaluator decides; by the rules: {}", in_words(&decision))
+            format!("{why}; recovery.evaluator decides; by the rules: {}", in_words(&decision, facts.changed))
         }
-        (Becomes::Resumed | Becomes::Reset, false) => format!("{why}; {}", in_words(&decision)),
+        (Becomes::Resumed | Becomes::Reset, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
     };
     let reported = ctx.state().reports(&work.task).and_then(|reports| reports.recorded_at);
     let kept = captured_at(ctx, &work.task).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
@@ -168,9 +168,10 @@ fn captured_at(ctx: &Context, task: &CaseId) -> Option<Timestamp> {
     Timestamp::from_second(ctx.repo.objects().commit_seconds(&capture).ok()?).ok()
 }
 
-fn in_words(decision: &CrashDecision) -> String {
+fn in_words(decision: &CrashDecision, changed: u64) -> String {
     let what = match decision.action {
         Action::ContinueTask => "it goes on",
+        Action::RestartTask if changed == 0 => "it begins anew",
         Action::RestartTask => "it begins anew, and what is there is kept aside",
         Action::NextTask => "it is complete",
         Action::HumanReview => "a human has to look at it",

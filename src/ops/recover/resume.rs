@@ -149,7 +149,10 @@ fn became(state: &State, orphan: &Orphan) -> Result<String> {
         }
         Some(Action::RestartTask) => {
             let why = decision.map_or("", |decision| decision.reasoning.as_str());
-            format!("begins anew ({why}); what was there is kept aside: git axiom log")
+            match recovery.is_some_and(|recovery| recovery.puts_aside) {
+                true => format!("begins anew ({why}); what was there is kept aside: git axiom log"),
+                false => format!("begins anew ({why})"),
+            }
         }
         Some(Action::NextTask) => "is complete".to_owned(),
         Some(Action::HumanReview) => "waits at a gate: git axiom gate list".to_owned(),

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Supervisor;
+use super::notice::Notice;
 use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, by_rules, certain};
 use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
 use crate::domain::recovery::marker::{CutOff, Recorded, follow};
@@ -35,7 +37,46 @@ pub fn limits(ctx: &Context, threshold: Option<u8>) -> Limits {
     }
 }
 
+/// What becomes of the tasks that the crash before a session cut off, in numbers.
+#[derive(Debug, Default)]
+pub(super) struct TakenUp {
+    resumable: usize,
+    reset: usize,
+    failed: usize,
+}
+
+impl TakenUp {
+    fn in_words(&self) -> Option<String> {
+        let Self { resumable, reset, failed } = self;
+        let all = resumable + reset + failed;
+        (all > 0).then(|| {
+            let tasks = count(all, "task");
+            format!("{tasks} that a crash had cut off: {resumable} resumable, {reset} reset, {failed} failed")
+        })
+    }
+}
+
 impl Supervisor<'_> {
+    /// Counts what becomes of a task, until that was said.
+    pub(super) fn count_crash(&mut self, action: Option<Action>) {
+        let Some(taken_up) = &mut self.taken_up else { return };
+        match action {
+            Some(Action::ContinueTask | Action::NextTask | Action::HumanReview) => taken_up.resumable += 1,
+            Some(Action::RestartTask) => taken_up.reset += 1,
+            None => taken_up.failed += 1,
+        }
+    }
+
+    /// Says once, in numbers, what became of the tasks that the crash before this session cut off.
+    pub(super) fn tell_of_crash(&mut self) {
+        if !self.evaluating.is_empty() {
+            return;
+        }
+        if let Some(what) = self.taken_up.take().and_then(|taken_up| taken_up.in_words()) {
+            self.tell(Notice::Recovered { what });
+        }
+    }
+
     /// Where an iteration was that is ending by a crash.
     pub(super) fn cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> CutOff {
         let watch = self.watches.get(agent);
@@ -58,6 +99,7 @@ impl Supervisor<'_> {
                     paused: false,
                 })?;
                 env::fault_point("crash.decided");
+                self.count_crash(Some(decision.action));
                 decision
             }
         };

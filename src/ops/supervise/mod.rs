@@ -237,6 +237,8 @@ struct Supervisor<'a> {
     verifying: HashMap<AgentId, verifying::Verifying>,
     /// Evaluators that are asked what becomes of a task after a crash.
     evaluating: HashMap<AgentId, steps::Running>,
+    /// What became of the tasks that the crash before this session cut off, until it is said.
+    taken_up: Option<crash::TakenUp>,
     /// Hooks that are asked whether a task may be started.
     asking: Option<hooks::Asking>,
     /// Hooks that are told something.
@@ -306,6 +308,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     let _span = tracing::info_span!("session", pid = std::process::id()).entered();
     let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target))?;
     supervisor.lock = Some(lock);
+    supervisor.taken_up = Some(crash::TakenUp::default());
     supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
         // The user gave it on the command line. It is applied only now, when no other session runs.
@@ -352,6 +355,7 @@ impl<'a> Supervisor<'a> {
             watches: HashMap::new(),
             verifying: HashMap::new(),
             evaluating: HashMap::new(),
+            taken_up: None,
             asking: None,
             reporting: None,
             merge_check: None,
@@ -464,6 +468,7 @@ impl<'a> Supervisor<'a> {
         if busy {
             return Ok(None);
         }
+        self.tell_of_crash();
         if !rests {
             // A task whose pause ended during this pass is for the next one.
             let may_end = !waits && !self.a_task_is_held_up() && !self.waits_for_room();

@@ -34,6 +34,9 @@ impl Supervisor<'_> {
         if *outcome == Outcome::Crashed && (!gives_up || self.options.after_crash.decided.contains_key(&work.task)) {
             return self.after_crash(agent, work);
         }
+        if *outcome == Outcome::Crashed {
+            self.count_crash(None);
+        }
         // It has done what it could before what it needs is ready.
         let waits =
             self.waits_for_others(work).filter(|_| matches!((&next, outcome), (Next::Iterate, Outcome::Unfinished { .. })));

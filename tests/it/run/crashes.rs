@@ -4,6 +4,7 @@ use git_axiom::error::Code;
 use serde_json::Value;
 
 use crate::session_support::{World, kill, wait_until};
+use crate::terminal::Terminal;
 
 /// A task that does `first` and then waits to be killed, the first time; then it does `again`.
 fn world(first: &str, again: &str) -> World {
@@ -102,6 +103,9 @@ fn recover_says_what_becomes_of_a_task_and_does_what_a_human_wants() {
     assert!(looked["crash"]["crashDuration"].is_u64() && orphan["savedAt"].is_string(), "{looked}");
     let under = world.env.json(&["recover", "--threshold", "50"]);
     assert_eq!(under["reset"][0]["decision"], "restart_task", "{under}");
+    // What it says does what it showed.
+    let said = world.env.ok(&["recover", "--threshold", "50", "--only", "sprint"]);
+    assert!(said.ends_with("To do it: git axiom recover --threshold 50 --only sprint --yes"), "{said}");
     let said = world.env.ok(&["recover"]);
     assert!(said.contains("last file: src/a.rs (line 7), after one, next two") && said.contains("Estimated work loss"), "{said}");
     assert!(said.contains("sprint: Sprint (40%)\n  interrupted  40%  t\n"), "{said}");
@@ -163,6 +167,25 @@ fn recover_all_starts_sessions_again_that_died_and_no_others() {
     std::fs::write(other.env.axiom_dir().join("state/events.jsonl"), "damage\n").unwrap();
     let said = axiom(&world, &["recover", "--all", "--run"]).stdout;
     assert!(said.contains("; started again\n") && said.contains("EVENT_LOG"), "{said}");
+    wait_until("its work is merged", || world.status_of("t") == "done");
+    wait_until("it has ended", || world.processes().is_empty());
+    // Its session told in numbers what it took up.
+    let log = std::fs::read_to_string(world.env.axiom_dir().join("session.log")).unwrap();
+    let told = "recovered: 1 task that a crash had cut off: 1 resumable, 0 reset, 0 failed\n";
+    assert_eq!(log.matches(told).count(), 1, "{log}");
+    world.all_is_well();
+}
+
+#[test]
+fn what_a_human_chose_before_a_session_in_the_background_is_asked_once() {
+    let world = lost();
+    world.env.git(&["config", "axiom.recovery.auto", "false"]);
+    let command = world.env.axiom_command(&world.env.repo(), ["run", "--detach", "--until-idle", "--mode", "autopilot"]);
+    let mut terminal = Terminal::start(command);
+    terminal.wait_for("What next?");
+    terminal.keys(&["\r"]);
+    let (status, seen) = terminal.end();
+    assert_eq!(status.code(), Some(0), "{seen}");
     wait_until("its work is merged", || world.status_of("t") == "done");
     wait_until("it has ended", || world.processes().is_empty());
     world.all_is_well();
