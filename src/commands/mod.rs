@@ -51,6 +51,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, Global, Verb};
+use crate::domain::attach::act::VARIABLES;
 use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
@@ -89,6 +90,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
     };
     if let Some(name) = below_keeper::refused(&verb) {
         called_by_human(name, &working_dir(&global)?)?;
+        not_agreed_to_by_an_agent(name, screen)?;
     }
     let exit = match verb {
         // It ends as the command does that it runs.
@@ -136,6 +138,18 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Help(args) => help::run(&args, &global, screen),
     };
     exit.map(Ended::Ours)
+}
+
+/// An agent that a human runs does not agree in the human's place: `--yes` needs a terminal where the environment has the variable of
+/// an agent program.
+fn not_agreed_to_by_an_agent(verb: &str, screen: &Screen) -> Result<()> {
+    let agrees = env::arguments().iter().any(|word| word == "--yes" || word == "-y");
+    let program = || VARIABLES.iter().find(|(name, _)| env::var(name).is_some()).map(|(_, program)| program.title());
+    match (agrees && !screen.can_ask()).then(program).flatten() {
+        Some(program) => Err(Error::new(Code::NotForAgents, format!("'{verb} --yes' is for humans, and {program} is calling"))
+            .hint(format!("git axiom {verb}    in a terminal of your own"))),
+        None => Ok(()),
+    }
 }
 
 /// The folder in which the verb was called, after `-C`.

@@ -95,4 +95,8 @@ fn no_payload_keeps_an_agent_from_its_work_but_a_verb_for_humans() {
     assert!(asked.status.success() && String::from_utf8_lossy(&asked.stdout).contains("\"ask\""), "{asked:?}");
     let refused = call(&scratch, "codex", undo.as_bytes(), &[]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    scratch.axiom(&["checkpoint", "create", "x"]);
+    let agrees = scratch.axiom_with(&["rollback", "checkpoint", "x", "--yes"], &[("CLAUDECODE", "1")]);
+    assert_eq!(agrees.status.code(), Some(3), "{agrees:?}");
+    scratch.axiom(&["rollback", "checkpoint", "x", "--yes"]);
 }

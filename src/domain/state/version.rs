@@ -531,6 +531,34 @@ mod tests {
     }
 
     #[test]
+    fn a_checkpoint_of_an_attached_session_needs_the_newest_version() {
+        use crate::domain::base::ids::CheckpointName;
+        use crate::domain::base::names::Oid;
+        use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType};
+        let oid = Oid::new("1".repeat(40)).unwrap();
+        let made = |trigger| CheckpointRecord {
+            name: CheckpointName::new("prompt-0003").unwrap(),
+            kind: CheckpointType::Auto,
+            trigger,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            git_commit: None,
+            capture: oid.clone(),
+            tag: oid.clone(),
+            seq: 0,
+            tasks_completed: 0,
+            size: None,
+            only: None,
+            attached: None,
+        };
+        for (trigger, version) in [(Trigger::Periodic, FIRST), (Trigger::Prompt, SEVENTH), (Trigger::Edits, SEVENTH)] {
+            assert_eq!(Event::CheckpointCreated { checkpoint: made(trigger) }.version(), version);
+        }
+        let mut state = State::default();
+        state.record.attached.checkpoints = 1;
+        assert_eq!((state.version(), adopted(state.clone()).version()), (SEVENTH, SEVENTH));
+    }
+
+    #[test]
     fn a_state_with_a_delay_needs_the_newest_version() {
         use crate::domain::work::delay::Delay;
         use crate::domain::work::failures::Step;
