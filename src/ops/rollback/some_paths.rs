@@ -35,7 +35,11 @@ pub(super) fn make(
     let only = PathSet::new(named.iter().cloned());
     let text = worktree.path_text()?;
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
-    let which = if let [one] = named.as_slice() { format!("'{one}'") } else { count(named.len(), "path") };
+    let which = match named.as_slice() {
+        [one] if one.as_bytes().is_empty() => "all files".to_owned(),
+        [one] => format!("'{one}'"),
+        _ => count(named.len(), "path"),
+    };
     let mut operation = Operation::new(kind, format!("rollback of {which} in '{text}' to checkpoint {}", record.name));
     let mut preview = Preview::of(ctx.state(), record)?;
     preview.worktree = Some(text.clone());
