@@ -33,7 +33,7 @@ use dice::Dice;
 use place::Place;
 
 /// Histories that a test run tells.
-const HISTORIES: u64 = 40;
+const HISTORIES: u64 = 30;
 /// Where a test run begins.
 const SEED: u64 = 1;
 /// Steps of a history.

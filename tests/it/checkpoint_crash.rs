@@ -1,34 +1,16 @@
-//! Deleting, cleaning up and compacting, killed at every fault point: all of it or none of it, and git finds nothing
+//! Deleting, cleaning up and compacting, killed at fault points: all of it or none of it, and git finds nothing
 //! wrong. Every occurrence of every point: `AXIOM_CRASH_FULL=1 cargo test --test it checkpoint_crash`.
 
-use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::crash_points::{drawn, points_of};
 use crate::support::Scratch;
 
 fn copy(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
     assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
-
-/// The fault points that a command reaches, each with its number.
-fn points_of(scratch: &Scratch, args: &[&str]) -> Vec<String> {
-    let log = scratch.path().with_file_name("points");
-    let _ = std::fs::remove_file(&log);
-    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT_LOG", log.to_str().unwrap())]);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let full = std::env::var_os("AXIOM_CRASH_FULL").is_some();
-    let (mut seen, mut points) = (BTreeMap::new(), Vec::new());
-    for name in std::fs::read_to_string(&log).unwrap().lines() {
-        let count = seen.entry(name.to_owned()).or_insert(0_u32);
-        *count += 1;
-        if *count == 1 || full {
-            points.push(format!("{name}:{count}"));
-        }
-    }
-    points
 }
 
 /// The checkpoints by what each place says of them: the state, capture refs, tags, notes. All must say the same.
@@ -63,7 +45,7 @@ fn survive(args: &[&str], accept: &dyn Fn(&[String])) {
     let scratch = with_checkpoints();
     let saved = scratch.path().with_file_name("saved");
     copy(&scratch.path(), &saved);
-    let points = points_of(&scratch, args);
+    let points = drawn(points_of(&scratch, args), args);
     assert!(points.len() > 3, "{points:?}");
     accept(&checkpoints(&scratch));
     let (mut before, mut after) = (0, 0);

@@ -52,6 +52,7 @@ mod conversions;
 mod conversions_hidden;
 mod conversions_line_ends;
 mod crash_ops;
+mod crash_points;
 mod damaged_worktrees;
 mod demo;
 mod docs;

@@ -15,7 +15,7 @@ use model::{Model, Step};
 use real::Real;
 
 /// Rows that a test run tells.
-const ROWS: u64 = 150;
+const ROWS: u64 = 100;
 /// Steps of a row.
 const STEPS: u32 = 10;
 /// Processes at once.
