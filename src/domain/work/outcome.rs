@@ -100,9 +100,19 @@ pub fn with_open_conflicts(outcome: Outcome, why: String) -> Outcome {
     }
 }
 
-/// What follows from a program's output, where the agent gave no signal that decides. `changed` is whether the branch has other files
-/// than before.
-pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> Outcome {
+/// What an iteration left on the task's branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftBehind {
+    /// Other commits than before.
+    Changed,
+    /// The same commit as before.
+    Unchanged,
+    /// The same commit, and a merge in the workspace whose conflicts are open: the outcome says which.
+    InConflict,
+}
+
+/// What follows from a program's output, where the agent gave no signal that decides.
+pub fn by_output(outcome: Outcome, end: &End, told: &Summary, left: LeftBehind) -> Outcome {
     let Outcome::Unfinished { why } = &outcome else { return outcome };
     let said = |text: &str| if text.trim().is_empty() { why.clone() } else { text.to_owned() };
     // It was ended, or gave up, while it waited for the model.
@@ -125,12 +135,12 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, changed: bool) -> 
     if let Some(denied) = told.denied.first() {
         return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: denied.in_words() };
     }
-    match (&told.ended, changed) {
-        (Some(Ended { success: true, .. }), true) => Outcome::Complete,
-        (Some(Ended { success: true, .. }), false) => {
+    match (&told.ended, left) {
+        (Some(Ended { success: true, .. }), LeftBehind::Changed) => Outcome::Complete,
+        (Some(Ended { success: true, .. }), LeftBehind::Unchanged) => {
             Outcome::Unfinished { why: "it ended without a change and without saying that the task is complete".into() }
         }
-        (Some(Ended { success: false, .. }) | None, _) => outcome,
+        (Some(Ended { success: true, .. }), LeftBehind::InConflict) | (Some(Ended { success: false, .. }) | None, _) => outcome,
     }
 }
 
@@ -396,7 +406,7 @@ mod tests {
             let mut told = Summary::default();
             told.waits = Some(Waits { trouble, status: None, why: "slow down".into(), seconds: Some(9) });
             told.ended = ended.map(|success| Ended { success, text: None });
-            by_output(Outcome::Unfinished { why: "x".into() }, end, &told, false)
+            by_output(Outcome::Unfinished { why: "x".into() }, end, &told, LeftBehind::Unchanged)
         };
         let over = End::OverLimit("silence limit");
         let limited = Outcome::Limited { why: "slow down".into(), seconds: Some(9) };
@@ -416,13 +426,28 @@ mod tests {
     }
 
     #[test]
+    fn a_last_word_completes_what_it_changed_and_no_conflict_that_is_open() {
+        let open = with_open_conflicts(Outcome::Complete, "README is in conflict".into());
+        let after = |failed: bool, left| {
+            let mut told = Summary::default();
+            told.ended = Some(Ended { success: !failed, text: None });
+            told.failed = failed.then(|| Failed { trouble: Trouble::Overload, status: None, message: "busy".into() });
+            by_output(open.clone(), &End::Exited(0), &told, left)
+        };
+        assert_eq!(after(false, LeftBehind::Changed), Outcome::Complete);
+        assert!(matches!(after(false, LeftBehind::Unchanged), Outcome::Unfinished { why } if why.contains("without a change")));
+        assert_eq!(after(false, LeftBehind::InConflict), open, "it may have said in so many words that it is complete");
+        assert_eq!(after(true, LeftBehind::InConflict), Outcome::Limited { why: "busy".into(), seconds: None });
+    }
+
+    #[test]
     fn a_refusal_names_its_tool_and_its_call_where_they_are_known() {
         let denied = |tool: &str, about: Option<&str>| {
             let mut told = Summary::default();
             let about = about.map(str::to_owned);
             told.denied.push(Denied { id: None, tool: tool.into(), about, why: "rm rejected".into() });
             let unfinished = Outcome::Unfinished { why: String::new() };
-            by_output(unfinished, &End::Exited(0), &told, true)
+            by_output(unfinished, &End::Exited(0), &told, LeftBehind::Changed)
         };
         let expected = |why: &str| Outcome::NeedsHuman { cause: Cause::ToolDenied, why: why.into() };
         assert_eq!((denied("", None), denied("Bash", None)), (expected("rm rejected"), expected("Bash: rm rejected")));

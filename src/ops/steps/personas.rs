@@ -20,7 +20,7 @@ use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::work::checks::validator::{self, Brief};
-use crate::domain::work::outcome::{End, by_output, classify};
+use crate::domain::work::outcome::{End, LeftBehind, by_output, classify};
 use crate::domain::work::prompt::{Commit, MOST_COMMITS, MOST_ITEMS};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::spending::Usd;
@@ -246,7 +246,7 @@ fn judge(spec: &KeeperSpec, program: &Adapter, step: &str, exit: &ExitRecord) ->
         }
     }
     let end = run_end::of(exit);
-    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, false);
+    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, LeftBehind::Unchanged);
     let failure = validator::verdict(step, &outcome, matches!(end, End::CannotStart(_)))?;
     let lines = || logs::last_lines(&spec.log, Timestamp::UNIX_EPOCH, LINES).unwrap_or_default().join("\n");
     let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);

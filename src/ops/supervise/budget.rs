@@ -20,8 +20,9 @@ use crate::ops::cases::limits;
 use crate::ops::interventions;
 use crate::process::keeper::spec::KeeperRecord;
 
-/// How long a tool call that runs may take to end before its program is stopped: a call itself uses no tokens.
-const CALL_ENDS: Duration = Duration::from_secs(20);
+/// How long a tool call that runs may take to end before its program is stopped, and a program that has said its last word: neither
+/// uses tokens any more.
+const USES_NONE: Duration = Duration::from_secs(20);
 
 /// How long programs have run in this session. It stands still while none runs and while the machine sleeps.
 #[derive(Debug, Default)]
@@ -113,7 +114,7 @@ impl Supervisor<'_> {
     }
 
     /// Ends the program of an iteration whose budget, or the session's, is used up: what it left is kept, no retry is counted, and
-    /// it can go on in its session. A tool call may end first.
+    /// it can go on in its session. A tool call may end first, and a program that is about to end does so by itself.
     pub(super) fn watch_budget(&mut self, agent: &AgentId, work: &Work, record: &KeeperRecord) -> Result<()> {
         // Without a session nobody decides about running agents.
         if self.target.is_none() {
@@ -131,8 +132,8 @@ impl Supervisor<'_> {
         reached.extend(of_session);
         let Some(watch) = self.watches.get_mut(agent).filter(|_| !reached.is_empty()) else { return Ok(()) };
         let since = *watch.over_since.get_or_insert_with(Instant::now);
-        let call_runs = !watch.told.begun.is_empty() && reached.iter().all(|used| used.of != Of::Time);
-        if call_runs && since.elapsed() < CALL_ENDS {
+        let uses_none = !watch.told.begun.is_empty() || watch.told.ended.is_some();
+        if uses_none && reached.iter().all(|used| used.of != Of::Time) && since.elapsed() < USES_NONE {
             return Ok(());
         }
         let Some(token) = work.stage.token().cloned().filter(|token| !self.is_being_ended(token)) else { return Ok(()) };

@@ -17,7 +17,7 @@ use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
-use crate::domain::work::outcome::{End, Halt, by_output, classify, with_open_conflicts};
+use crate::domain::work::outcome::{End, Halt, LeftBehind, by_output, classify, with_open_conflicts};
 use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
 use crate::domain::work::wip;
 use crate::env;
@@ -54,20 +54,23 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
         let kept = self.keep_work(agent, &case, work.iteration, &outcome, &from);
-        let (outcome, broken, kept) = match kept {
-            Ok(kept) => (outcome, None, kept),
+        let (outcome, broken, kept, left) = match kept {
+            Ok(kept) => {
+                let left = if kept.to == from { LeftBehind::Unchanged } else { LeftBehind::Changed };
+                (outcome, None, kept, left)
+            }
             Err(error) => match self.not_committed(end, outcome, error, &case)? {
                 // The end is recorded by the keeper and is handled again.
                 NotCommitted::Yet => return Ok(()),
-                NotCommitted::Ended(outcome, broken) => (outcome, broken, Kept::nothing(&from)),
+                NotCommitted::Ended(outcome, broken) => (outcome, broken, Kept::nothing(&from), LeftBehind::Unchanged),
                 NotCommitted::InConflict(outcome, conflict_round) => {
-                    (outcome, None, Kept { conflict_round, ..Kept::nothing(&from) })
+                    (outcome, None, Kept { conflict_round, ..Kept::nothing(&from) }, LeftBehind::InConflict)
                 }
             },
         };
         env::fault_point("finish.leftovers-committed");
         let told = self.watches.get(agent).map(|watch| watch.told.clone()).unwrap_or_default();
-        let outcome = self.by_output(&work, outcome, end, &told, kept.to != from);
+        let outcome = self.by_output(&work, outcome, end, &told, left);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
         let cut_off = outcome == Outcome::Crashed || was_cut_off(end, &outcome);
@@ -102,8 +105,8 @@ impl Supervisor<'_> {
     }
 
     /// What follows from the output. Where what the task needs is not ready yet, only the agent itself says that it is complete.
-    fn by_output(&self, work: &Work, outcome: Outcome, end: &End, told: &Summary, changed: bool) -> Outcome {
-        match (by_output(outcome.clone(), end, told, changed), self.waits_for_others(work)) {
+    fn by_output(&self, work: &Work, outcome: Outcome, end: &End, told: &Summary, left: LeftBehind) -> Outcome {
+        match (by_output(outcome.clone(), end, told, left), self.waits_for_others(work)) {
             (Outcome::Complete, Some(why)) if outcome != Outcome::Complete => Outcome::Unfinished { why },
             (by_output, _) => by_output,
         }

@@ -14,7 +14,8 @@ rules = [
     { is = "session", when = { "/type" = "session" }, id = "/id" },
     { is = "toolStarted", when = { "/type" = "tool" }, name = "/name", id = "/id" },
     { is = "toolCompleted", when = { "/type" = "toolEnd" }, id = "/id" },
-    { is = "usage", when = { "/type" = "usage" }, input = "/in", output = "/out", cost = "/cost" },
+    { is = "usage", when = { "/type" = ["usage", "end"] }, input = "/in", output = "/out", cost = "/cost" },
+    { is = "final", when = { "/type" = "end" }, success = { "/type" = "end" } },
 ]
 "#;
 
@@ -95,6 +96,17 @@ fn a_program_that_says_what_it_uses_is_stopped_while_it_runs_and_goes_on_in_its_
     world.autopilot(&[]).code(0);
     assert_eq!(world.program_args(), ["anew", "on s-1"]);
     assert!(world.env.ok(&["gate", "list"]).contains("Nothing waits"));
+    world.all_is_well();
+}
+
+#[test]
+fn a_program_that_has_said_its_last_word_ends_by_itself_though_nothing_is_left() {
+    let runs = r#"1) echo '{"type":"end","in":20,"out":5,"cost":1.5}'; sleep 0.5; echo last > last.txt;;"#;
+    let world = world_of(runs, "[budget]\nmaxCost = 1\n");
+    world.env.ok(&["task", "add", "T", "--id", "t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("last.txt"), "last\n");
+    assert_eq!(world.program_args().len(), 1);
     world.all_is_well();
 }
 
