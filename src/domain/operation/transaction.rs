@@ -15,6 +15,7 @@ use super::touched::touched_cases;
 use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
+use crate::domain::state::audit;
 use crate::domain::state::event::{By, Envelope, Event, OperationEnd};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged, Status};
@@ -380,8 +381,10 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     {
         transaction.checkpoints.push(checkpoint.name.clone());
     }
-    let (rank, what) = crate::domain::state::audit::describe(event, state);
-    if rank > transaction.rank {
+    let (rank, what) = audit::describe(event, state);
+    if let Some(title) = audit::with_further(&transaction.what, event) {
+        transaction.what = title;
+    } else if rank > transaction.rank {
         transaction.rank = rank;
         transaction.what = what;
     }

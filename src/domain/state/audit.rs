@@ -223,7 +223,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::HookRan { run } => (3, run.summary()),
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
         Event::ConflictGivenBack { id, conflict } => {
-            (5, format!("{id} conflicts with {}, and is given back to its agent", conflict.target.short()))
+            // Above the change of its status.
+            (8, format!("{id} conflicts with {}, and is given back to its agent", conflict.target.short()))
         }
         Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
         Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
@@ -279,9 +280,21 @@ fn session_text(state: SessionState, reason: &str) -> String {
     format!("session {state}: {reason}")
 }
 
+/// How the title of what was approved begins, and the longest one in bytes.
+const APPROVED: &str = "approved gate ";
+const LONGEST_TITLE: usize = 200;
+
+/// The title of a transaction that several such events make: each gate that a human let continue is named.
+pub fn with_further(title: &str, event: &Event) -> Option<String> {
+    let Event::GateDecided { id, decision: Decision::Approved } = event else { return None };
+    let goes_on = title.starts_with(APPROVED) && !title.ends_with('…');
+    let further = if title.len() + id.as_str().len() > LONGEST_TITLE { ", …".to_owned() } else { format!(", {id}") };
+    goes_on.then(|| format!("{title}{further}"))
+}
+
 fn decision_text(id: &GateId, decision: &Decision) -> String {
     match decision {
-        Decision::Approved => format!("approved gate {id}"),
+        Decision::Approved => format!("{APPROVED}{id}"),
         Decision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
         Decision::Answered { text } => format!("answered gate {id}: {text}"),
     }
@@ -420,5 +433,24 @@ fn edits_text(edits: &[CaseEdit]) -> String {
             let fields: Vec<&str> = first.changes.iter().map(CaseChange::field).collect();
             format!("edit {whom}: {}", fields.join(", "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_names_each_gate_that_was_approved_at_once() {
+        let approved = |number: usize| Event::GateDecided {
+            id: GateId::new(format!("claim-t{number}")).unwrap(),
+            decision: Decision::Approved,
+        };
+        let titled = |count| {
+            (1..count).fold("approved gate claim-t0".to_owned(), |title, n| with_further(&title, &approved(n)).unwrap_or(title))
+        };
+        assert_eq!(titled(3), "approved gate claim-t0, claim-t1, claim-t2");
+        assert!(titled(900).ends_with(", …") && titled(900).len() < LONGEST_TITLE + 10);
+        assert_eq!(with_further("checkpoint before-recovery", &approved(1)), None);
     }
 }

@@ -163,6 +163,56 @@ fn whoever_claims_that_a_conflict_is_settled_and_leaves_its_markers_is_not_belie
     world.all_is_well();
 }
 
+#[test]
+fn a_begun_merge_is_taken_back_by_an_undo_begun_again_by_a_redo_and_settled_afterwards() {
+    let world = world_of(&format!(
+        "1) echo mine > README; echo m > mine.txt; {THEIRS}; git axiom signal complete;;\n\
+         2) git axiom signal waiting 'whose line?';;\n\
+         *) echo both > README; git axiom signal complete;;"
+    ));
+    world.env.write("old.txt", "old\n");
+    world.env.git(&["add", "-A"]);
+    world.env.git(&["commit", "-qm", "old"]);
+    world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
+    world.autopilot(&[]).code(1);
+    world.wait_for_gate("question-t");
+    let workspace = world.show("t")["workspace"].as_str().unwrap().to_owned();
+    let workspace = std::path::Path::new(&workspace);
+    let git = |args: &[&str]| world.env.git_in(workspace, args);
+    let is = || {
+        let merging = world.env.try_git_in(workspace, &["rev-parse", "-q", "--verify", "MERGE_HEAD"]).code == Some(0);
+        (merging, git(&["status", "--porcelain"]), std::fs::read_to_string(workspace.join("README")).unwrap())
+    };
+    let (head, open) = (git(&["rev-parse", "HEAD"]), is());
+    assert!(open.0 && open.1.contains("UU README") && open.2.contains("<<<<<<<"), "{open:?}");
+    let log = world.env.json(&["log"]);
+    let transactions = log["transactions"].as_array().unwrap();
+    let is_begin = |one: &&serde_json::Value| one["what"].as_str().unwrap().starts_with("begin the merge of main");
+    let id = transactions.iter().find(is_begin).unwrap()["id"].as_str().unwrap().to_owned();
+    let titles = transactions.iter().map(|one| one["what"].as_str().unwrap()).collect::<Vec<_>>().join("\n");
+    assert!(titles.contains("and is given back to its agent") && !titles.contains("unblock"), "{titles}");
+    // What the agent did in the middle of it is not thrown away.
+    std::fs::write(workspace.join("README"), "half settled\n").unwrap();
+    let refused = world.env.axiom(&["undo", &id, "--yes"]).fails_with(Code::ChangedMeanwhile);
+    assert!(refused.stderr.contains("README"), "{refused}");
+    assert_eq!(is().2, "half settled\n");
+    std::fs::write(workspace.join("README"), &open.2).unwrap();
+    world.env.ok(&["undo", &id, "--yes"]);
+    assert_eq!(is(), (false, String::new(), "mine\n".to_owned()));
+    assert_eq!((git(&["rev-parse", "HEAD"]), workspace.join("old.txt").exists()), (head, true));
+    assert!(!workspace.join("new.txt").exists() && workspace.join("mine.txt").exists());
+    world.env.ok(&["redo", "--yes"]);
+    assert_eq!(is(), open);
+    world.env.ok(&["undo", &id, "--yes"]);
+    assert!(!is().0);
+    // The next iteration finds it begun anew.
+    world.env.ok(&["gate", "answer", "question-t", "both"]);
+    world.autopilot(&[]).code(0);
+    has(&world, 3, &["begun here", "- README"]);
+    assert_eq!((world.env.read("README"), world.env.read("mine.txt")), ("both\n".to_owned(), "m\n".to_owned()));
+    world.all_is_well();
+}
+
 /// The supervisor is killed while it begins the merge in the workspace, and while it concludes it.
 #[test]
 fn a_crash_on_the_way_leaves_a_merge_that_the_next_session_finishes() {
