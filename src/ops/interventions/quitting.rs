@@ -1,12 +1,16 @@
 //! Quit: the session ends as at Ctrl+C.
 
+use super::pausing;
 use super::request::{Handled, ask_supervisor};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::work::session::Request;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+
+/// How many agents an error names.
+const NAMED: usize = 6;
 
 /// What is saved before a session ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,16 +26,28 @@ pub enum Before {
 /// # Errors
 /// `NO_SUPERVISOR`; those of the checkpoint: then the session goes on; as [`ask_supervisor`].
 pub fn quit(ctx: &mut Context, before: Before) -> Result<Option<CheckpointName>> {
+    if !ctx.supervisor_alive()? {
+        return Err(nothing_to_quit(ctx, before));
+    }
     let made = match before {
         Before::Nothing => None,
-        Before::Checkpoint => {
-            if !ctx.supervisor_alive()? {
-                return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository")
-                    .hint("git axiom checkpoint create    makes a checkpoint"));
-            }
-            Some(checkpoint::create(ctx, &CheckpointRequest::by(Trigger::Manual))?.name)
-        }
+        Before::Checkpoint => Some(checkpoint::create(ctx, &CheckpointRequest::by(Trigger::Manual))?.name),
     };
     let Handled { done, message } = ask_supervisor(ctx, Request::Quit)?;
     if done { Ok(made) } else { Err(Error::new(Code::InvalidTransition, message).hint("see 'git axiom status'")) }
+}
+
+/// The error where no session runs. Agents that one left may run all the same.
+fn nothing_to_quit(ctx: &Context, before: Before) -> Error {
+    let error = Error::new(Code::NoSupervisor, "no supervisor runs in this repository, so there is no session to quit");
+    let left: Vec<String> =
+        pausing::agents(ctx.state()).running.iter().map(|one| format!("{} on {}", one.agent, one.task)).collect();
+    let error = match left.as_slice() {
+        [] => error,
+        left => error.hint(format!("git axiom stop --all    ends what a session left: {}", some_of(left, NAMED))),
+    };
+    match before {
+        Before::Nothing => error,
+        Before::Checkpoint => error.hint("git axiom checkpoint create    makes a checkpoint"),
+    }
 }

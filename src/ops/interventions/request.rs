@@ -29,7 +29,9 @@ pub struct Handled {
 /// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is handled later).
 pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     if !ctx.supervisor_alive()? {
-        return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
+        return Err(
+            Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("git axiom run    begins a session")
+        );
     }
     let id = make(ctx, request)?;
     let asked_at = ctx.state().seq;

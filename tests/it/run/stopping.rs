@@ -187,7 +187,11 @@ fn what_a_second_interrupt_left_is_ended_without_a_session() {
     several_at_a_time(vec!["stop", "kill"], |verb| {
         let world = World::new();
         left_at_once(&world);
+        let refused = world.env.axiom(&["quit"]).fails_with(Code::NoSupervisor);
+        assert!(refused.stderr.contains("git axiom stop --all    ends what a session left: agent-001 on t"), "{refused}");
         world.env.ok(&[verb, "--all"]);
+        let refused = world.env.axiom(&["quit", "--checkpoint"]).fails_with(Code::NoSupervisor);
+        assert!(!refused.stderr.contains("stop --all") && refused.stderr.contains("checkpoint create"), "{refused}");
         world.no_process_is_left();
         is_pending_with_its_work(&world, "t");
         world.signal_file("go");
