@@ -18,6 +18,8 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Learnings(learnings) => learnings.change(),
         Verb::Agents(agents) => agents.starts(),
         Verb::Disk(disk) => disk.deletes(),
+        Verb::Attach(attach) => attach.writes().then_some("attach"),
+        Verb::Detach(_) => Some("detach"),
         Verb::Init(init) => init.writes_project().then_some("init --shared"),
         Verb::Prompts(prompts) => prompts.forgets(),
         Verb::Demo(_)

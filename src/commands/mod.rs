@@ -3,6 +3,7 @@
 //! and [`dispatch`].
 
 pub mod agents;
+pub mod attach;
 mod below_keeper;
 pub mod checkpoint;
 pub mod completions;
@@ -98,6 +99,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Hook(args) => return hook::run(&args),
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
+        Verb::Attach(args) => attach::run(&args, &global, screen),
+        Verb::Detach(args) => attach::detach(&args, &global, screen),
         Verb::Debug(args) => debug::run(&args, &global, screen),
         Verb::Diff(args) => diff::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),

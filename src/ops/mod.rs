@@ -24,6 +24,7 @@ pub mod operation;
 pub mod output;
 pub mod pager;
 pub mod plan;
+pub mod program_hooks;
 pub mod programs;
 pub mod recover;
 pub mod revert_task;

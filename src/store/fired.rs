@@ -38,6 +38,19 @@ pub fn last(layout: &Layout, program: &str, event: &str) -> Result<Option<System
     Ok(files::metadata(&layout.fired(program).join(event))?.and_then(|meta| meta.modified().ok()))
 }
 
+/// When any hook of a program fired last.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn last_of_any(layout: &Layout, program: &str) -> Result<Option<SystemTime>> {
+    let folder = layout.fired(program);
+    if !is_plain(program) || files::metadata(&folder)?.is_none() {
+        return Ok(None);
+    }
+    let times = files::list(&folder)?.into_iter().filter_map(|entry| entry.metadata().ok()?.modified().ok());
+    Ok(times.max())
+}
+
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
@@ -57,6 +70,8 @@ mod tests {
         assert!(last(&layout, "claude", "Stop").unwrap().unwrap() >= first);
         mark(&layout, "claude", "../Stop").unwrap();
         mark(&layout, "claude", "").unwrap();
+        assert_eq!(last_of_any(&layout, "claude").unwrap(), last(&layout, "claude", "Stop").unwrap());
+        assert_eq!(last_of_any(&layout, "codex").unwrap(), None);
         assert_eq!(std::fs::read_dir(layout.fired("claude")).unwrap().count(), 1);
     }
 }

@@ -84,6 +84,12 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Debug(Later<commands::debug::Debug>),
     /// Show what a task changed
     Diff(Later<commands::diff::Diff>),
+    /// Have an agent program that you run yourself save each prompt
+    #[command(hide = true)]
+    Attach(Later<commands::attach::Attach>),
+    /// Take that out of the program's configuration again
+    #[command(hide = true)]
+    Detach(Later<commands::attach::Detach>),
     /// Merge the work of a task that is done into the target branch
     Merge(Later<commands::merge::Merge>),
     /// End the session as Ctrl+C does
@@ -163,6 +169,8 @@ impl Verb {
             Self::Man(_) => "man",
             Self::Help(_) => "help",
             Self::Checkpoint(_) => "checkpoint",
+            Self::Attach(_) => "attach",
+            Self::Detach(_) => "detach",
             Self::Debug(_) => "debug",
             Self::Diff(_) => "diff",
             Self::Merge(_) => "merge",

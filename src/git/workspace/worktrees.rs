@@ -276,9 +276,20 @@ impl Workspaces<'_> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn exclude_folder(&self, folder: &RepoPath) -> Result<bool> {
+        self.exclude(&[b"/", folder.as_bytes(), b"/"].concat())
+    }
+
+    /// As [`Workspaces::exclude_folder`], for one file.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn exclude_file(&self, file: &RepoPath) -> Result<bool> {
+        self.exclude(&[b"/", file.as_bytes()].concat())
+    }
+
+    fn exclude(&self, line: &[u8]) -> Result<bool> {
         let file = self.repo.common_dir().join("info/exclude");
         let content = files::read_optional(&file, EXCLUDE_LIMIT)?.unwrap_or_default();
-        let line = [b"/", folder.as_bytes(), b"/"].concat();
         if content.split(|b| *b == b'\n').any(|present| present == line) {
             return Ok(false);
         }
@@ -287,7 +298,7 @@ impl Workspaces<'_> {
             files::create_public_dir(&info)?;
             files::sync_dir(self.repo.common_dir())?;
         }
-        files::append_keeping(&file, &[&line[..], b"\n"].concat())?;
+        files::append_keeping(&file, &[line, b"\n"].concat())?;
         Ok(true)
     }
 }

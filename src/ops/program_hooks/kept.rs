@@ -1,0 +1,66 @@
+//! What a file held before we changed it, so that it can be put back exactly. Readable only by the user; written before the file is.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::program_hooks::edit::LARGEST;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::ops::context::handle::Context;
+
+/// What is kept of a file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// Its text; `None`: it was not there.
+    pub before: Option<String>,
+    /// The digest of what we wrote: while the file has it, nobody else changed it.
+    pub written: String,
+    /// The folders that were made for it, the innermost first.
+    #[serde(default)]
+    pub made_folders: Vec<PathBuf>,
+}
+
+/// The digest of a text, in hexadecimal digits.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where it is kept: with the repository, or with the user's state.
+///
+/// # Errors
+/// `INVALID_INPUT` where the user has no state folder; `IO_FAILED`.
+pub fn file(ctx: &Context, file: &Path, of_user: bool) -> Result<PathBuf> {
+    let root = match of_user {
+        true => env::user_state_dir()
+            .map(|state| state.join("git-axiom"))
+            .ok_or_else(|| Error::new(Code::InvalidInput, "you have no state folder: HOME is not set"))?,
+        false => ctx.layout().root().to_owned(),
+    };
+    let name = digest(file.as_os_str().as_encoded_bytes());
+    Ok(root.join("attach/kept").join(format!("{}.json", name.get(..32).unwrap_or(&name))))
+}
+
+/// Reads it; what cannot be read is nothing, and then only ours is cut out.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn read(at: &Path) -> Result<Option<Kept>> {
+    let bytes = files::read_optional(at, 8 * LARGEST as u64)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+/// Writes it, on disk when this returns.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn write(at: &Path, kept: &Kept) -> Result<()> {
+    if let Some(folder) = at.parent() {
+        files::create_dir_all(folder)?;
+    }
+    let bytes = serde_json::to_vec(kept).map_err(|e| Error::new(Code::IoFailed, "what was there cannot be kept").because(e))?;
+    files::write_atomic(at, &bytes)
+}

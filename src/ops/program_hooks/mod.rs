@@ -1,0 +1,7 @@
+//! Attaching agent programs that a human runs: their configuration files, with our hooks put in and cut out. What was there
+//! before is kept first (`kept`). Begin reading with `attach`.
+
+pub mod attach;
+pub mod kept;
+pub mod place;
+pub mod status;

@@ -1,0 +1,103 @@
+//! Which file of a program is changed, and how it calls us.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::program_hooks::command::Caller;
+use crate::domain::program_hooks::recipe::Recipe;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::Links;
+use crate::ops::context::handle::Context;
+
+/// For whom a program is attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// For this user in this repository: nothing that is committed is changed.
+    Here,
+    /// For everybody who works on the project: the file that is committed.
+    Shared,
+    /// For this user in all repositories.
+    User,
+}
+
+/// The file.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its path in the main worktree; `None` for the user's own.
+    pub in_worktree: Option<&'static str>,
+    /// Whether it may be a link.
+    pub links: Links,
+}
+
+/// The file of a program.
+///
+/// # Errors
+/// `BARE_REPOSITORY`; `INVALID_INPUT` where the user has no home folder.
+pub fn place(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Place> {
+    let project = match (recipe.name, scope) {
+        ("claude", Scope::Here) => ".claude/settings.local.json",
+        ("claude", _) => ".claude/settings.json",
+        ("codex", _) => ".codex/hooks.json",
+        ("gemini", _) => ".gemini/settings.json",
+        ("opencode", _) => ".opencode/plugin/git-axiom.js",
+        ("cursor", _) => ".cursor/hooks.json",
+        (_, _) => ".aider.conf.yml",
+    };
+    match scope {
+        Scope::Here | Scope::Shared => {
+            let path = ctx.repo.worktrees().main_worktree()?.path().join(project);
+            Ok(Place { path, in_worktree: Some(project), links: Links::Refused })
+        }
+        Scope::User => Ok(Place { path: of_user(recipe, project)?, in_worktree: None, links: Links::Followed }),
+    }
+}
+
+fn of_user(recipe: &Recipe, project: &str) -> Result<PathBuf> {
+    let folder = |variable: &str| env::var(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = match recipe.name {
+        "claude" => folder("CLAUDE_CONFIG_DIR").map(|folder| folder.join("settings.json")),
+        "codex" => folder("CODEX_HOME").map(|folder| folder.join("hooks.json")),
+        "opencode" => env::user_config_dir().map(|folder| folder.join("opencode/plugin/git-axiom.js")),
+        _ => None,
+    };
+    own.or_else(|| env::home_dir().map(|home| home.join(project)))
+        .ok_or_else(|| Error::new(Code::InvalidInput, "you have no home folder: HOME is not set"))
+}
+
+/// Folders of one version of a program: a path in them is gone after the next update.
+const VERSIONED: [&str; 5] = ["/nix/store/", "/Cellar/", "/mise/installs/", "/asdf/installs/", "/target/"];
+
+/// How the program is to call us: by a path that stays when git axiom is updated.
+///
+/// # Errors
+/// `IO_FAILED` where the system does not know our own file.
+pub fn caller(scope: Scope) -> Result<Caller> {
+    if scope == Scope::Shared {
+        return Ok(Caller::IfThere);
+    }
+    let own = env::own_program()?;
+    let stays = |path: &Path| path.to_str().is_some_and(|path| !VERSIONED.iter().any(|part| path.contains(part)));
+    let on_path = on_path("git-axiom");
+    let ours =
+        on_path.iter().find(|path| stays(path) && path.canonicalize().is_ok_and(|real| Some(real) == own.canonicalize().ok()));
+    let chosen = match ours {
+        Some(path) => path.display().to_string(),
+        None if !on_path.is_empty() => "git-axiom".to_owned(),
+        None => own.display().to_string(),
+    };
+    Ok(Caller::Binary(chosen))
+}
+
+/// Whether a program is installed.
+pub fn is_installed(recipe: &Recipe) -> bool {
+    let name = if recipe.name == "cursor" { "cursor-agent" } else { recipe.name };
+    !on_path(name).is_empty()
+}
+
+fn on_path(name: &str) -> Vec<PathBuf> {
+    let path = env::var("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).filter(|file| file.is_file()).collect()
+}
