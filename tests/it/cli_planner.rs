@@ -105,6 +105,7 @@ fn a_planner_of_no_use_has_its_code_and_a_way_on() {
     ] {
         let run = start(&env, &script);
         assert!(run.stderr.contains(&format!("error[{code}]")), "{script}: {run}");
+        assert!(run.stderr.contains("hint: git axiom plan ") && !run.stderr.contains("verdict"), "{script}: {run}");
         let shown = env.json(&["plan", "show"]);
         assert_eq!((&shown["running"], &shown["next"]["command"]), (&Value::Null, &json!("git axiom plan propose")), "{script}");
         env.ok(&["plan", "abandon", "--yes"]);

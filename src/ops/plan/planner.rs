@@ -13,6 +13,7 @@ use crate::domain::planning::plan::{Phase, Plan};
 use crate::domain::planning::prompt;
 use crate::domain::planning::reply::{self, MOST_OUTPUT, Reply};
 use crate::domain::work::case::Status;
+use crate::domain::work::checks::validator::AskedFor;
 use crate::domain::work::verification::Checker;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -82,7 +83,10 @@ fn run_in(
     let work = Work {
         name: name.clone(),
         by: Checker::Command,
-        program: Program { wrapper: Vec::new(), is: What::Persona(Box::new(Persona::new(spec, told, Arc::clone(program)))) },
+        program: Program {
+            wrapper: Vec::new(),
+            is: What::Persona(Box::new(Persona::new(spec, told, Arc::clone(program), AskedFor::Plan))),
+        },
         folder: folder.to_owned(),
         env: Vec::new(),
         without: Vec::new(),
@@ -112,7 +116,8 @@ fn read(text: &str, phase: Phase, why: Option<String>, name: &str, log: &Path) -
     match (reply::read(text, phase), why) {
         (Ok(reply), why) => Ok((reply, why)),
         (Err(error), Some(why)) if error.code() == Code::PlannerFailed => {
-            Err(seen(Error::new(Code::PlannerFailed, format!("{name} {why}")).why(error.to_string())))
+            let failed = Error::new(Code::PlannerFailed, format!("{name} {why}")).why(error.to_string());
+            Err(seen(failed.hints_of(error.hints().iter().cloned())))
         }
         (Err(error), _) => Err(seen(error)),
     }

@@ -19,7 +19,7 @@ use crate::domain::agent::adapter::{Adapter, PromptKind};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
-use crate::domain::work::checks::validator::{self, Brief};
+use crate::domain::work::checks::validator::{self, AskedFor, Brief};
 use crate::domain::work::outcome::{End, LeftBehind, by_output, classify};
 use crate::domain::work::prompt::{Commit, MOST_COMMITS, MOST_ITEMS};
 use crate::domain::work::signal::Signal;
@@ -51,12 +51,13 @@ pub struct Persona {
     spec: KeeperSpec,
     prompt: String,
     program: Arc<Adapter>,
+    asked_for: AskedFor,
 }
 
 impl Persona {
     /// A program with its prompt.
-    pub(in crate::ops) fn new(spec: KeeperSpec, prompt: String, program: Arc<Adapter>) -> Self {
-        Self { spec, prompt, program }
+    pub(in crate::ops) fn new(spec: KeeperSpec, prompt: String, program: Arc<Adapter>, asked_for: AskedFor) -> Self {
+        Self { spec, prompt, program, asked_for }
     }
 }
 
@@ -88,7 +89,7 @@ pub(super) fn step(
                         (PromptKind::Script, None) => String::new(),
                     };
                     let spec = spec(ctx, (persona, &program), (about, folder), (&files, token))?;
-                    What::Persona(Box::new(Persona { spec, prompt, program }))
+                    What::Persona(Box::new(Persona::new(spec, prompt, program, AskedFor::Verdict)))
                 }
             }
         }
@@ -200,7 +201,7 @@ pub(in crate::ops) fn keeper_spec(ctx: &Context, program: &Adapter, run: Run<'_>
 
 /// Runs the program of a persona to its end. What a killed session left of an earlier run is ended first.
 pub(super) fn run(job: &Job, work: &Work, persona: &Persona, cancelled: &AtomicBool) -> Result<Ended> {
-    let Persona { spec, prompt, program } = persona;
+    let Persona { spec, prompt, program, asked_for } = persona;
     work.files.as_ref().map_or(Ok(()), FilesOfStep::make_ready)?;
     clear(&spec.dir)?;
     files::create_dir_all(&spec.dir)?;
@@ -225,11 +226,11 @@ pub(super) fn run(job: &Job, work: &Work, persona: &Persona, cancelled: &AtomicB
         }
     };
     work.files.iter().for_each(FilesOfStep::ended_by_itself);
-    judge(&spec, program, &work.name, &exit)
+    judge(&spec, program, (&work.name, *asked_for), &exit)
 }
 
 /// What a run came to, from what its keeper recorded.
-fn judge(spec: &KeeperSpec, program: &Adapter, step: &str, exit: &ExitRecord) -> Result<Ended> {
+fn judge(spec: &KeeperSpec, program: &Adapter, (step, asked_for): (&str, AskedFor), exit: &ExitRecord) -> Result<Ended> {
     let (mut told, mut said) = (Summary::default(), exit.markers.last().cloned());
     let mut from = 0;
     loop {
@@ -247,7 +248,7 @@ fn judge(spec: &KeeperSpec, program: &Adapter, step: &str, exit: &ExitRecord) ->
     }
     let end = run_end::of(exit);
     let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, LeftBehind::Unchanged);
-    let failure = validator::verdict(step, &outcome, matches!(end, End::CannotStart(_)))?;
+    let failure = validator::verdict(step, asked_for, &outcome, matches!(end, End::CannotStart(_)))?;
     let lines = || logs::last_lines(&spec.log, Timestamp::UNIX_EPOCH, LINES).unwrap_or_default().join("\n");
     let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);
     let used = ProgramUse {

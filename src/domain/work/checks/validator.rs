@@ -68,18 +68,38 @@ fn report(token: &Token) -> String {
 /// The longest reason in one line, in bytes; all of it is in what the next iteration is told.
 const LONGEST_REASON: usize = 400;
 
-/// Why the work did not pass, in one line; `None` if it did.
+/// What a program is asked for whose run is no iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedFor {
+    /// Whether work passes.
+    Verdict,
+    /// A plan.
+    Plan,
+}
+
+/// Why the work did not pass, or there is no plan, in one line; `None` if it did, or there may be one.
 ///
 /// # Errors
 /// Where the end of the program says nothing about the work: `MODEL_BUSY`, `AGENT_FAILED`, `PROGRAM_NOT_FOUND`, `KEEPER_FAILED`.
-pub fn verdict(step: &str, outcome: &Outcome, cannot_start: bool) -> Result<Option<String>> {
-    let of = |code: Code, why: &str| Err(Error::new(code, format!("the persona of '{}'", NamedStep::of(step).label())).why(why));
+pub fn verdict(step: &str, asked_for: AskedFor, outcome: &Outcome, cannot_start: bool) -> Result<Option<String>> {
+    let (who, blocked, waits, unfinished) = match asked_for {
+        AskedFor::Verdict => (
+            format!("the persona of '{}'", NamedStep::of(step).label()),
+            "did not pass",
+            "asks, and so did not pass",
+            "came to no verdict",
+        ),
+        // Whoever tells of it says who it was.
+        AskedFor::Plan => ("failed".to_owned(), "gave up", "asks", "failed"),
+    };
+    let of = |code: Code, why: &str| Err(Error::new(code, &*who).why(why));
+    let because = |what: &str, why: &str| Ok(Some(format!("{what}: {}", line(why, LONGEST_REASON))));
     match outcome {
         Outcome::Complete => Ok(None),
         Outcome::Blocked { reason } if cannot_start => of(Code::ProgramNotFound, reason),
-        Outcome::Blocked { reason } => Ok(Some(format!("did not pass: {}", line(reason, LONGEST_REASON)))),
-        Outcome::Waiting { question } => Ok(Some(format!("asks, and so did not pass: {}", line(question, LONGEST_REASON)))),
-        Outcome::Unfinished { why } => Ok(Some(format!("came to no verdict: {}", line(why, LONGEST_REASON)))),
+        Outcome::Blocked { reason } => because(blocked, reason),
+        Outcome::Waiting { question } => because(waits, question),
+        Outcome::Unfinished { why } => because(unfinished, why),
         Outcome::Limited { why, .. } => of(Code::ModelBusy, why),
         Outcome::NeedsHuman { why, .. } => of(Code::AgentFailed, why),
         Outcome::Stopped => of(Code::KeeperFailed, "it was stopped"),
@@ -147,7 +167,7 @@ mod tests {
 
     #[test]
     fn only_a_verdict_passes_and_what_says_nothing_of_the_work_is_an_error() {
-        let said = |outcome: Outcome| verdict("review=@ed", &outcome, false);
+        let said = |outcome: Outcome| verdict("review=@ed", AskedFor::Verdict, &outcome, false);
         assert_eq!(said(Outcome::Complete).unwrap(), None);
         for failed in [
             Outcome::Blocked { reason: "no".into() },
@@ -165,7 +185,13 @@ mod tests {
             assert_eq!(said(outcome.clone()).unwrap_err().code(), code, "{outcome:?}");
         }
         let missing = Outcome::Blocked { reason: "no such file".into() };
-        assert_eq!(verdict("@ed", &missing, true).unwrap_err().code(), Code::ProgramNotFound);
+        assert_eq!(verdict("@ed", AskedFor::Verdict, &missing, true).unwrap_err().code(), Code::ProgramNotFound);
+        // A planner judges nothing.
+        let planner = |outcome: &Outcome| verdict("planner ed", AskedFor::Plan, outcome, false);
+        let unfinished = Outcome::Unfinished { why: "error 400".into() };
+        assert_eq!(planner(&unfinished).unwrap().as_deref(), Some("failed: error 400"));
+        let busy = planner(&Outcome::Limited { why: "slow".into(), seconds: None }).unwrap_err();
+        assert_eq!(busy.to_string(), "failed: slow");
     }
 
     #[test]
