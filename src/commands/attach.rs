@@ -1,6 +1,7 @@
 //! `git axiom attach` and `git axiom detach`.
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -8,7 +9,6 @@ use super::{open_for, purpose};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, visible, words};
 use crate::commands::grammar::arguments::Global;
-use crate::domain::base::nearest;
 use crate::domain::program_hooks::edit::Found;
 use crate::domain::program_hooks::recipe::{RECIPES, Recipe, recipe};
 use crate::error::{Code, Error, Exit, Result};
@@ -48,8 +48,8 @@ pub struct Detach {
 /// Which programs, and which of their files.
 #[derive(Debug, Args)]
 struct Which {
-    /// claude, codex, gemini, opencode, cursor or aider
-    #[arg(value_name = "PROGRAM")]
+    /// The programs
+    #[arg(value_name = "PROGRAM", value_parser = PossibleValuesParser::new(RECIPES.iter().map(|recipe| recipe.name)))]
     programs: Vec<String>,
     /// Your own file, for all repositories
     #[arg(long, conflicts_with = "shared")]
@@ -135,7 +135,7 @@ pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> 
 pub fn detach(args: &Detach, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_for(purpose(args.which.dry_run), global, screen)?;
     ctx.for_humans_only("detach")?;
-    let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named()? };
+    let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };
     each(&ctx, &args.which, &chosen, attach::detach, screen)?;
     Ok(Exit::Done)
 }
@@ -194,20 +194,14 @@ impl Which {
         !self.programs.is_empty() || became != "unchanged"
     }
 
-    fn named(&self) -> Result<Vec<&'static Recipe>> {
-        let one = |name: &String| {
-            recipe(name).ok_or_else(|| {
-                let error = Error::new(Code::InvalidInput, format!("there is no program '{name}' to attach"));
-                nearest::hinted(error, name, RECIPES.iter().map(|recipe| recipe.name), &names())
-            })
-        };
-        self.programs.iter().map(one).collect()
+    fn named(&self) -> Vec<&'static Recipe> {
+        self.programs.iter().filter_map(|name| recipe(name)).collect()
     }
 
     /// Those that are named; else a human chooses among those that are installed.
     fn recipes(&self, screen: &Screen) -> Result<Vec<&'static Recipe>> {
         if !self.programs.is_empty() {
-            return self.named();
+            return Ok(self.named());
         }
         let installed: Vec<&'static Recipe> = RECIPES.iter().filter(|recipe| is_installed(recipe)).collect();
         if installed.is_empty() || !screen.can_ask() {
@@ -228,7 +222,7 @@ fn names() -> String {
 
 fn show(which: &Which, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_for(Purpose::Look, global, screen)?;
-    let chosen = if which.programs.is_empty() { RECIPES.iter().collect() } else { which.named()? };
+    let chosen = if which.programs.is_empty() { RECIPES.iter().collect() } else { which.named() };
     let mut all = Vec::new();
     for recipe in chosen {
         all.extend(status(&ctx, recipe)?);

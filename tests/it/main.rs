@@ -27,6 +27,7 @@ mod terminal;
 mod agents;
 mod agents_check;
 mod arrows;
+mod attach;
 mod attach_hook;
 mod bare;
 mod checkpoint_crash;

@@ -84,12 +84,6 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Debug(Later<commands::debug::Debug>),
     /// Show what a task changed
     Diff(Later<commands::diff::Diff>),
-    /// Have an agent program that you run yourself save each prompt
-    #[command(hide = true)]
-    Attach(Later<commands::attach::Attach>),
-    /// Take that out of the program's configuration again
-    #[command(hide = true)]
-    Detach(Later<commands::attach::Detach>),
     /// Merge the work of a task that is done into the target branch
     Merge(Later<commands::merge::Merge>),
     /// End the session as Ctrl+C does
@@ -114,6 +108,10 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Agents(Later<commands::agents::Agents>),
     /// List what agents learnt, change or forget it
     Learnings(Later<commands::learnings::Learnings>),
+    /// Have an agent program that you run yourself save each prompt
+    Attach(Later<commands::attach::Attach>),
+    /// Take that out of the program's configuration again
+    Detach(Later<commands::attach::Detach>),
     /// List the prompts to agents that you run yourself, and what each changed
     Prompts(Later<commands::prompts::Prompts>),
     /// List the agents that you run yourself and that are attached

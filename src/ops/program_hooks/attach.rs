@@ -77,7 +77,7 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
         let became = became(before.as_deref(), &wanted(before.as_deref())?);
         return Ok(Done { path: at.path, became, calls });
     }
-    answers(&caller, recipe, ctx)?;
+    answers(&caller, recipe)?;
     // A hook does nothing in a repository that is not prepared.
     ctx.layout().ensure()?;
     placement::write_down(ctx.layout(), &ctx.repo)?;
@@ -236,14 +236,15 @@ fn is_tracked(ctx: &Context, at: &Place) -> Result<bool> {
 ///
 /// # Errors
 /// `INVALID_INPUT` where it cannot be started or fails.
-pub fn answers(caller: &Caller, recipe: &Recipe, ctx: &Context) -> Result<()> {
+pub fn answers(caller: &Caller, recipe: &Recipe) -> Result<()> {
     let failed = |why: String| {
         Error::new(Code::InvalidInput, format!("'{}' cannot be called by hooks", caller.line(recipe.name)))
             .why(why)
             .hint("install this version of git axiom in a folder of your PATH")
     };
     let mut command = command(caller.file());
-    command.args(["hook", recipe.name]).current_dir(ctx.layout().root().parent().unwrap_or(Path::new("/")));
+    // In no repository: aider says nothing of what happened, so there each call counts as one that fired.
+    command.args(["hook", recipe.name]).current_dir("/");
     let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match ended {
         Ok(status) if status.success() => Ok(()),

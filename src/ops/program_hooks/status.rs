@@ -44,7 +44,7 @@ pub fn status(ctx: &Context, recipe: &'static Recipe) -> Result<Vec<Standing>> {
         if found.iter().all(|(_, found)| *found == Found::Missing) {
             continue;
         }
-        let (works, is_off) = (answers(&caller, recipe, ctx).is_ok(), is_switched_off(recipe, &text));
+        let (works, is_off) = (answers(&caller, recipe).is_ok(), is_switched_off(recipe, &text));
         for (event, found) in found {
             let fired = match recipe.format {
                 Format::Json(_) => fired::last(ctx.layout(), recipe.name, event)?,

@@ -218,6 +218,9 @@ fn of_a_session(walk: &Walk) {
     walk.ok(&["learnings", "edit", &learnt, "y"]);
     walk.ok(&["learnings", "forget", &learnt]);
     walk.ok(&["stats"]);
+    walk.ok(&["attach", "claude"]);
+    walk.ok(&["attach", "--status"]);
+    walk.ok(&["detach"]);
     walk.ok(&["prompts"]);
     walk.ok(&["prompts", "forget", "--all"]);
     walk.ok(&["sessions", "--all"]);
