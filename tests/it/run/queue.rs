@@ -1,4 +1,4 @@
-//! Tasks that are added, edited, blocked or archived while a session runs.
+//! Tasks that are added, edited, blocked or archived while a session runs, and the checkpoints that it makes as they are completed.
 
 use crate::session_support::{World, wait_until};
 
@@ -67,4 +67,20 @@ fn an_empty_list_of_tasks_ends_at_once_and_an_idle_session_costs_little() {
     world.env.ok(&["quit"]);
     live.wait().code(0);
     world.all_is_well();
+}
+
+#[test]
+fn a_checkpoint_is_made_each_time_that_so_many_tasks_are_completed() {
+    for (every, expected) in [("2", 2), ("0", 0)] {
+        let world = World::new();
+        world.env.git(&["config", "axiom.checkpoints.periodic", every]);
+        for id in ["a", "b", "c", "d", "e"] {
+            world.task(id, &format!("echo 1 > {id}.txt"), &[]);
+        }
+        world.autopilot(&[]).code(0);
+        let list = world.env.json(&["checkpoint", "list"]);
+        let made = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == "periodic").count();
+        assert_eq!(made, expected, "{every}: {list}");
+        world.all_is_well();
+    }
 }
