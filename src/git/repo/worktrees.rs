@@ -173,11 +173,34 @@ impl Worktrees<'_> {
     /// As [`Worktrees::list`].
     pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
         let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let is_it = |entry: &WorktreeEntry| {
-            let here = entry.worktree.path();
-            here == path || here.canonicalize().is_ok_and(|here| here == wanted)
-        };
-        Ok(self.list()?.into_iter().find(is_it))
+        let is_named = |entry: &WorktreeEntry| entry.worktree.path() == path;
+        let is_there = |entry: &WorktreeEntry| entry.worktree.path().canonicalize().is_ok_and(|here| here == wanted);
+        // Most are registered by the name of their folder: then the others are not looked at.
+        if let Some(name) = path.file_name()
+            && self.repo.shortcuts().allow(FastWay::ListWorktrees)
+        {
+            let git_dir = self.repo.common_dir().join("worktrees").join(name);
+            let folder = self.folder_of_entry(&git_dir)?.filter(|folder| folder == path);
+            let one = folder.map(|folder| BTreeMap::from([(folder, git_dir)]));
+            if let Some(found) = one.and_then(|one| self.list_in_files(one).into_iter().find(is_named)) {
+                return Ok(Some(found));
+            }
+        }
+        let all = self.list()?;
+        let found = all.iter().position(is_named).or_else(|| all.iter().position(is_there));
+        Ok(found.and_then(|place| all.into_iter().nth(place)))
+    }
+
+    /// The folder that an entry of a linked worktree names.
+    fn folder_of_entry(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
+        let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { return Ok(None) };
+        if trimmed(&content).is_empty() || content.contains(&0) {
+            return Ok(None);
+        }
+        let pointer = git_dir.join(path_of(trimmed(&content)));
+        let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
+        // git writes relative paths if the user configured it: `…/worktrees/x/../../../x`.
+        Ok(Some(if content.starts_with(b"/") { folder } else { folder.canonicalize().unwrap_or(folder) }))
     }
 
     /// All worktrees with their HEADs, half-made ones included. The main one is first; a bare repository whose main worktree
@@ -258,15 +281,9 @@ impl Worktrees<'_> {
         let mut found = BTreeMap::new();
         for entry in files::list(&parent)? {
             let git_dir = entry.path();
-            let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { continue };
-            if trimmed(&content).is_empty() || content.contains(&0) {
-                continue;
+            if let Some(folder) = self.folder_of_entry(&git_dir)? {
+                found.insert(folder, git_dir);
             }
-            let pointer = git_dir.join(path_of(trimmed(&content)));
-            let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
-            // git writes relative paths if the user configured it: `…/worktrees/x/../../../x`.
-            let folder = if content.starts_with(b"/") { folder } else { folder.canonicalize().unwrap_or(folder) };
-            found.insert(folder, git_dir);
         }
         Ok(found)
     }

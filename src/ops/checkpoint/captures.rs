@@ -201,9 +201,12 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
             Some(nothing) => drop(coverage.insert(path.display().to_string(), nothing)),
         }
     }
+    // Each place is looked up once: with a thousand workspaces, comparing all with all takes a minute.
+    let mut places: BTreeSet<PathBuf> = known.iter().filter_map(|known| known.canonicalize().ok()).collect();
+    places.extend(known.iter().cloned());
     for workspace in ctx.state().restorable.workspaces.values() {
         let path = Path::new(&workspace.path);
-        if known.iter().any(|known| known == path || known.canonicalize().ok() == path.canonicalize().ok()) {
+        if places.contains(path) || path.canonicalize().is_ok_and(|path| places.contains(&path)) {
             continue;
         }
         let nothing = match gone(path)? {
@@ -292,8 +295,12 @@ fn owner<'s>(
     state: &'s State,
     path: &Path,
 ) -> Option<(&'s crate::domain::base::ids::CaseId, &'s crate::domain::work::agent::Workspace)> {
-    let same = |workspace: &str| Path::new(workspace) == path || Path::new(workspace).canonicalize().is_ok_and(|p| p == path);
-    state.restorable.workspaces.iter().find(|(_, workspace)| same(&workspace.path))
+    let workspaces = || state.restorable.workspaces.iter();
+    let is_there = |workspace: &str| Path::new(workspace).canonicalize().is_ok_and(|place| place == path);
+    // Most are recorded by the path itself: only for the others the disk is asked.
+    workspaces()
+        .find(|(_, workspace)| Path::new(&workspace.path) == path)
+        .or_else(|| workspaces().find(|(_, workspace)| is_there(&workspace.path)))
 }
 
 /// Captures in parallel; the results, failures too, are in the order of `worktrees`.
