@@ -35,6 +35,11 @@ fn attached_and_detached_files_are_as_they_were_and_only_ours_is_cut_out_of_chan
         assert!(!env.repo().join(gone).exists(), "{gone}");
     }
     env.ok(&["attach", "claude"]);
+    // A crash between what is kept and the file: the record is there, the file as before.
+    env.write(LOCAL, before);
+    env.ok(&["detach", "claude"]);
+    assert_eq!(text(&env, LOCAL), before);
+    env.ok(&["attach", "claude"]);
     env.write(LOCAL, text(&env, LOCAL).replace("\"x\"", "\"y\""));
     env.ok(&["detach"]);
     assert_eq!(text(&env, LOCAL), before.replace("\"x\"", "\"y\""));

@@ -105,13 +105,14 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
 /// Keeps what was there: the original, for as long as nobody else changes the file.
 fn keep(record: &Path, recipe: &Recipe, at: &Place, before: Option<&str>, new: &str, made_folders: Vec<PathBuf>) -> Result<()> {
     let written = digest(new.as_bytes());
-    let earlier = kept::read(record)?.filter(|kept| before.is_some_and(|before| digest(before.as_bytes()) == kept.written));
+    let from = before.map(|before| digest(before.as_bytes()));
+    let earlier = kept::read(record)?.filter(|kept| before.is_some_and(|before| kept.is_of(before)));
     let kept = match (earlier, before) {
-        (Some(earlier), _) => Kept { written, ..earlier },
-        (None, None) => Kept { before: None, written, made_folders },
+        (Some(earlier), _) => Kept { written, from, ..earlier },
+        (None, None) => Kept { before: None, written, from, made_folders },
         (None, Some(before)) => {
             let before = detached(recipe, before).map_err(|why| refused(&at.path, &why))?;
-            Kept { before, written, made_folders: Vec::new() }
+            Kept { before, written, from, made_folders: Vec::new() }
         }
     };
     kept::write(record, &kept)
@@ -125,45 +126,59 @@ pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
     let at = place(ctx, recipe, scope)?;
     no_link_above(&at)?;
     let record = kept::file(ctx, &at.path, scope == Scope::User)?;
-    let kept = kept::read(&record)?;
-    let found = look(&at.path)?;
     let done = |became| Done { path: at.path.clone(), became, calls: None };
-    let Some(found) = found else {
-        forget(&record, &at.path, kept, doing)?;
-        return Ok(done(Became::Unchanged));
-    };
-    let is_as_written = kept.as_ref().is_some_and(|kept| kept.written == digest(found.as_bytes()));
-    let new = match &kept {
-        Some(kept) if is_as_written => kept.before.clone(),
-        Some(_) | None => detached(recipe, &found).map_err(|why| refused(&at.path, &why))?,
-    };
-    let became = match &new {
-        None => Became::Deleted,
-        Some(new) if *new == found => Became::Unchanged,
-        Some(_) if is_as_written => Became::PutBack,
-        Some(_) => Became::Changed,
-    };
-    if doing == Doing::DryRun {
+    let is_there = files::metadata(&at.path)?.is_some();
+    if doing == Doing::DryRun || !is_there {
+        let became = Cut::of(recipe, &at, kept::read(&record)?.as_ref(), look(&at.path)?)?.became;
+        if doing == Doing::Really {
+            forget(&record, &at.path)?;
+        }
         return Ok(done(became));
     }
+    // Nobody of ours changes the file or what is kept of it meanwhile.
+    let file = EditedFile::open(&at.path, at.links, LARGEST as u64)?;
+    let found = text(file.path(), file.read()?)?;
+    let Cut { new, became } = Cut::of(recipe, &at, kept::read(&record)?.as_ref(), found.clone())?;
+    let found = found.as_deref().map(str::as_bytes);
     if became != Became::Unchanged {
-        let file = EditedFile::open(&at.path, at.links, LARGEST as u64)?;
         writable(file.path())?;
         match &new {
-            Some(new) => file.replace(Some(found.as_bytes()), new.as_bytes())?,
-            None if file.read()?.as_deref() == Some(found.as_bytes()) => files::remove_file(file.path())?,
+            Some(new) => file.replace(found, new.as_bytes())?,
+            None if file.read()?.as_deref() == found => files::remove_file(file.path())?,
             None => return Err(Error::new(Code::ChangedMeanwhile, format!("'{}' was changed", at.path.display()))),
         }
     }
-    forget(&record, &at.path, kept, doing)?;
+    forget(&record, &at.path)?;
     Ok(done(became))
 }
 
-/// Forgets what was kept, and the folders that were made for the file where they are empty now.
-fn forget(record: &Path, path: &Path, kept: Option<Kept>, doing: Doing) -> Result<()> {
-    if doing == Doing::DryRun {
-        return Ok(());
+/// What a file is to hold once ours is out of it.
+struct Cut {
+    new: Option<String>,
+    became: Became,
+}
+
+impl Cut {
+    fn of(recipe: &Recipe, at: &Place, kept: Option<&Kept>, found: Option<String>) -> Result<Self> {
+        let Some(found) = found else { return Ok(Self { new: None, became: Became::Unchanged }) };
+        let unchanged = kept.filter(|kept| kept.is_of(&found));
+        let new = match unchanged {
+            Some(kept) => kept.before.clone(),
+            None => detached(recipe, &found).map_err(|why| refused(&at.path, &why))?,
+        };
+        let became = match &new {
+            None => Became::Deleted,
+            Some(new) if *new == found => Became::Unchanged,
+            Some(_) if unchanged.is_some() => Became::PutBack,
+            Some(_) => Became::Changed,
+        };
+        Ok(Self { new, became })
     }
+}
+
+/// Forgets what was kept, and the folders that were made for the file where they are empty now.
+fn forget(record: &Path, path: &Path) -> Result<()> {
+    let kept = kept::read(record)?;
     if files::metadata(path)?.is_none() {
         for folder in kept.into_iter().flat_map(|kept| kept.made_folders) {
             let is_there = path.starts_with(&folder) && files::metadata(&folder)?.is_some_and(|meta| meta.is_dir());

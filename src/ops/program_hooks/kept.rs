@@ -19,9 +19,20 @@ pub struct Kept {
     pub before: Option<String>,
     /// The digest of what we wrote: while the file has it, nobody else changed it.
     pub written: String,
+    /// The digest of what was there when we wrote: after a crash the file may still have it.
+    #[serde(default)]
+    pub from: Option<String>,
     /// The folders that were made for it, the innermost first.
     #[serde(default)]
     pub made_folders: Vec<PathBuf>,
+}
+
+impl Kept {
+    /// Whether nobody else changed the file since.
+    pub fn is_of(&self, text: &str) -> bool {
+        let digest = digest(text.as_bytes());
+        self.written == digest || self.from.as_ref() == Some(&digest)
+    }
 }
 
 /// The digest of a text, in hexadecimal digits.
