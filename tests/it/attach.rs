@@ -68,3 +68,21 @@ fn what_must_not_be_changed_is_left_alone() {
     let none = env.axiom(&["attach"]);
     assert!(none.code == Some(2) && none.stderr.contains("claude, codex, gemini"), "{none}");
 }
+
+#[test]
+fn a_plugin_that_somebody_changed_is_neither_replaced_nor_deleted() {
+    let env = TestEnv::new();
+    let path = ".opencode/plugin/git-axiom.js";
+    env.ok(&["attach", "opencode"]);
+    let mine = format!("{}\n// mine\n", text(&env, path));
+    env.write(path, &mine);
+    for verb in ["attach", "detach"] {
+        let run = env.axiom(&[verb, "opencode"]);
+        assert!(run.code == Some(2) && run.stderr.contains("may hold what you wrote"), "{run}");
+        assert_eq!(text(&env, path), mine);
+    }
+    std::fs::remove_file(env.repo().join(path)).unwrap();
+    env.ok(&["attach", "opencode"]);
+    env.ok(&["detach", "opencode"]);
+    assert!(!env.repo().join(".opencode").exists());
+}

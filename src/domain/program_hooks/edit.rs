@@ -104,6 +104,18 @@ pub fn is_switched_off(recipe: &Recipe, text: &str) -> bool {
     keys.iter().try_fold(&value, |at, key| at.get(key)).and_then(Value::as_bool) == Some(*off)
 }
 
+/// Whether the text is a plugin of ours in other words than those that this version writes, whatever path is called: somebody
+/// changed it, or another version wrote it. It is replaced or deleted as a whole, and so only where what was written is known.
+pub fn is_changed_plugin(recipe: &Recipe, text: &str) -> bool {
+    let Format::Plugin(plugin) = &recipe.format else { return false };
+    let (_, body) = split(text);
+    let as_written = plugin.split_once("{BIN}").is_some_and(|(before, after)| {
+        let middle = body.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+        middle.is_some_and(|middle| serde_json::from_str::<String>(middle).is_ok())
+    });
+    body.starts_with(PLUGIN_MARK) && !as_written
+}
+
 fn split(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(MARK) { MARK.len() } else { 0 })
 }

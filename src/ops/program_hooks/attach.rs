@@ -8,7 +8,7 @@ use super::kept::{self, Kept, digest};
 use super::place::{Place, Scope, caller, place};
 use crate::domain::base::names::RepoPath;
 use crate::domain::program_hooks::command::Caller;
-use crate::domain::program_hooks::edit::{LARGEST, attached, detached};
+use crate::domain::program_hooks::edit::{LARGEST, attached, detached, is_changed_plugin};
 use crate::domain::program_hooks::recipe::Recipe;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, EditedFile, Small};
@@ -65,7 +65,11 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
             .hint(format!("git axiom attach {} --user      attaches it for you alone", recipe.name)));
     }
     let calls = Some(caller.line(recipe.name));
-    let wanted = |text: Option<&str>| attached(recipe, text, &caller).map_err(|why| refused(&at.path, &why));
+    let record = kept::file(ctx, &at.path, scope == Scope::User)?;
+    let wanted = |text: Option<&str>| {
+        nobody_elses(recipe, &at, &record, text)?;
+        attached(recipe, text, &caller).map_err(|why| refused(&at.path, &why))
+    };
     let became = |before: Option<&str>, new: &str| match before {
         None => Became::Made,
         Some(before) if before == new => Became::Unchanged,
@@ -92,7 +96,6 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
     let became = became(before.as_deref(), &new);
     if became != Became::Unchanged {
         writable(file.path())?;
-        let record = kept::file(ctx, &at.path, scope == Scope::User)?;
         keep(&record, recipe, &at, before.as_deref(), &new, made_folders)?;
         file.replace(before.as_deref().map(str::as_bytes), new.as_bytes())?;
     }
@@ -100,6 +103,17 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
         ctx.repo.workspaces().exclude_file(&RepoPath::new(path.as_bytes()))?;
     }
     Ok(Done { path: at.path, became, calls })
+}
+
+/// A plugin is replaced and deleted as a whole: one that somebody changed since we wrote it may hold what they wrote.
+fn nobody_elses(recipe: &Recipe, at: &Place, record: &Path, text: Option<&str>) -> Result<()> {
+    let changed = text.filter(|text| is_changed_plugin(recipe, text));
+    let Some(text) = changed else { return Ok(()) };
+    match kept::read(record)?.is_some_and(|kept| kept.is_of(text)) {
+        true => Ok(()),
+        false => Err(refused(&at.path, "it is not as git axiom wrote it, and may hold what you wrote")
+            .hint("keep what is yours in another file, delete this one, and run the command again")),
+    }
 }
 
 /// Keeps what was there: the original, for as long as nobody else changes the file.
@@ -129,7 +143,7 @@ pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
     let done = |became| Done { path: at.path.clone(), became, calls: None };
     let is_there = files::metadata(&at.path)?.is_some();
     if doing == Doing::DryRun || !is_there {
-        let became = Cut::of(recipe, &at, kept::read(&record)?.as_ref(), look(&at.path)?)?.became;
+        let became = Cut::of(recipe, &at, &record, look(&at.path)?)?.became;
         if doing == Doing::Really {
             forget(&record, &at.path)?;
         }
@@ -138,7 +152,7 @@ pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
     // Nobody of ours changes the file or what is kept of it meanwhile.
     let file = EditedFile::open(&at.path, at.links, LARGEST as u64)?;
     let found = text(file.path(), file.read()?)?;
-    let Cut { new, became } = Cut::of(recipe, &at, kept::read(&record)?.as_ref(), found.clone())?;
+    let Cut { new, became } = Cut::of(recipe, &at, &record, found.clone())?;
     let found = found.as_deref().map(str::as_bytes);
     if became != Became::Unchanged {
         writable(file.path())?;
@@ -159,9 +173,11 @@ struct Cut {
 }
 
 impl Cut {
-    fn of(recipe: &Recipe, at: &Place, kept: Option<&Kept>, found: Option<String>) -> Result<Self> {
+    fn of(recipe: &Recipe, at: &Place, record: &Path, found: Option<String>) -> Result<Self> {
         let Some(found) = found else { return Ok(Self { new: None, became: Became::Unchanged }) };
-        let unchanged = kept.filter(|kept| kept.is_of(&found));
+        nobody_elses(recipe, at, record, Some(&found))?;
+        let kept = kept::read(record)?;
+        let unchanged = kept.as_ref().filter(|kept| kept.is_of(&found));
         let new = match unchanged {
             Some(kept) => kept.before.clone(),
             None => detached(recipe, &found).map_err(|why| refused(&at.path, &why))?,
