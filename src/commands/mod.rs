@@ -91,7 +91,10 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
     };
     if let Some(name) = below_keeper::refused(&verb) {
         called_by_human(name, &working_dir(&global)?)?;
-        not_agreed_to_by_an_agent(name, screen)?;
+    }
+    // What `lock` is given belongs to the command that it runs.
+    if !matches!(verb, Verb::Lock(_)) {
+        not_agreed_to_by_an_agent(verb.name(), screen)?;
     }
     let exit = match verb {
         // It ends as the command does that it runs.
@@ -146,7 +149,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
 /// An agent that a human runs does not agree in the human's place: `--yes` needs a terminal where the environment has the variable of
 /// an agent program.
 fn not_agreed_to_by_an_agent(verb: &str, screen: &Screen) -> Result<()> {
-    let agrees = env::arguments().iter().any(|word| word == "--yes" || word == "-y");
+    let agrees = env::arguments().iter().take_while(|word| *word != "--").any(|word| word == "--yes" || word == "-y");
     let program = || VARIABLES.iter().find(|(name, _)| env::var(name).is_some()).map(|(_, program)| program.title());
     match (agrees && !screen.can_ask()).then(program).flatten() {
         Some(program) => Err(Error::new(Code::NotForAgents, format!("'{verb} --yes' is for humans, and {program} is calling"))

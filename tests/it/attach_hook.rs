@@ -1,4 +1,4 @@
-//! What the hooks of agent programs lead to: real payloads go into the built program.
+//! What the hooks of agent programs lead to: payloads, written after the documented keys of each, go into the built program.
 
 use std::io::Write;
 use std::process::{Output, Stdio};
@@ -96,7 +96,19 @@ fn no_payload_keeps_an_agent_from_its_work_but_a_verb_for_humans() {
     let refused = call(&scratch, "codex", undo.as_bytes(), &[]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     scratch.axiom(&["checkpoint", "create", "x"]);
-    let agrees = scratch.axiom_with(&["rollback", "checkpoint", "x", "--yes"], &[("CLAUDECODE", "1")]);
-    assert_eq!(agrees.status.code(), Some(3), "{agrees:?}");
+    let verbs: [&[&str]; 5] = [
+        &["rollback", "checkpoint", "x", "--yes"],
+        &["checkpoint", "delete", "x", "--yes"],
+        &["checkpoint", "cleanup", "--yes"],
+        &["trust", "--yes"],
+        &["recover", "--yes"],
+    ];
+    for verb in verbs {
+        let agrees = scratch.axiom_with(verb, &[("CLAUDECODE", "1")]);
+        assert_eq!(agrees.status.code(), Some(3), "{verb:?} {agrees:?}");
+    }
+    // These words are for the command that is run.
+    let runs = scratch.axiom_with(&["lock", "x", "--", "true", "--yes"], &[("CLAUDECODE", "1")]);
+    assert!(runs.status.success(), "{runs:?}");
     scratch.axiom(&["rollback", "checkpoint", "x", "--yes"]);
 }

@@ -1,4 +1,4 @@
-//! Real payloads, one for each event, are in `fixtures/attach`; what is made up here is said to be.
+//! A payload for each event, written after the documented keys of its program, is in `fixtures/attach`.
 
 use super::*;
 
