@@ -30,7 +30,7 @@ fn script(world: &World, id: &str) -> String {
     let beside = world.env.root().display();
     format!(
         "echo $$ >> '{beside}/pids'\n\
-         trap \"date +%s%N >> '{beside}/obeyed-$AXIOM_AGENT'; exit 1\" TERM\n\
+         begun=$(date +%s%N); trap \"date +$begun:%s%N >> '{beside}/obeyed-$AXIOM_AGENT'; exit 1\" TERM\n\
          line=\"{id} $$ $(date +%N)\"; echo \"$line\" >> {id}.txt; sync {id}.txt; echo \"$line\" >> '{beside}/told'\n\
          for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done\n\
          test \"$(wc -l < {id}.txt)\" -ge 3"
@@ -110,28 +110,48 @@ fn nothing_is_lost(world: &World, note: &str) {
     assert!(lost.is_empty(), "{note}: of {} lines these are lost: {lost:?}", told.lines().count());
 }
 
-/// From each request's event to the signal that its agent got, in milliseconds; and from each request to its answer.
-fn took(world: &World) -> (Vec<i64>, Vec<i64>) {
+/// How long requests took, in milliseconds, while one supervisor lived; and how many waited for the next one.
+#[derive(Default)]
+struct Took {
+    /// From a request about an agent whose program ran to the signal that it got.
+    signals: Vec<i64>,
+    /// From a request to its answer.
+    answers: Vec<i64>,
+    /// Requests that the supervisor's death came between.
+    after_a_death: usize,
+}
+
+fn took(world: &World) -> Took {
     let events = world.env.json(&["events"])["events"].clone();
     let at = |event: &serde_json::Value| event["at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_millisecond();
-    let mut asked: BTreeMap<String, i64> = BTreeMap::new();
-    let (mut signals, mut answers) = (Vec::new(), Vec::new());
-    for event in events.as_array().unwrap() {
-        let (name, data) = (event["event"].as_str().unwrap(), &event["data"]);
-        if name == "requestHandled" && data["done"] == true {
-            answers.extend(asked.get(data["id"].as_str().unwrap()).map(|asked| at(event) - asked));
-        }
-        if name != "requested" {
+    let named = |wanted: &'static str| events.as_array().unwrap().iter().filter(move |event| event["event"] == wanted);
+    let begun: Vec<i64> = named("sessionStarted").map(at).collect();
+    let is_one_life = |from: i64, to: i64| !begun.iter().any(|begun| (from..=to).contains(begun));
+    let answered: BTreeMap<&str, i64> = named("requestHandled")
+        .filter(|event| event["data"]["done"] == true)
+        .map(|event| (event["data"]["id"].as_str().unwrap(), at(event)))
+        .collect();
+    let mut found = Took::default();
+    for event in named("requested") {
+        let (asked, data) = (at(event), &event["data"]);
+        let Some(answer) = answered.get(data["id"].as_str().unwrap()) else { continue };
+        if !is_one_life(asked, *answer) {
+            found.after_a_death += 1;
             continue;
         }
-        asked.insert(data["id"].as_str().unwrap().to_owned(), at(event));
-        let Some(agent) = agent_of(&data["request"]) else { continue };
-        let obeyed = std::fs::read_to_string(world.beside(&format!("obeyed-{agent}"))).unwrap_or_default();
-        let stamps = obeyed.lines().filter_map(|line| line.parse::<i64>().ok()).map(|nanos| nanos / 1_000_000);
-        // What comes later than its grace was for another request.
-        signals.extend(stamps.map(|stamp| stamp - at(event)).filter(|took| (0..5_000).contains(took)).min());
+        found.answers.push(answer - asked);
+        // Another request may have come first, for the same program: then that one's signal is this one's too.
+        found.signals.extend(agent_of(&data["request"]).and_then(|agent| signalled(world, &agent, asked)).map(|at| at - asked));
     }
-    (signals, answers)
+    found
+}
+
+/// When the program of an agent that ran at a moment was asked to end, where it was.
+fn signalled(world: &World, agent: &str, moment: i64) -> Option<i64> {
+    let obeyed = std::fs::read_to_string(world.beside(&format!("obeyed-{agent}"))).unwrap_or_default();
+    let millis = |nanos: &str| nanos.parse::<i64>().ok().map(|nanos| nanos / 1_000_000);
+    let lives = obeyed.lines().filter_map(|line| line.split_once(':')).filter_map(|(from, to)| Some(millis(from)?..=millis(to)?));
+    lives.filter(|life| life.contains(&moment)).map(|life| *life.end()).min()
 }
 
 /// The agent that a request is about, where it is one.
@@ -208,9 +228,10 @@ fn drive(world: &World, random: &mut Random, (wanted, tasks): (&Drive, &mut Vec<
     let_go_on(world);
     world.env.axiom(&["quit", "--yes"]);
     drop(live.wait());
-    let (signals, answers) = took(world);
+    let Took { signals, answers, after_a_death } = took(world);
     println!("{note}: {made} interventions, {kills} kills; done: {done:?}");
     println!("from the request to the signal: {}; to its answer: {}", in_words(signals), in_words(answers));
+    println!("{after_a_death} waited for the next supervisor");
     each_is_in_the_log(world, &at, note);
 }
 
