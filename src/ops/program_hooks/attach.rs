@@ -120,11 +120,17 @@ fn nobody_elses(recipe: &Recipe, at: &Place, record: &Path, text: Option<&str>) 
 fn keep(record: &Path, recipe: &Recipe, at: &Place, before: Option<&str>, new: &str, made_folders: Vec<PathBuf>) -> Result<()> {
     let written = digest(new.as_bytes());
     let from = before.map(|before| digest(before.as_bytes()));
-    let earlier = kept::read(record)?.filter(|kept| before.is_some_and(|before| kept.is_of(before)));
+    let earlier = kept::read(record)?;
+    let is_ours = |earlier: &Kept| before.is_some_and(|before| earlier.is_of(before));
     let kept = match (earlier, before) {
-        (Some(earlier), _) => Kept { written, from, ..earlier },
+        (Some(earlier), _) if is_ours(&earlier) => Kept { written, from, ..earlier },
+        // Somebody deleted the file; the folders that were made for it are ours all the same.
+        (Some(earlier), None) => {
+            let made_folders = made_folders.into_iter().chain(earlier.made_folders).collect();
+            Kept { before: None, written, from, made_folders }
+        }
         (None, None) => Kept { before: None, written, from, made_folders },
-        (None, Some(before)) => {
+        (_, Some(before)) => {
             let before = detached(recipe, before).map_err(|why| refused(&at.path, &why))?;
             Kept { before, written, from, made_folders: Vec::new() }
         }
