@@ -20,6 +20,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement;
 use crate::ops::programs::{self, Programs};
+use crate::ops::supervise::detach::InBackground;
 use crate::ops::supervise::last_options;
 use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
 
@@ -107,7 +108,11 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     note_for_recovery(&ctx, args, global, screen)?;
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
-    let ending = supervise::run(&mut ctx, options, &interrupts, &mut progress)?;
+    let log = ctx.layout().session_log();
+    let ending = match args.detached {
+        true => supervise::run(&mut ctx, options, &interrupts, &mut InBackground::new(&mut progress, log))?,
+        false => supervise::run(&mut ctx, options, &interrupts, &mut progress)?,
+    };
     progress.finish();
     let (name, reasons, exit) = match ending {
         Ending::AllMerged => ("allMerged", Vec::new(), Exit::Done),

@@ -31,6 +31,9 @@ impl Drop for Ended<'_> {
 fn a_session_in_the_background_has_begun_when_it_is_said_to_and_can_be_ended() {
     let env = TestEnv::new();
     env.ok(&["task", "add", "wait", "--id", "t", "--body", "while ! [ -e ../../go ]; do sleep 0.05; done; echo x > x"]);
+    // What earlier sessions said has almost the size at which it is put aside.
+    let log = env.axiom_dir().join("session.log");
+    std::fs::write(&log, "x".repeat(4_999_990)).unwrap();
     let begun = env.json(&["run", "--detach", "--mode", "autopilot"]);
     let _ended = Ended(&env);
     let status = env.json(&["status"]);
@@ -48,8 +51,11 @@ fn a_session_in_the_background_has_begun_when_it_is_said_to_and_can_be_ended() {
     wait_until("the task is merged", || !env.json(&["task", "show", "t"])["merged"].is_null());
     env.ok(&["quit"]);
     wait_until("the session ends", || env.json(&["status"])["supervisor"]["alive"] == false);
-    let log = std::fs::read_to_string(begun["log"].as_str().unwrap()).unwrap();
-    assert!(log.contains("session ended: asked to quit"), "{log}");
+    assert_eq!(begun["log"], log.display().to_string());
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.len() < 100_000 && said.contains("session ended: asked to quit"), "{}", said.len());
+    let aside = std::fs::read_to_string(log.with_extension("log.1")).unwrap();
+    assert!(aside.starts_with("xxx") && aside.len() < 5_001_000 && !aside.contains("session ended"), "put aside while it runs");
     let what = |args: &[&str]| {
         let log = env.json(args);
         let all: Vec<_> = log["transactions"].as_array().unwrap().iter().map(|one| one["what"].to_string()).collect();

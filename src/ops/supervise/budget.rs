@@ -231,6 +231,13 @@ impl Supervisor<'_> {
         })
     }
 
+    /// Closes the session's gate where no work is left that could wait at it.
+    pub(super) fn close_session_gate(&mut self, reason: &str) -> Result<bool> {
+        let id = Gate::of_session()?;
+        let closed = || Event::GateClosed { id: id.clone(), reason: reason.to_owned() };
+        self.step_if(|state| state.restorable.gates.contains_key(&id).then(closed))
+    }
+
     /// Opens the session's gate, if it is not open; returns whether it did.
     fn open_session_gate(&mut self, reached: Vec<Used>) -> Result<bool> {
         let gate = Gate::for_budget(None, reached, env::now())?;

@@ -13,7 +13,10 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
+use crate::own_process::session;
 use crate::process::os::detached;
+
+use super::notice::{Notice, Watcher};
 
 /// How long it may take to begin: repairs and the first checkpoint come first.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -21,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How many bytes of its output are searched for its error.
 const MOST_SAID: u64 = 64 * 1024;
 
-/// The size at which the file with the output of earlier sessions is put aside, in bytes, and how many of these are kept.
+/// The size at which the file with the output of sessions is put aside, in bytes, and how many of these are kept.
 const LOG_LIMIT: u64 = 5_000_000;
 const LOGS_KEPT: u32 = 3;
 
@@ -50,9 +53,7 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
     }
     ctx.layout().ensure()?;
     let log = ctx.layout().session_log();
-    if let Err(error) = files::rotate(&log, LOG_LIMIT, LOGS_KEPT) {
-        tracing::warn!(%error, "the output of earlier sessions goes on growing");
-    }
+    put_aside(&log);
     let mut file = files::open_append(&log)?;
     let offset = file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", &log, e))?;
     let mut waiting = Waiting::begin();
@@ -75,6 +76,46 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
                 .hint(format!("see {} and 'git axiom status'", log.display())));
         }
         waiting.for_the_log(ctx);
+    }
+}
+
+/// Puts the file with the output of sessions aside where it is large.
+fn put_aside(log: &Path) {
+    if let Err(error) = files::rotate(log, LOG_LIMIT, LOGS_KEPT) {
+        tracing::warn!(%error, "the output of sessions goes on growing");
+    }
+}
+
+/// The watcher of a session in the background: its output goes to a new file where the present one has become large.
+pub struct InBackground<'a> {
+    inner: &'a mut dyn Watcher,
+    log: PathBuf,
+}
+
+impl<'a> InBackground<'a> {
+    /// Passes notices on; the output goes to this file.
+    pub fn new(inner: &'a mut dyn Watcher, log: PathBuf) -> Self {
+        Self { inner, log }
+    }
+
+    /// A line that another process writes meanwhile goes to the file that it has open: none is lost.
+    fn begin_a_new_file_where_due(&self) {
+        let is_large = files::metadata(&self.log).ok().flatten().is_some_and(|found| found.len() >= LOG_LIMIT);
+        if !is_large {
+            return;
+        }
+        put_aside(&self.log);
+        let done = files::open_append(&self.log).and_then(|file| session::output_goes_to(&file, &self.log));
+        if let Err(error) = done {
+            tracing::warn!(%error, "the output of the session goes on to the file that was put aside");
+        }
+    }
+}
+
+impl Watcher for InBackground<'_> {
+    fn notice(&mut self, notice: Notice) {
+        self.inner.notice(notice);
+        self.begin_a_new_file_where_due();
     }
 }
 

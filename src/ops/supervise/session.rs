@@ -120,6 +120,9 @@ impl Supervisor<'_> {
             Ending::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
         };
         self.close_disk_gate("the session has ended")?;
+        if *ending == Ending::AllMerged {
+            self.close_session_gate(&reason)?;
+        }
         self.change_session(state, &reason)?;
         self.clear_ended_runs();
         self.save_snapshot()?;
