@@ -152,7 +152,7 @@ fn in_words(gates: &[Gate]) -> String {
     let mut text = String::new();
     for gate in gates {
         text.push_str(&format!("{}: {}\n", gate.id, visible::line(&gate.reason)));
-        for detail in gate.detail_lines() {
+        for detail in gate.details_decided() {
             text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
         }
     }
@@ -197,7 +197,8 @@ fn list(gates: &[&Gate]) -> String {
     }
     let mut text = table(&rows);
     for gate in gates {
-        for detail in gate.detail_lines().into_iter().chain(to_settle_first(&gate.reason)) {
+        let details = if gate.decision.is_some() { gate.details_decided() } else { gate.detail_lines() };
+        for detail in details.into_iter().chain(to_settle_first(&gate.reason)) {
             text.push_str(&format!("{}: {}\n", gate.id, visible::set_in(&detail, "  ")));
         }
     }

@@ -395,10 +395,24 @@ impl Gate {
         }
     }
 
-    /// The details for people: a line each, and how many were left out.
+    /// The details for people while the gate is undecided: a line each, and how many were left out.
     pub fn detail_lines(&self) -> Vec<String> {
         let left_out = (self.more > 0).then(|| format!("and {} more", self.more));
         self.details.iter().cloned().chain(left_out).collect()
+    }
+
+    /// The details for people once it is decided: those of a budget are choices, and there is none any more.
+    pub fn details_decided(&self) -> Vec<String> {
+        match self.kind {
+            GateKind::Budget => Vec::new(),
+            GateKind::Claim
+            | GateKind::Merge
+            | GateKind::Question
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Disk => self.detail_lines(),
+        }
     }
 
     /// Whether it prevents claims of its task, because no human has decided yet.

@@ -148,7 +148,7 @@ fn a_killed_run_counts_as_the_most_that_is_known() {
 
 #[test]
 fn a_session_claims_nothing_more_when_its_budget_is_used_up() {
-    let world = world_of("1) use 100 20 0.1; git axiom signal complete;;", "");
+    let world = world_of("1) use 100 20 0.1; git axiom signal complete;;\n3) git axiom signal complete; use 1 1 0.01;;", "");
     for id in ["a", "b"] {
         world.env.ok(&["task", "add", id, "--id", id]);
     }
@@ -186,7 +186,9 @@ fn a_session_goes_on_when_a_human_allows_as_much_again_and_ends_when_not() {
     wait_until("the gate is open", is_open);
     world.wait_until_merged("a");
     assert_eq!(world.program_args().len(), 1);
-    world.env.ok(&["gate", "approve", "budget--session"]);
+    assert!(world.env.ok(&["gate", "list"]).contains("end the session: git axiom gate reject"));
+    let decided = world.env.ok(&["gate", "approve", "budget--session"]);
+    assert!(decided.contains("has used up its budget") && !decided.contains("git axiom gate"), "{decided}");
     world.wait_until_merged("b");
     wait_until("the gate is open again", is_open);
     world.env.ok(&["gate", "reject", "budget--session"]);
