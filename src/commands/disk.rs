@@ -30,8 +30,8 @@ Quotas are not known here: a write that meets one waits, too.
 Where it is critical, 'git axiom disk' asks at a terminal what else may go: old checkpoints,
 workspaces of failed tasks and the trash with their ignored files, records of iterations.
 --clean deletes what has expired: the trash after checkpoints.keepDeletedDays, old temporary
-files, the folders of ended iterations. While no session runs, loose objects and refs are packed,
-without --prune=now. Checkpoints, workspaces and what can still be undone stay.")]
+files, the folders of ended iterations. While no session runs, loose objects and refs are
+packed, without --prune=now. Checkpoints, workspaces and what can still be undone stay.")]
 pub struct Disk {
     /// Delete what has expired, and pack objects
     #[arg(long)]

@@ -110,7 +110,7 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Learnings(Later<commands::learnings::Learnings>),
     /// Have an agent program that you run yourself save each prompt
     Attach(Later<commands::attach::Attach>),
-    /// Take that out of the program's configuration again
+    /// Take our hooks out of a program's configuration again
     Detach(Later<commands::attach::Detach>),
     /// List the prompts to agents that you run yourself, and what each changed
     Prompts(Later<commands::prompts::Prompts>),

@@ -429,6 +429,7 @@ fn edits_text(edits: &[CaseEdit]) -> String {
         Some(Status::Done) => format!("{whom} done"),
         Some(Status::Failed) => format!("{whom} failed"),
         Some(Status::Active) => format!("{whom} active"),
+        None if first.changes.iter().any(|change| change.merges().is_some()) => format!("{whom} has nothing to merge"),
         None => {
             let fields: Vec<&str> = first.changes.iter().map(CaseChange::field).collect();
             format!("edit {whom}: {}", fields.join(", "))

@@ -167,6 +167,7 @@ fn a_session_claims_nothing_more_when_its_budget_is_used_up() {
     // The budget of the next session is a new one.
     world.autopilot(&[]).code(0);
     assert!(world.env.ok(&["gate", "list"]).contains("Nothing waits"));
+    assert!(world.env.ok(&["log", "--all"]).contains("a has nothing to merge"), "it is no edit of a human's");
     // Nothing is left that could wait at a gate.
     world.env.ok(&["task", "add", "c", "--id", "c"]);
     world.autopilot(&["--max-tokens", "1"]).code(0);
