@@ -10,7 +10,8 @@ use crate::commands::grammar::arguments::Verb;
 pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
     match verb {
         Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
-        Verb::Redirect(_) | Verb::Debug(_) => Some(verb.name()),
+        // There the supervisor saves.
+        Verb::Redirect(_) | Verb::Debug(_) | Verb::Watch(_) => Some(verb.name()),
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
         Verb::Plan(plan) => plan.for_humans(),

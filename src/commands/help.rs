@@ -18,7 +18,7 @@ git axiom: the safety net and control room for coding agents in a git repository
   look      status, task, output AGENT, diff TASK, log, events, learnings, stats
   decide    gate, merge TASK, mode, pause, resume, quit
             stop AGENT, kill AGENT, redirect AGENT, debug TASK
-  attached  attach PROGRAM, detach, prompts, sessions
+  attached  attach PROGRAM, detach, prompts, sessions, watch
   save      checkpoint create
   go back   undo, redo, restore, rollback
   repair    recover, disk

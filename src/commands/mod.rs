@@ -47,6 +47,7 @@ pub mod task;
 pub mod trust;
 pub mod undo;
 mod verified;
+pub mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -135,6 +136,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Learnings(args) => learnings::run(&args, &global, screen),
         Verb::Prompts(args) => prompts::run(&args, &global, screen),
         Verb::Sessions(args) => prompts::run_sessions(&args, &global, screen),
+        Verb::Watch(args) => watch::run(&args, &global, screen),
         Verb::Stats(args) => stats::run(&args, &global, screen),
         Verb::Hooks(verb) => hooks::run(verb.0, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),

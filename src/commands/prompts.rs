@@ -3,14 +3,15 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::{look, open};
+use super::{look, open, watch};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::plural::count;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts::{self, Prompt};
-use crate::ops::attach::sessions::{self, Session};
+use crate::ops::attach::sessions::{self, SessionView};
+use crate::ops::attach::watching::record::{self, Standing};
 
 /// Arguments of `prompts`.
 #[derive(Debug, Args)]
@@ -116,60 +117,45 @@ pub struct Sessions {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SessionLine<'a> {
-    id: &'a str,
-    program: &'a str,
-    worktree: &'a str,
-    since: jiff::Timestamp,
-    last_activity: jiff::Timestamp,
-    prompts: u32,
-    alive: bool,
-    unprotected: Option<&'a str>,
+struct SessionsAnswer {
+    sessions: Vec<SessionView>,
+    watches: Vec<Standing>,
 }
 
-#[derive(Serialize)]
-struct SessionsAnswer<'a> {
-    sessions: Vec<SessionLine<'a>>,
-}
-
-/// Lists attached sessions.
+/// Lists attached sessions, and the watches of worktrees.
 ///
 /// # Errors
 /// Those of opening the repository.
 pub fn run_sessions(args: &Sessions, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
-    let all = sessions::list(&ctx);
-    let looked: Vec<(&Session, bool)> = all.iter().map(|one| (one, one.is_alive())).collect();
-    let shown: Vec<(&Session, bool)> = looked.into_iter().filter(|(_, alive)| args.all || *alive).collect();
-    let lines = shown.iter().map(|(one, alive)| SessionLine {
-        id: &one.id,
-        program: one.program.as_str(),
-        worktree: &one.worktree,
-        since: one.since,
-        last_activity: one.last_activity,
-        prompts: one.prompts,
-        alive: *alive,
-        unprotected: one.unprotected.as_deref(),
-    });
-    screen.answer(&SessionsAnswer { sessions: lines.collect() }, || sessions_in_words(&shown))?;
+    let mut shown = Vec::new();
+    for one in sessions::list(&ctx) {
+        let files = if args.all || one.is_alive() { sessions::files_changed(&ctx, &one)? } else { continue };
+        shown.push(SessionView { files, ..SessionView::from(one) });
+    }
+    let watches = record::list(&ctx);
+    let text = sessions_in_words(&shown) + &watches_in_words(&watches);
+    screen.answer(&SessionsAnswer { sessions: shown, watches }, || text)?;
     Ok(Exit::Done)
 }
 
-fn sessions_in_words(shown: &[(&Session, bool)]) -> String {
+fn sessions_in_words(shown: &[SessionView]) -> String {
     if shown.is_empty() {
         return "No attached session is known.\n".to_owned();
     }
-    let mut rows = vec![["AGENT", "STATE", "SINCE", "LAST", "PROMPTS", "WORKTREE"].map(String::from).to_vec()];
+    let mut rows = vec![["AGENT", "STATE", "SINCE", "LAST", "PROMPTS", "FILES", "WORKTREE"].map(String::from).to_vec()];
     let mut notes = String::new();
-    for (one, alive) in shown {
-        let state = match (alive, &one.unprotected) {
+    for one in shown {
+        let state = match (one.alive, &one.unprotected) {
             (true, None) => "protected",
             (true, Some(_)) => "UNPROTECTED",
             (false, _) => "ended",
         };
-        if let Some(why) = one.unprotected.as_ref().filter(|_| *alive) {
+        if let Some(why) = one.unprotected.as_ref().filter(|_| one.alive) {
             notes.push_str(&format!("UNPROTECTED: {}: {}\n", one.program.title(), visible::line(why)));
+        }
+        for path in &one.outside {
+            notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
         }
         rows.push(vec![
             one.program.to_string(),
@@ -177,8 +163,31 @@ fn sessions_in_words(shown: &[(&Session, bool)]) -> String {
             words::time(one.since),
             words::time(one.last_activity),
             one.prompts.to_string(),
+            one.files.map_or_else(|| "-".to_owned(), |files| files.to_string()),
             visible::line(&one.worktree).into_owned(),
         ]);
     }
     table(&rows) + &notes
+}
+
+fn watches_in_words(watches: &[Standing]) -> String {
+    if watches.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![["WATCH", "STATE", "SINCE", "SAVED", "WORKTREE"].map(String::from).to_vec()];
+    let mut notes = String::new();
+    for Standing { watcher, alive } in watches {
+        let state = match (alive, &watcher.unsaved) {
+            (true, None) => "protected",
+            (true, Some(_)) => "UNPROTECTED",
+            (false, _) => "ended",
+        };
+        if let Some(why) = watcher.unsaved.as_ref().filter(|_| *alive) {
+            notes.push_str(&format!("UNPROTECTED: the watch could not save: {}\n", visible::line(why)));
+        }
+        let saved = watcher.last_change.map_or_else(|| "-".to_owned(), words::time);
+        let place = visible::line(&watcher.worktree).into_owned();
+        rows.push(vec![watch::in_words(watcher), state.to_owned(), words::time(watcher.since), saved, place]);
+    }
+    format!("\n{}{notes}", table(&rows))
 }

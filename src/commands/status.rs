@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::look;
+use super::{look, watch};
 use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
@@ -15,8 +15,8 @@ use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::attach::sessions;
-use crate::ops::context::handle::Context;
+use crate::ops::attach::standing::Attached;
+use crate::ops::attach::watching::record::Standing;
 use crate::ops::revert_task::Settling;
 use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report};
 
@@ -58,15 +58,15 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     let mut ctx = look(global, screen)?;
     if !args.watch {
         let report = status::status(&ctx, env::now())?;
-        screen.answer(&report, || in_words(&report) + &attached_in_words(&ctx))?;
+        screen.answer(&report, || in_words(&report))?;
         return Ok(Exit::Done);
     }
     let mut watching = Watching::begin();
     let mut last = None;
     loop {
         let report = status::status(&ctx, env::now())?;
-        let seen = (report.session.metadata.events, report.supervisor.alive);
-        if last != Some(seen) || !screen.wants_json() {
+        let seen = (report.session.metadata.events, report.supervisor.alive, report.attached.clone());
+        if last.as_ref() != Some(&seen) || !screen.wants_json() {
             screen.clear()?;
             screen.answer(&report, || in_words(&report) + watching.way_out())?;
             last = Some(seen);
@@ -138,7 +138,7 @@ fn in_words(report: &Report) -> String {
     if let (Some(action), Some(at)) = (&session.last_action, session.updated_at) {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
-    text
+    text + &attached_in_words(&report.attached)
 }
 
 /// What a session with limits may use, and has used.
@@ -198,16 +198,29 @@ fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most).chain(['…']).collect() }
 }
 
-/// The attached sessions that live, a line each.
-fn attached_in_words(ctx: &Context) -> String {
-    let all = sessions::list(ctx);
-    let line = |one: &sessions::Session| {
-        let place = visible::line(&one.worktree).into_owned();
+/// The attached sessions that live, and the watches, a line each.
+fn attached_in_words(attached: &Attached) -> String {
+    let mut text = String::new();
+    for one in &attached.sessions {
+        let (title, place) = (one.program.title(), visible::line(&one.worktree));
         let prompts = words::count(one.prompts, "prompt");
-        match &one.unprotected {
-            None => format!("Attached: {} in {place}, {prompts}\n", one.program.title()),
-            Some(why) => format!("UNPROTECTED: {} in {place}, {prompts}: {}\n", one.program.title(), visible::line(why)),
+        text.push_str(&match &one.unprotected {
+            None => format!("Attached: {title} in {place}, {prompts}\n"),
+            Some(why) => format!("UNPROTECTED: {title} in {place}, {prompts}: {}\n", visible::line(why)),
+        });
+        if let Some(newest) = one.outside.last() {
+            let more = one.outside.len() - 1;
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            text.push_str(&format!("  It edits outside of its worktree: {}{more}\n", visible::line(newest)));
         }
-    };
-    all.iter().filter(|one| one.is_alive()).map(line).collect()
+    }
+    for Standing { watcher, alive } in &attached.watches {
+        let place = visible::line(&watcher.worktree);
+        text.push_str(&match (alive, &watcher.unsaved) {
+            (true, None) => format!("Watched: {place}, {}\n", watch::in_words(watcher)),
+            (true, Some(why)) => format!("UNPROTECTED: the watch of {place} could not save: {}\n", visible::line(why)),
+            (false, _) => format!("UNPROTECTED: the watch of {place} has ended by itself; git axiom watch --detach there\n"),
+        });
+    }
+    text
 }

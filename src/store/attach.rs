@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
+use crate::domain::base::text_hash::text_hash;
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -45,10 +46,15 @@ impl AttachFiles {
     /// # Errors
     /// `IO_FAILED`.
     pub fn ensure(&self) -> Result<()> {
-        if self.below("spool").is_dir() {
+        if self.spool().is_dir() && self.below("watches").is_dir() {
             return Ok(());
         }
-        ["sessions", "spool"].into_iter().try_for_each(|name| files::create_dirs_unsynced(&self.below(name)))
+        ["sessions", "watches", "spool"].into_iter().try_for_each(|name| files::create_dirs_unsynced(&self.below(name)))
+    }
+
+    /// The folder of the lines that wait for the joiner.
+    pub fn spool(&self) -> PathBuf {
+        self.below("spool")
     }
 
     /// Held by the joiner while it works.
@@ -68,7 +74,11 @@ impl AttachFiles {
 
     /// What is known of each session.
     pub fn sessions(&self) -> Vec<Vec<u8>> {
-        let names = names_in(&self.below("sessions"));
+        self.json_in("sessions")
+    }
+
+    fn json_in(&self, folder: &str) -> Vec<Vec<u8>> {
+        let names = names_in(&self.below(folder));
         let plain = names.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json"));
         plain.filter_map(|path| files::read_optional(&path, LIMIT).ok().flatten()).collect()
     }
@@ -87,13 +97,66 @@ impl AttachFiles {
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn hand_over(&self, line: &[u8]) -> Result<()> {
         let name = format!("{:024}-{}", env::now().as_nanosecond().max(0), env::fresh_id());
-        self.put(&self.below("spool"), &name, line)
+        self.put(&self.spool(), &name, line)
+    }
+
+    /// Why the joiner could not save what waits for it; `None` where it did, or has not ended yet.
+    pub fn unsaved(&self) -> Option<String> {
+        let bytes = files::read_optional(&self.below("unsaved"), LIMIT).ok().flatten()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Notes why what waits for the joiner could not be saved, or that it could.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn note_unsaved(&self, why: Option<&str>) -> Result<()> {
+        match why {
+            None if files::metadata(&self.below("unsaved"))?.is_none() => Ok(()),
+            why => files::write_scratch(&self.below("unsaved"), why.unwrap_or_default().as_bytes()),
+        }
+    }
+
+    /// Held by the watch of a worktree while it works.
+    pub fn watcher_lock(&self, worktree: &str) -> PathBuf {
+        self.below("watches").join(format!("{}.lock", key_of(worktree)))
+    }
+
+    /// The file of the watch of a worktree.
+    pub fn watcher(&self, worktree: &str) -> PathBuf {
+        self.below("watches").join(format!("{}.json", key_of(worktree)))
+    }
+
+    /// What is known of each watch.
+    pub fn watchers(&self) -> Vec<Vec<u8>> {
+        self.json_in("watches")
+    }
+
+    /// Replaces what is known of the watch of a worktree.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn write_watcher(&self, worktree: &str, json: &[u8]) -> Result<()> {
+        self.put(&self.below("watches"), &format!("{}.json", key_of(worktree)), json)
+    }
+
+    /// Forgets the watch of a worktree, which then ends; returns whether there was one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn forget_watcher(&self, worktree: &str) -> Result<bool> {
+        let file = self.watcher(worktree);
+        let was_there = files::metadata(&file)?.is_some();
+        if was_there {
+            files::remove_file(&file)?;
+        }
+        Ok(was_there)
     }
 
     /// The lines that wait for the joiner, oldest first, with their files.
     pub fn lines(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let read = |path: PathBuf| Some((path.clone(), files::read_optional(&path, LIMIT).ok().flatten()?));
-        names_in(&self.below("spool")).into_iter().filter_map(read).collect()
+        names_in(&self.spool()).into_iter().filter_map(read).collect()
     }
 
     /// Takes away lines that were carried out.
@@ -133,6 +196,12 @@ impl AttachFiles {
         files::create_if_free(&half, bytes)?;
         files::replace_unsynced(&half, &folder.join(name))
     }
+}
+
+/// The path of a worktree as a file name.
+fn key_of(worktree: &str) -> String {
+    let hash = text_hash(&[worktree]);
+    hash[..32.min(hash.len())].to_owned()
 }
 
 /// The whole files in a folder, sorted by name.

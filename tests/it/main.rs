@@ -84,6 +84,7 @@ mod run;
 mod sample_hooks;
 mod trash;
 mod trust;
+mod watch;
 mod wedged;
 mod what_is_held;
 mod wording;

@@ -116,6 +116,8 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Prompts(Later<commands::prompts::Prompts>),
     /// List the agents that you run yourself and that are attached
     Sessions(Later<commands::prompts::Sessions>),
+    /// Save what changes in this worktree, whoever changes it
+    Watch(Later<commands::watch::Watch>),
     /// Sum up tokens, cost, time, iterations and what became of the work
     Stats(Later<commands::stats::Stats>),
     /// Show who uses the disk space, and make some
@@ -192,6 +194,7 @@ impl Verb {
             Self::Hook(_) => "hook",
             Self::Prompts(_) => "prompts",
             Self::Sessions(_) => "sessions",
+            Self::Watch(_) => "watch",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Agents that a human runs: their programs call `git axiom hook` at each event, and the same net is spread below them as below
 //! supervised ones. Pure: what a payload says (`payload`), which shell commands are risky (`shell`), what is done when
-//! (`act`), and what is answered (`answer`).
+//! (`act`), what is answered (`answer`), and when a watch saves (`watching`).
 //!
 //! Begin reading with `act`.
 
@@ -10,3 +10,4 @@ pub mod payload;
 pub mod program;
 pub mod shell;
 pub mod stamp;
+pub mod watching;

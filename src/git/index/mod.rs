@@ -11,6 +11,7 @@ pub(super) mod conversions;
 pub(super) mod edit;
 pub(super) mod executables;
 pub(super) mod file;
+pub(super) mod folders;
 pub(super) mod install;
 pub(super) mod lock;
 pub(super) mod odd_names;

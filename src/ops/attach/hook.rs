@@ -28,7 +28,12 @@ const NAMED: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Line {
-    pub stamp: Stamp,
+    /// The session; a watch has none.
+    #[serde(default)]
+    pub stamp: Option<Stamp>,
+    /// The worktree in which it happened; empty in lines of an older version, which have a session.
+    #[serde(default)]
+    pub worktree: String,
     /// The folder that the paths are relative to.
     pub folder: String,
     pub later: Later,
@@ -73,7 +78,15 @@ impl Call {
     }
 
     fn act(&self) -> Answer {
-        match act(&self.event) {
+        let act = act(&self.event);
+        let named = match &act {
+            Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => self.outside(paths),
+            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::OwnVerb(_) => Vec::new(),
+        };
+        if !named.is_empty() {
+            self.note(|session| session.named_outside(named));
+        }
+        match act {
             Act::Note => {
                 self.note(|_| {});
                 Answer::default()
@@ -93,6 +106,17 @@ impl Call {
         }
     }
 
+    /// Those of these files that are not in the session's worktree.
+    fn outside(&self, paths: &[String]) -> Vec<String> {
+        let place = |path: &String| {
+            let path = self.folder.join(path);
+            let real = path.parent().and_then(|above| above.canonicalize().ok());
+            real.zip(path.file_name()).map(|(above, name)| above.join(name)).unwrap_or(path)
+        };
+        let outside = paths.iter().map(place).filter(|path| !path.starts_with(&self.stamp.worktree));
+        outside.map(|path| path.display().to_string()).collect()
+    }
+
     fn note(&self, change: impl FnOnce(&mut sessions::Session)) {
         let mut session = sessions::of(&self.files, &self.stamp);
         change(&mut session);
@@ -102,7 +126,8 @@ impl Call {
     }
 
     fn hand_over(&self, later: Later) {
-        let line = Line { stamp: self.stamp.clone(), folder: self.folder.display().to_string(), later };
+        let (folder, worktree) = (self.folder.display().to_string(), self.stamp.worktree.clone());
+        let line = Line { stamp: Some(self.stamp.clone()), worktree, folder, later };
         let handed = self.files.hand_over(&serde_json::to_vec(&line).unwrap_or_default());
         if let Err(error) = handed.and_then(|()| join::start(&self.files, Path::new(&self.stamp.worktree))) {
             self.note(|session| session.unprotected = Some(error.to_string()));
@@ -110,7 +135,7 @@ impl Call {
     }
 
     fn save(&self, trigger: Trigger) -> Answer {
-        let wanted = Wanted { trigger, only: None, stamp: self.stamp.clone() };
+        let wanted = Wanted { trigger, only: None, stamp: Some(self.stamp.clone()) };
         match saving::in_time(&self.folder, wanted) {
             Ok(saved) => self.saved(&saved, trigger),
             Err(error) => self.failed(trigger, &error),
@@ -168,7 +193,7 @@ impl Call {
         if named.is_empty() {
             return self.note(|_| {});
         }
-        let wanted = Wanted { trigger: Trigger::Edits, only: Some(named), stamp: self.stamp.clone() };
+        let wanted = Wanted { trigger: Trigger::Edits, only: Some(named), stamp: Some(self.stamp.clone()) };
         let failed = saving::in_time(&self.folder, wanted).err().map(|error| error.to_string());
         self.note(|session| session.unprotected = failed.or(session.unprotected.take()));
     }

@@ -88,13 +88,25 @@ fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
             files.lines().into_iter().map(|(path, json)| (path, serde_json::from_slice(&json).ok())).unzip();
         let lines: Vec<Line> = lines.into_iter().flatten().collect();
         match carry_out(&lines) {
-            Ok(()) => files.carried_out(&paths),
+            Ok(()) => {
+                files.carried_out(&paths);
+                note_unsaved(files, None);
+            }
             Err(error) if failed + 1 < TRIES => {
                 tracing::warn!(%error, "what an agent did is not saved yet");
                 failed += 1;
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                note_unsaved(files, Some(&error.to_string()));
+                return Err(error);
+            }
         }
+    }
+}
+
+fn note_unsaved(files: &AttachFiles, why: Option<&str>) {
+    if let Err(error) = files.note_unsaved(why) {
+        tracing::debug!(%error, "why something is not saved was not noted");
     }
 }
 
@@ -108,14 +120,16 @@ fn carry_out(lines: &[Line]) -> Result<()> {
         Later::Anything | Later::Turn | Later::Start | Later::Made { .. } => line.later.clone(),
     });
     let absolute: Vec<Later> = absolute.collect();
-    let worktree = PathBuf::from(&last.stamp.worktree);
+    let stamp = lines.iter().rev().find_map(|line| line.stamp.clone());
+    let of_session = || stamp.as_ref().map(|stamp| stamp.worktree.clone()).unwrap_or_default();
+    let worktree = PathBuf::from(if last.worktree.is_empty() { of_session() } else { last.worktree.clone() });
     let (trigger, only) = match joined(absolute.iter()) {
         Joined::Nothing => (None, None),
         Joined::Paths(paths) => (Some(Trigger::Edits), Some(paths.into_iter().map(PathBuf::from).collect())),
         Joined::All(trigger) => (Some(trigger), None),
     };
     let mut ctx = match trigger {
-        Some(trigger) => saved(&worktree, Wanted { trigger, only, stamp: last.stamp.clone() })?,
+        Some(trigger) => saved(&worktree, Wanted { trigger, only, stamp })?,
         None => saving::open(&worktree)?,
     };
     for line in lines {

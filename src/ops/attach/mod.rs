@@ -1,5 +1,6 @@
 //! Attached sessions: what a hook does when a program calls it (`hook`), what is saved afterwards by one joiner for each
-//! repository (`join`), the sessions (`sessions`) and the timeline of prompts (`prompts`).
+//! repository (`join`), the sessions (`sessions`), the timeline of prompts (`prompts`), and the watch of a worktree
+//! for what has no hooks (`watching`).
 //!
 //! A hook never keeps the agent from its work: whatever fails is noted for `status`, and the hook has answered before the program's
 //! own limit. Begin reading with `hook`.
@@ -9,3 +10,5 @@ pub mod join;
 pub mod prompts;
 mod saving;
 pub mod sessions;
+pub mod standing;
+pub mod watching;

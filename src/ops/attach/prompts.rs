@@ -140,7 +140,8 @@ fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]
     Some(lines.into_iter().map(|file| file.lines).collect())
 }
 
-fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+/// The tree of a worktree's files in a checkpoint.
+pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
     let document = checkpoint::read_document(ctx, record).ok()?;
     let linked = document.workspaces.iter().find(|one| one.path == worktree).map(|one| one.capture.clone());
     let capture = linked.unwrap_or_else(|| record.capture.clone());

@@ -25,7 +25,8 @@ pub(super) struct Wanted {
     pub trigger: Trigger,
     /// The paths that are looked at; `None` for everything.
     pub only: Option<Vec<PathBuf>>,
-    pub stamp: Stamp,
+    /// The session; a watch has none.
+    pub stamp: Option<Stamp>,
 }
 
 /// What came of it.
@@ -59,11 +60,8 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
 /// Those of a checkpoint.
 pub(super) fn now(folder: &Path, wanted: &Wanted) -> Result<Saved> {
     let mut ctx = open(folder)?;
-    let request = CheckpointRequest {
-        only: wanted.only.clone(),
-        attached: Some(wanted.stamp.clone()),
-        ..CheckpointRequest::by(wanted.trigger)
-    };
+    let request =
+        CheckpointRequest { only: wanted.only.clone(), attached: wanted.stamp.clone(), ..CheckpointRequest::by(wanted.trigger) };
     // Before the look: what changes during it counts as not saved.
     let mark = AttachFiles::of(ctx.layout()).looked_at();
     let marked = if wanted.only.is_none() { files::write_scratch(&mark, b"") } else { Ok(()) };

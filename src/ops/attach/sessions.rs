@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::prompts;
 use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::Stamp;
 use crate::env;
@@ -44,6 +45,47 @@ pub struct Session {
     /// Whether it has ended.
     #[serde(default)]
     pub ended: bool,
+    /// Files outside of its worktree that its edit tools named, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+}
+
+/// The most files outside of its worktree that are kept of a session.
+const OUTSIDE: usize = 5;
+
+/// A session as `sessions` and `status` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its key.
+    pub id: String,
+    /// Its program.
+    pub program: Program,
+    /// The worktree that it works in.
+    pub worktree: String,
+    /// When it was first heard of.
+    pub since: Timestamp,
+    /// When it was last heard of.
+    pub last_activity: Timestamp,
+    /// How many prompts it had.
+    pub prompts: u32,
+    /// How many files changed in its worktree since its first checkpoint that is kept; `None` where that is not known or not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
+    /// Whether its program still runs.
+    pub alive: bool,
+    /// Why its last prompt or risky command was not saved before.
+    pub unprotected: Option<String>,
+    /// Files outside of its worktree that its edit tools named.
+    pub outside: Vec<String>,
+}
+
+impl From<Session> for SessionView {
+    fn from(one: Session) -> Self {
+        let alive = one.is_alive();
+        let Session { program, id, worktree, since, last_activity, prompts, unprotected, outside, .. } = one;
+        Self { id, program, worktree, since, last_activity, prompts, files: None, alive, unprotected, outside }
+    }
 }
 
 impl Session {
@@ -51,6 +93,14 @@ impl Session {
     pub fn is_alive(&self) -> bool {
         let heard = env::now().duration_since(self.last_activity).as_secs() < HEARD_OF;
         !self.ended && self.process.map_or(heard, foreground::is_alive)
+    }
+
+    /// An edit tool named these files, which are outside of the worktree: `status` shows the newest.
+    pub(super) fn named_outside(&mut self, paths: Vec<String>) {
+        self.outside.retain(|known| !paths.contains(known));
+        self.outside.extend(paths);
+        let over = self.outside.len().saturating_sub(OUTSIDE);
+        self.outside.drain(..over);
     }
 }
 
@@ -69,6 +119,7 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
         unprotected: None,
         seen: 0,
         ended: false,
+        outside: Vec::new(),
     };
     let known = known.unwrap_or_else(new);
     Session { process: caller::caller(), last_activity: now, worktree: stamp.worktree.clone(), ended: false, ..known }
@@ -89,4 +140,19 @@ pub fn list(ctx: &Context) -> Vec<Session> {
     let mut all: Vec<Session> = files.sessions().into_iter().filter_map(read).collect();
     all.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     all
+}
+
+/// How many files of its worktree changed since the first checkpoint of the session that is kept.
+///
+/// # Errors
+/// Where the checkpoints cannot be read.
+pub fn files_changed(ctx: &Context, session: &Session) -> Result<Option<usize>> {
+    let mut all = ctx.state().record.checkpoints.all()?;
+    all.sort_by_key(|record| record.age());
+    let is_of_it = |stamp: &Stamp| stamp.session == session.id;
+    let first = all.iter().find(|record| record.attached.as_deref().is_some_and(is_of_it));
+    let (Some(first), Some(newest)) = (first, all.last()) else { return Ok(None) };
+    let [old, new] = [first, newest].map(|record| prompts::files_of(ctx, record, &session.worktree));
+    let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
+    Ok(ctx.repo.history().diff_trees(&old, &new).ok().map(|changes| changes.len()))
 }

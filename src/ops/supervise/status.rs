@@ -17,6 +17,7 @@ use crate::domain::work::spending::Usd;
 use crate::domain::work::standing::PartCounts;
 use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::{Code, Result};
+use crate::ops::attach::standing::{Attached, attached};
 use crate::ops::context::handle::{Context, Progress};
 use crate::ops::output::last::last_line;
 use crate::ops::revert_task::{Settling, settling};
@@ -47,6 +48,8 @@ pub struct Status {
     pub settling: Vec<Settling>,
     /// Whether a recovery is needed.
     pub recovery: RecoveryView,
+    /// Agents that a human runs, and watches.
+    pub attached: Attached,
 }
 
 /// The session's part of the answer.
@@ -214,6 +217,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let alive = ctx.supervisor_alive()?;
     let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), Alive { supervisor: alive, operation }, now) };
+    status.attached = attached(ctx);
     for view in &mut status.agents {
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
         if is_dead(ctx, agent)? {
@@ -290,6 +294,7 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         delays: delays(state, alive),
         settling: Vec::new(),
         recovery: recovery(state, who),
+        attached: Attached::default(),
     }
 }
 

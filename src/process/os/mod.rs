@@ -7,6 +7,7 @@
 pub mod bell;
 pub mod by_environment;
 pub mod caller;
+pub mod changes;
 pub mod command;
 pub mod detached;
 pub(super) mod family;

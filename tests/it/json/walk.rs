@@ -224,6 +224,8 @@ fn of_a_session(walk: &Walk) {
     walk.ok(&["prompts"]);
     walk.ok(&["prompts", "forget", "--all"]);
     walk.ok(&["sessions", "--all"]);
+    walk.ok(&["watch", "--detach"]);
+    walk.ok(&["watch", "--stop"]);
     walk.ok(&["agents", "check", "shell"]);
     for args in [&["status"][..], &["task", "show", "all"], &["task", "audit", "all"], &["events"], &["log"]] {
         walk.ok(args);

@@ -1,0 +1,102 @@
+//! `git axiom watch`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open;
+use crate::cli::screen::Screen;
+use crate::cli::visible;
+use crate::commands::grammar::arguments::Global;
+use crate::domain::base::plural::count;
+use crate::error::{Exit, Result};
+use crate::ops::attach::watching::record::{self, Standing, Watcher};
+use crate::ops::attach::watching::{self, Ended};
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement;
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+For everything that calls no hooks: aider, an editor, you. When the files of this worktree have
+settled for a second, what changed is saved as a checkpoint, as after an edit of an attached agent.
+Ignored files are left out. It ends with the worktree, with --stop, or with Ctrl+C.
+
+At most a quarter of the folders that the system lets you watch are watched; the others are looked
+at now and then. 'git axiom sessions' and 'git axiom status' say what is watched.")]
+pub struct Watch {
+    /// Watch in the background, and return when it has begun
+    #[arg(long)]
+    detach: bool,
+    /// End the watch of this worktree
+    #[arg(long, conflicts_with = "detach")]
+    stop: bool,
+    /// This is the process in the background
+    #[arg(long, hide = true, conflicts_with_all = ["detach", "stop"])]
+    in_background: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WatchAnswer<'a> {
+    worktree: &'a str,
+    /// `watching`, `stopped` or `notWatched`.
+    state: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watch: Option<Standing>,
+}
+
+/// Watches the worktree, or ends that.
+///
+/// # Errors
+/// As [`watching::run`], [`watching::detach`] and [`record::stop`].
+pub fn run(args: &Watch, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if args.in_background {
+        crate::own_process::session::begin_session()?;
+    }
+    let ctx = open(global, screen)?;
+    if args.stop {
+        return stop(&ctx, screen);
+    }
+    // The joiner saves only in a repository that is prepared.
+    ctx.layout().ensure()?;
+    placement::write_down(ctx.layout(), &ctx.repo)?;
+    ctx.repo.identity()?;
+    if args.detach {
+        let watcher = watching::detach(&ctx)?;
+        told(&watcher, screen)?;
+        screen.note("git axiom watch --stop    ends it");
+        return Ok(Exit::Done);
+    }
+    match watching::run(&ctx, |watcher| told(watcher, screen))? {
+        Ended::WithTheWorktree | Ended::Stopped => Ok(Exit::Done),
+        Ended::Signal => Ok(Exit::Interrupted),
+    }
+}
+
+fn told(watcher: &Watcher, screen: &mut Screen) -> Result<()> {
+    let answer = WatchAnswer {
+        worktree: &watcher.worktree,
+        state: "watching",
+        watch: Some(Standing { watcher: watcher.clone(), alive: true }),
+    };
+    screen.answer(&answer, || format!("Watching {}: {}.\n", visible::line(&watcher.worktree), in_words(watcher)))
+}
+
+/// How many folders are looked after, and how.
+pub(super) fn in_words(watcher: &Watcher) -> String {
+    let all = count(usize::try_from(watcher.watched + watcher.scanned).unwrap_or(usize::MAX), "folder");
+    match watcher.scanned {
+        0 => all,
+        scanned => format!("{all}, {scanned} of them only looked at now and then: the system watches no more"),
+    }
+}
+
+fn stop(ctx: &Context, screen: &mut Screen) -> Result<Exit> {
+    let (path, was_there) = record::stop(ctx)?;
+    let (state, text) = match was_there {
+        true => ("stopped", "is no longer watched"),
+        false => ("notWatched", "was not watched"),
+    };
+    screen.answer(&WatchAnswer { worktree: &path, state, watch: None }, || format!("{} {text}.\n", visible::line(&path)))?;
+    Ok(Exit::Done)
+}
