@@ -63,6 +63,16 @@ pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
     Ok(format!("{}\n", visible::json(&fixed_width(&text))))
 }
 
+/// A document for a file that people read: as [`of`], over several lines.
+///
+/// # Errors
+/// As [`of`].
+pub fn for_a_file<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
+    let no_json = |e| Error::new(Code::Internal, "the document cannot be written as JSON").because(e);
+    let whole: serde_json::Value = serde_json::from_str(&of(verb, content)?).map_err(no_json)?;
+    Ok(format!("{}\n", serde_json::to_string_pretty(&whole).map_err(no_json)?))
+}
+
 /// The lengths of a time up to its seconds, and of a whole time.
 const SECONDS: usize = "2026-01-13T12:00:00".len();
 const WHOLE: usize = "2026-01-13T12:00:00.000Z".len();
@@ -118,6 +128,12 @@ fn is_of_a_time(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_has_the_same_times_as_an_answer() {
+        let text = for_a_file(Some("recover export"), &serde_json::json!({"crashTime": "2026-01-13T12:00:00.5Z"})).unwrap();
+        assert!(text.contains("\n  \"crashTime\": \"2026-01-13T12:00:00.500Z\",\n") && text.ends_with("}\n"), "{text}");
+    }
 
     #[test]
     fn times_have_one_width_and_texts_stay_as_they_are() {

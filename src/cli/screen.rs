@@ -157,6 +157,11 @@ impl Screen {
         !self.json && std::io::stdout().is_terminal()
     }
 
+    /// How many columns the terminal has to which the answer goes; `None` where it goes to none.
+    pub fn columns(&self) -> Option<usize> {
+        self.shows_terminal().then(|| usize::from(console::Term::stdout().size().1).max(20))
+    }
+
     /// Clears the terminal; does nothing if standard output is not a terminal.
     ///
     /// # Errors
@@ -247,7 +252,7 @@ pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
 }
 
 /// How many columns of a terminal a text takes.
-fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) { text.len() } else { console::measure_text_width(text) }
 }
 

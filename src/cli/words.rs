@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::screen::width;
 use crate::domain::base::times;
 use crate::env;
 
@@ -39,9 +40,41 @@ pub fn below(base: Option<&Path>, path: &str) -> String {
     }
 }
 
+/// A line, cut at spaces so that its parts have so many columns, each part after the first behind this many spaces. Words that are longer
+/// stay whole, and so does the line where `columns` is not known.
+pub fn folded(line: &str, columns: Option<usize>, indent: usize) -> String {
+    let Some(columns) = columns else { return line.to_owned() };
+    let begin = line.len() - line.trim_start().len();
+    let (mut text, mut at) = (line.get(..begin).unwrap_or_default().to_owned(), begin);
+    for (place, word) in line.trim_start().split(' ').enumerate() {
+        let wide = width(word);
+        if place > 0 && at + 1 + wide > columns {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent));
+            at = indent;
+        } else if place > 0 {
+            text.push(' ');
+            at += 1;
+        }
+        text.push_str(word);
+        at += wide;
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_cut_at_spaces() {
+        assert_eq!(folded("  ab cd  ef", Some(7), 3), "  ab cd\n    ef");
+        assert_eq!(folded("  ab cd ef", Some(80), 3), "  ab cd ef");
+        assert_eq!(folded("ab abcdefghij k", Some(5), 1), "ab\n abcdefghij\n k");
+        assert_eq!(folded("中文 中文", Some(8), 0), "中文\n中文");
+        assert_eq!(folded("ab cd", None, 3), "ab cd");
+        assert_eq!(folded("   ", Some(2), 0), "   ");
+    }
 
     #[test]
     fn only_paths_below_are_shortened() {

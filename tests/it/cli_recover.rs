@@ -56,6 +56,9 @@ fn a_log_that_is_gone_is_damage_where_checkpoints_are_left() {
         asked.stderr.contains("hint: git axiom recover --from fresh --yes") && !asked.stderr.contains("--dry-run"),
         "{asked}"
     );
+    // One source that gives nothing is not every way.
+    let other = env.axiom(&["recover", "--from", "backup", "--yes"]).fails_with(Code::InvalidInput);
+    assert!(other.stderr.contains("with another one of: ") && other.stderr.contains("checkpoint, fresh\n"), "{other}");
     // Without the folder, too.
     std::fs::remove_dir_all(env.axiom_dir()).unwrap();
     env.axiom(&["status"]).fails_with(Code::EventLogTruncated);

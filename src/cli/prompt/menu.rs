@@ -25,6 +25,13 @@ pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]
     ask(Menu::new(question, heading, items, 0, Picks::Some(BTreeSet::new())))
 }
 
+/// The key of an item that begins with one in brackets, as `[P] partial`.
+fn key_of(item: &str) -> Option<char> {
+    let (key, _) = item.strip_prefix('[')?.split_once("] ")?;
+    let mut letters = key.chars();
+    letters.next().filter(|_| letters.next().is_none())
+}
+
 /// What Enter chooses.
 #[derive(Debug, PartialEq, Eq)]
 enum Picks {
@@ -77,8 +84,23 @@ impl Menu {
         }
     }
 
+    /// The next item that has this key, after the one at the cursor.
+    fn with_key(&self, pressed: char) -> Option<usize> {
+        let is_it = |item: &String| key_of(item).is_some_and(|key| key.eq_ignore_ascii_case(&pressed));
+        let mut places = (0..self.items.len()).map(|step| (self.at + 1 + step) % self.items.len());
+        places.find(|place| self.items.get(*place).is_some_and(is_it))
+    }
+
     fn pressed(&mut self, key: &Key) -> Next<Vec<usize>> {
         let last = self.items.len().saturating_sub(1);
+        // What an item shows as its key goes to that item, before what keys do otherwise; Enter still has to choose it.
+        if let Key::Char(pressed) = key
+            && *pressed != 'q'
+            && let Some(place) = self.with_key(*pressed)
+        {
+            self.at = place;
+            return Next::Asked;
+        }
         match key {
             Key::Up | Key::Char('k') => self.at = if self.at == 0 { last } else { self.at - 1 },
             Key::Down | Key::Char('j') => self.at = if self.at == last { 0 } else { self.at + 1 },
@@ -205,6 +227,18 @@ mod tests {
         {
             assert_eq!(some.take(&[leaves]), next);
         }
+    }
+
+    #[test]
+    fn the_key_that_an_item_shows_selects_it() {
+        let items = ["[P] partial", "[B] backup", "[B] backup.1", "[K] keep", "[Q] quit", "[no] key", "[x]none"];
+        let mut menu = Menu::new("Which?", None, &items, 0, Picks::One);
+        let pressed = |menu: &mut Menu, key| (menu.take(&[Key::Char(key)]), menu.at);
+        for (key, place) in [('b', 1), ('B', 2), ('b', 1), ('k', 3), ('P', 0), ('x', 0), ('n', 0), ('k', 3), ('k', 3)] {
+            assert_eq!(pressed(&mut menu, key), (Next::Asked, place), "{key}");
+        }
+        assert_eq!(menu.take(&[Key::Char('q')]), Next::Answered(None));
+        assert_eq!(menu.take(&[Key::Enter]), Next::Answered(Some(vec![3])));
     }
 
     #[test]

@@ -110,7 +110,11 @@ pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen
 }
 
 fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Exit> {
-    let done = log_recovery::begin_anew_from(&repository(global)?, source)?;
+    let repo = repository(global)?;
+    let done = match log_recovery::begin_anew_from(&repo, source) {
+        Ok(done) => done,
+        Err(error) => return Err(log_recovery::if_no_way_is_left(&repo, source, error)?),
+    };
     let kept = done.kept.map(|path| path.display().to_string());
     // Checkpoints are kept in git, so the new state only has to find them. If that fails, `checkpoint list` tries again.
     let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?, Depth::Names);

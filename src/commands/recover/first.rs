@@ -34,23 +34,40 @@ pub(super) enum Choice {
     Abandon,
 }
 
-/// The choices in their order, with their words.
-const CHOICES: [(Choice, &str); 4] = [
-    (Choice::Resume, "Go on from what is there (recommended)"),
-    (Choice::FailedOnly, "Begin anew what cannot go on; leave the rest"),
-    (Choice::Inspect, "Look at what is there; change nothing"),
-    (Choice::Abandon, "Abandon: take these tasks out of the plan; their branches stay"),
-];
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// `recover`: no work begins.
+    Recover,
+    /// `run`: a session follows, which leaves nothing as it is.
+    Run,
+}
+
+/// The choices in their order.
+const CHOICES: [Choice; 4] = [Choice::Resume, Choice::FailedOnly, Choice::Inspect, Choice::Abandon];
+
+impl Choice {
+    /// What it does there, in words.
+    const fn in_words(self, asking: Asking) -> &'static str {
+        match (self, asking) {
+            (Self::Resume, _) => "Go on from what is there (recommended)",
+            (Self::FailedOnly, Asking::Recover) => "Begin anew what cannot go on; leave the rest",
+            (Self::FailedOnly, Asking::Run) => "Begin anew what cannot go on or failed; the rest goes on",
+            (Self::Inspect, _) => "Look at what is there; change nothing",
+            (Self::Abandon, _) => "Abandon: take these tasks out of the plan; their branches stay",
+        }
+    }
+}
 
 /// Asks what becomes of the tasks; `None` where nothing was chosen.
 ///
 /// # Errors
 /// As [`prompt::one_of`].
-pub(super) fn choose(view: &View) -> Result<Option<Choice>> {
+pub(super) fn choose(view: &View, asking: Asking) -> Result<Option<Choice>> {
     let cut_off = count(view.cut_off().count(), "task");
-    let words = CHOICES.map(|(_, words)| words);
+    let words = CHOICES.map(|choice| choice.in_words(asking));
     let picked = prompt::one_of(&format!("A crash cut off {cut_off}. What next? (Escape changes nothing)"), None, &words, 0)?;
-    Ok(picked.and_then(|number| CHOICES.get(number)).map(|(choice, _)| *choice))
+    Ok(picked.and_then(|number| CHOICES.get(number)).copied())
 }
 
 /// Asks before a session what becomes of the tasks that a crash cut off, if a human is to decide. Otherwise the session decides, and
@@ -62,7 +79,7 @@ pub fn ask(ctx: &mut Context, options: &mut Options, session: Session, screen: &
     if ctx.config.recovery.auto {
         return Ok(());
     }
-    let view = survey::tasks(ctx, None)?;
+    let view = survey::tasks(ctx)?;
     if view.cut_off().next().is_none() {
         return Ok(());
     }
@@ -72,9 +89,9 @@ pub fn ask(ctx: &mut Context, options: &mut Options, session: Session, screen: &
             .hint("git axiom recover    shows what was cut off")
             .hint("git axiom recover --yes    goes on, as the rules say; then run again"));
     }
-    screen.complain_text(&super::words::tasks(&view));
+    screen.complain_text(&super::words::tasks(&view, screen.columns()));
     let declined = |what: &str| Error::new(Code::Declined, format!("{what}; no session was begun"));
-    match choose(&view)? {
+    match choose(&view, Asking::Run)? {
         Some(Choice::Resume) => at_once(ctx, options, session),
         Some(Choice::FailedOnly) => {
             let anew = view.reset.iter().chain(&view.failed).map(|orphan| (orphan.task_id.clone(), Action::RestartTask));

@@ -20,11 +20,12 @@ use crate::commands::progress::Progress;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::Action;
+use crate::domain::recovery::wanted::Wanted;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::recover::everywhere::Start;
 use crate::ops::recover::log_recovery::Source;
-use crate::ops::recover::resume::{self, Done, Plan, Wanted};
+use crate::ops::recover::resume::{self, Done, Plan};
 use crate::ops::recover::survey::{self, View};
 
 /// Arguments of `recover`.
@@ -49,7 +50,7 @@ pub struct Recover {
     /// If the stored state is damaged: start again from snapshot, events, partial, backup, cases, checkpoint or fresh
     #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<Source>,
-    /// Go on with these tasks, or, without an ID, with all as the rules say
+    /// Go on with these tasks; with those of a group, or, without an ID, with all, as the rules say
     #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "from", group = "what")]
     resume: Option<Vec<String>>,
     /// Begin these tasks anew, or all that a crash cut off
@@ -174,18 +175,14 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
-    let mut view = survey::look_with(&mut ctx, args.threshold)?;
-    let plan = resume::plan(&ctx, &view, &wanted.tasks)?;
-    if let Some(only) = &wanted.tasks.only {
-        view.keep_only(&resume::tasks_of(ctx.state(), only)?);
-    }
+    let (view, plan) = look(&mut ctx, &wanted.tasks)?;
     if acts {
         ask_first(&plan, &wanted.tasks, args.yes, screen)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
     if !args.dry_run && screen.can_ask() && view.cut_off().next().is_some() {
-        screen.complain_text(&words::tasks(&view));
-        match first::choose(&view)? {
+        screen.complain_text(&words::tasks(&view, screen.columns()));
+        match first::choose(&view, first::Asking::Recover)? {
             Some(first::Choice::Resume) => {}
             Some(first::Choice::FailedOnly) => {
                 wanted.tasks = Wanted { action: Some(Action::RestartTask), failed_only: true, ..wanted.tasks };
@@ -196,13 +193,24 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         }
         called_by_human("recover", &super::working_dir(global)?)?;
         let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
-        let plan = resume::plan(&ctx, &view, &wanted.tasks)?;
+        let (view, plan) = look(&mut ctx, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
     let answer = RecoverAnswer { to_do_it: args.to_do_it(), recovered: false, done: Vec::new(), view };
-    screen.answer(&answer, || words::all(&answer))?;
+    let columns = screen.columns();
+    screen.answer(&answer, || words::all(&answer, columns))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
+}
+
+/// Looks at what a crash left, with what a human wants of it.
+fn look(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)> {
+    let mut view = survey::look_with(ctx, wanted)?;
+    let plan = resume::plan(ctx, &view, wanted)?;
+    if let Some(only) = &wanted.only {
+        view.keep_only(&resume::tasks_of(ctx.state(), only)?);
+    }
+    Ok((view, plan))
 }
 
 /// Asks before tasks begin anew, unless that was confirmed.
@@ -224,7 +232,8 @@ fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View,
     let left = survey::look(ctx)?.wedges;
     view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
     let answer = RecoverAnswer { to_do_it: String::new(), recovered: true, done, view };
-    screen.answer(&answer, || words::all(&answer))?;
+    let columns = screen.columns();
+    screen.answer(&answer, || words::all(&answer, columns))?;
     tell_hooks(ctx, screen);
     Ok(Exit::Done)
 }

@@ -7,11 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::screen::Screen;
-use crate::cli::{visible, words};
+use crate::cli::{document, visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::commands::{open_with_usable_config, purpose, working_dir};
-use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Exit, Result};
@@ -62,6 +61,9 @@ pub struct Abandon {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Only show which tasks that are
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
 }
 
 #[derive(Serialize)]
@@ -74,6 +76,7 @@ struct RecoverExportAnswer {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverAbandonAnswer<'a> {
+    dry_run: bool,
     task_ids: &'a [CaseId],
 }
 
@@ -85,6 +88,7 @@ pub fn run(verb: &More, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match verb {
         More::Inspect(of) => inspect(&of.id, global, screen),
         More::Export(args) => write(args, global, screen),
+        More::Abandon(args) if args.dry_run => would_abandon(&args.of.id, global, screen),
         More::Abandon(args) => abandon(&args.of.id, args.yes, global, screen),
     }
 }
@@ -131,8 +135,10 @@ fn in_words(task: &TaskState) -> String {
         line("files completed", format!("{done}/{}", done + open));
     }
     if let Some(last) = &task.last_checkpoint {
-        let at = last.line.map_or_else(String::new, |line| format!(" (line {line})"));
-        line("last file", format!("{}{at}", last.file));
+        line("last file", super::words::last_file(&last.file, last.line, (last.function.as_deref(), last.next.as_deref())));
+    }
+    if let Some(sure) = task.last_checkpoint.as_ref().and_then(|last| last.confidence) {
+        line("confidence", format!("{sure:.2}"));
     }
     if !task.waits_for.is_empty() {
         line("waits for", task.waits_for.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", "));
@@ -155,17 +161,13 @@ fn write(args: &Export, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if !args.raw {
         mask(&mut json);
     }
-    if let Value::Object(keys) = &mut json {
-        keys.insert("schema".into(), SCHEMA.into());
-    }
-    let mut bytes = serde_json::to_vec_pretty(&json).map_err(no_json)?;
-    bytes.push(b'\n');
+    let text = document::for_a_file(screen.verb(), &json)?;
     let path = working_dir(global)?.join(&args.output);
     if path.symlink_metadata().is_ok() {
         return Err(Error::new(Code::InvalidInput, format!("'{}' is there already", shown(&path)))
             .hint("give another name with --output, or remove the file first"));
     }
-    files::create_new(&path, &bytes)?;
+    files::create_new(&path, text.as_bytes())?;
     let answer = RecoverExportAnswer { path: path.display().to_string(), task_count: state.tasks.len() };
     screen.answer(&answer, || format!("{} written to {}\n", words::count(answer.task_count, "task"), shown(&path)))?;
     Ok(Exit::Done)
@@ -193,10 +195,35 @@ pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -
     called_by_human("recover abandon", &working_dir(global)?)?;
     let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
     let done = abandon_in(&mut ctx, &ids(of)?, yes, screen)?;
-    screen.answer(&RecoverAbandonAnswer { task_ids: &done }, || {
+    screen.answer(&RecoverAbandonAnswer { dry_run: false, task_ids: &done }, || {
         format!("{} abandoned. To take that back: git axiom undo\n", words::count(done.len(), "task"))
     })?;
     Ok(Exit::Done)
+}
+
+/// Shows what [`abandon`] takes out of the plan; changes nothing.
+///
+/// # Errors
+/// As [`survey::look`] and [`resume::to_abandon`].
+fn would_abandon(of: &[String], global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(purpose(true), global, screen)?;
+    let view = survey::look(&mut ctx)?;
+    let tasks = resume::to_abandon(&ctx, &view, &ids(of)?)?;
+    let list = listed(&ctx, &tasks)?;
+    screen.answer(&RecoverAbandonAnswer { dry_run: true, task_ids: &tasks }, || {
+        format!("{list}Nothing was changed. To do it: git axiom recover abandon {}\n", of.join(" ")).replace(" \n", "\n")
+    })?;
+    Ok(Exit::Done)
+}
+
+/// What is taken out of the plan, in words.
+fn listed(ctx: &Context, tasks: &[CaseId]) -> Result<String> {
+    let mut list = String::from("This takes out of the plan:\n");
+    for task in tasks {
+        list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().case(task)?.title)));
+    }
+    list.push_str("Branches and workspaces stay.\n");
+    Ok(list)
 }
 
 /// As [`abandon`], and returns the tasks.
@@ -206,12 +233,7 @@ pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -
 pub(super) fn abandon_in(ctx: &mut Context, of: &[CaseId], yes: bool, screen: &mut Screen) -> Result<Vec<CaseId>> {
     let view = survey::look(ctx)?;
     let tasks = resume::to_abandon(ctx, &view, of)?;
-    let mut list = String::from("This takes out of the plan:\n");
-    for task in &tasks {
-        list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().case(task)?.title)));
-    }
-    list.push_str("Branches and workspaces stay.\n");
-    screen.complain_text(&list);
+    screen.complain_text(&listed(ctx, &tasks)?);
     screen.confirm("Abandon them?", yes)?;
     resume::abandon(ctx, &tasks, &mut Progress::new(false))
 }

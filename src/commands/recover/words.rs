@@ -9,11 +9,15 @@ use crate::domain::state::wedge::WedgeView;
 use crate::ops::recover::parts::CutGroup;
 use crate::ops::recover::survey::{Orphan, View};
 
-/// The tasks that are active while no supervisor runs, and what the crash costs.
-pub(super) fn tasks(view: &View) -> String {
+/// How many ids are named in a line.
+const MOST_NAMED: usize = 10;
+
+/// The tasks that are active while no supervisor runs, and what the crash costs, for a terminal with so many columns.
+pub(super) fn tasks(view: &View, columns: Option<usize>) -> String {
     let mut text = String::new();
-    if let Some(crash) = &view.crash {
-        text.push_str(&crash_in_words(crash));
+    if let Some(Crash { crash_time, last_checkpoint, crash_duration, .. }) = &view.crash {
+        text.push_str(&format!("Crashed: {}, {} ago\n", words::time(*crash_time), times::span(*crash_duration)));
+        text.push_str(&format!("Last kept: {}\n\n", words::time(*last_checkpoint)));
     }
     for group in &view.groups {
         text.push_str(&group_in_words(group));
@@ -23,10 +27,41 @@ pub(super) fn tasks(view: &View) -> String {
     }
     for (title, orphans) in [("resumable", &view.resumable), ("reset    ", &view.reset), ("failed   ", &view.failed)] {
         for orphan in orphans {
-            text.push_str(&orphan_in_words(title, orphan));
+            text.push_str(&orphan_in_words(title, orphan, columns));
+        }
+    }
+    if !view.left.is_empty() {
+        text.push_str(&folded(&format!("as it is   {}", left_in_words(view)), columns));
+    }
+    if let Some(Crash { estimated_loss, estimated_seconds, .. }) = &view.crash {
+        text.push_str(&format!("\nEstimated work loss: {estimated_loss}%\n"));
+        if let Some(seconds) = estimated_seconds {
+            text.push_str(&format!("Estimated recovery time: {}\n", times::span(*seconds)));
         }
     }
     text
+}
+
+/// The tasks that stay as the crash left them.
+fn left_in_words(view: &View) -> String {
+    let mut ids: Vec<&str> = view.left.iter().take(MOST_NAMED).map(|orphan| orphan.task_id.as_str()).collect();
+    if view.left.len() > ids.len() {
+        ids.push("…");
+    }
+    format!("{}: {}", words::count(view.left.len(), "task"), ids.join(", "))
+}
+
+/// A line of what is said of a task, in a terminal with so many columns.
+fn folded(line: &str, columns: Option<usize>) -> String {
+    words::folded(line, columns, 11) + "\n"
+}
+
+/// The file that was worked on last.
+pub(super) fn last_file(path: &str, line: Option<u64>, (after, next): (Option<&str>, Option<&str>)) -> String {
+    let line = line.map_or_else(String::new, |line| format!(" (line {line})"));
+    let after = after.map_or_else(String::new, |after| format!(", after {after}"));
+    let next = next.map_or_else(String::new, |next| format!(", next {next}"));
+    format!("{path}{line}{after}{next}")
 }
 
 fn group_in_words(group: &CutGroup) -> String {
@@ -49,39 +84,19 @@ fn bar(percent: u8) -> String {
     format!("{}{} {percent:>3}%", "#".repeat(full), ".".repeat(20 - full))
 }
 
-fn crash_in_words(crash: &Crash) -> String {
-    let Crash { crash_time, last_checkpoint, crash_duration, estimated_loss, estimated_seconds } = crash;
-    let mut text = format!("Crashed: {}, {} ago\n", words::time(*crash_time), times::span(*crash_duration));
-    text.push_str(&format!("Last kept: {}\n", words::time(*last_checkpoint)));
-    text.push_str(&format!("Estimated work loss: {estimated_loss}%\n"));
-    if let Some(seconds) = estimated_seconds {
-        text.push_str(&format!("Estimated recovery time: {}\n", times::span(*seconds)));
-    }
-    text.push('\n');
-    text
-}
-
-fn orphan_in_words(title: &str, orphan: &Orphan) -> String {
+fn orphan_in_words(title: &str, orphan: &Orphan, columns: Option<usize>) -> String {
     let progress = orphan.progress.map_or_else(String::new, |percent| format!(", {percent}%"));
-    let mut text = format!(
-        "{title}  {} ({}, iteration {}{progress})\n           {}\n",
-        orphan.task_id,
-        orphan.agent_id,
-        orphan.iteration,
-        visible::line(&orphan.reason)
-    );
-    let mut more = |words: String| text.push_str(&format!("           {}\n", visible::line(&words)));
+    let mut text = format!("{title}  {} ({}, iteration {}{progress})\n", orphan.task_id, orphan.agent_id, orphan.iteration);
+    let mut more = |words: &str| text.push_str(&folded(&format!("           {}", visible::line(words)), columns));
+    more(&orphan.reason);
     if orphan.files_total > 0 {
-        more(format!("files completed: {}/{}", orphan.files_completed, orphan.files_total));
+        more(&format!("files completed: {}/{}", orphan.files_completed, orphan.files_total));
     }
-    if let Some(file) = &orphan.last_file {
-        let line = file.line.map_or_else(String::new, |line| format!(" (line {line})"));
-        let section = file.section.as_ref().map_or_else(String::new, |section| format!(", after {section}"));
-        let next = file.next.as_ref().map_or_else(String::new, |next| format!(", next {next}"));
-        more(format!("last file: {}{line}{section}{next}", file.path));
+    if let Some(last) = &orphan.last_file {
+        more(&format!("last file: {}", last_file(&last.path, last.line, (last.section.as_deref(), last.next.as_deref()))));
     }
     if let Some(sure) = orphan.confidence {
-        more(format!("confidence: {sure:.2}"));
+        more(&format!("confidence: {sure:.2}"));
     }
     text
 }
@@ -103,8 +118,8 @@ fn done_in_words(answer: &RecoverAnswer) -> String {
     text
 }
 
-/// Everything.
-pub(super) fn all(answer: &RecoverAnswer) -> String {
+/// Everything, for a terminal with so many columns.
+pub(super) fn all(answer: &RecoverAnswer, columns: Option<usize>) -> String {
     let view = &answer.view;
     if !view.needed
         && view.wedges.is_empty()
@@ -116,7 +131,7 @@ pub(super) fn all(answer: &RecoverAnswer) -> String {
     {
         return "Nothing has to be recovered.\n".to_owned();
     }
-    let mut text = if answer.recovered { String::new() } else { tasks(view) };
+    let mut text = if answer.recovered { String::new() } else { tasks(view, columns) };
     view.lost_files.iter().for_each(|lost| text.push_str(&super::files::of_task(lost)));
     if let Some(operation) = &view.operation {
         text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed if that fails\n"));
@@ -151,6 +166,9 @@ pub(super) fn all(answer: &RecoverAnswer) -> String {
         text.extend(wedge.hints.iter().map(|hint| format!("           {hint}\n")));
     }
     text.push_str(&done_in_words(answer));
+    if answer.recovered && !view.left.is_empty() {
+        text.push_str(&format!("As the crash left them stay {}.\n", left_in_words(view)));
+    }
     match (answer.recovered, by_hand.is_empty(), view.repairs || !view.locks.is_empty()) {
         (true, true, _) => text.push_str("Recovered.\n"),
         (true, false, _) => text.push_str("Recovered, except for what you have to do by hand.\n"),

@@ -152,6 +152,13 @@ pub fn is_too_old(saved: Timestamp, now: Timestamp, max_age_hours: u32) -> bool 
     max_age_hours > 0 && now.duration_since(saved) >= SignedDuration::from_hours(i64::from(max_age_hours))
 }
 
+/// The decision of a human, or else the one that is certain; `None` where it has to be weighed.
+pub fn decided(facts: &Facts, by_human: Option<Action>, limits: Limits, now: Timestamp) -> Option<CrashDecision> {
+    let Some(action) = by_human else { return certain(facts, limits, now) };
+    let follow = follow(facts.marker.as_ref(), facts.effect);
+    Some(CrashDecision { action, reasoning: "a human decided so".to_owned(), by: Decider::Human, follow })
+}
+
 /// The decision where it is certain; `None` where it has to be weighed.
 pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDecision> {
     let follow = follow(facts.marker.as_ref(), facts.effect);

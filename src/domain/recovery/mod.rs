@@ -16,3 +16,4 @@ pub mod mask;
 mod scenarios;
 #[cfg(test)]
 mod tests;
+pub mod wanted;

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::parts::CutGroup;
 use super::survey::{Orphan, View};
 use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::context::RecoveryContext;
@@ -20,6 +21,8 @@ use crate::ops::recover::told;
 pub struct CrashState {
     /// The crash, where one cut tasks off that are not taken up yet.
     pub crash: Option<Crash>,
+    /// The groups that they are in.
+    pub groups: Vec<CutGroup>,
     /// The tasks.
     pub tasks: Vec<TaskState>,
 }
@@ -51,6 +54,7 @@ pub struct TaskState {
 pub struct LastCheckpoint {
     pub file: String,
     pub function: Option<String>,
+    pub next: Option<String>,
     pub line: Option<u64>,
     pub confidence: Option<f64>,
 }
@@ -67,9 +71,11 @@ pub fn state(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<CrashState> {
     } else {
         tasks_of(state, ids)?.into_iter().collect()
     };
-    let groups = Groups::of(state);
-    let tasks = tasks.iter().map(|task| one(ctx, &groups, view, task)).collect::<Result<Vec<_>>>()?;
-    Ok(CrashState { crash: view.crash.clone(), tasks })
+    let is_meant = |group: &&CutGroup| group.parts.iter().any(|part| tasks.contains(&part.task_id));
+    let groups = view.groups.iter().filter(is_meant).cloned().collect();
+    let tree = Groups::of(state);
+    let tasks = tasks.iter().map(|task| one(ctx, &tree, view, task)).collect::<Result<Vec<_>>>()?;
+    Ok(CrashState { crash: view.crash.clone(), groups, tasks })
 }
 
 fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result<TaskState> {
@@ -93,6 +99,7 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
         last_checkpoint: last.map(|file| LastCheckpoint {
             file: file.path.clone(),
             function: file.section.clone(),
+            next: file.next.clone(),
             line: file.line,
             confidence: file.confidence,
         }),

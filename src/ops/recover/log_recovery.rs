@@ -131,6 +131,24 @@ pub fn begin_anew_from(repo: &Repository, source: Source) -> Result<Recovered> {
     begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn(0)?, beginning, last_seq_of_checkpoints(repo)?)
 }
 
+/// `error`, the one of a source that gives no state: `RECOVERY_FAILED` only where no other one gives a state either.
+///
+/// # Errors
+/// As [`look_everywhere`].
+pub fn if_no_way_is_left(repo: &Repository, source: Source, error: Error) -> Result<Error> {
+    if error.code() != Code::RecoveryFailed {
+        return Ok(error);
+    }
+    let others = look_everywhere(repo)?.choices.into_iter().map(|choice| choice.source).filter(|other| *other != source);
+    let others: Vec<String> = others.map(|other| other.to_string()).collect();
+    if others.is_empty() {
+        return Ok(error);
+    }
+    Ok(Error::new(Code::InvalidInput, format!("nothing can start again from {source}"))
+        .because(error)
+        .hint(format!("git axiom recover --from SOURCE    with another one of: {}", others.join(", "))))
+}
+
 /// Starts a new log from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. After a crash at
 /// any point, the log is the old one or the new one; a second run finishes the work, and a third one finds nothing to do.
 ///

@@ -1,14 +1,17 @@
 //! Tasks that are active while no supervisor runs: what was found of each, and what becomes of it. Looking changes nothing.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::scan;
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
-use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, certain};
+use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, decided};
 use crate::domain::recovery::estimate::Piece;
 use crate::domain::recovery::marker::Marker;
+use crate::domain::recovery::wanted::{Becomes, Meant, Wanted};
 use crate::domain::work::agent::{Agent, Stage, Work};
 use crate::domain::work::reports::Reports;
 use crate::domain::work::told;
@@ -34,6 +37,9 @@ pub struct Orphan {
     pub reason: String,
     /// What becomes of it; `None` where its program still runs or has ended by itself.
     pub decision: Option<Action>,
+    /// What a human decided on it.
+    #[serde(skip)]
+    pub by_human: Option<Action>,
     /// Where its program was.
     pub marker: Option<Marker>,
     /// The last sign of life.
@@ -50,7 +56,7 @@ pub struct Orphan {
     pub files_total: usize,
     /// The file that it worked on last.
     pub last_file: Option<LastFile>,
-    /// How sure it is, 0 to 1.
+    /// How sure its agent is, 0 to 1: of its work, else of that file.
     pub confidence: Option<f64>,
 }
 
@@ -63,17 +69,6 @@ pub struct LastFile {
     pub line: Option<u64>,
     pub section: Option<String>,
     pub next: Option<String>,
-}
-
-/// What becomes of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Becomes {
-    /// It goes on, or a human is asked.
-    Resumed,
-    /// It begins anew.
-    Reset,
-    /// It has crashed too often.
-    Failed,
 }
 
 /// What was found of one task.
@@ -89,71 +84,90 @@ pub struct Found {
     pub stopped: Option<Timestamp>,
 }
 
+/// What a human wants, and the tasks that the ids of it mean; all, where there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What is wanted.
+    pub wanted: &'a Wanted,
+    /// The tasks.
+    pub chosen: Option<&'a BTreeSet<CaseId>>,
+}
+
 /// Looks at the task of an agent; `None` where it has none.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn look(ctx: &Context, agent: &Agent, threshold: Option<u8>) -> Result<Option<Found>> {
+pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Found>> {
     let Some(work) = &agent.work else { return Ok(None) };
     let resumed = |reason: &str| {
-        Ok(Some(Found {
-            orphan: orphan(ctx, &agent.id, work, reason.to_owned()),
-            becomes: Becomes::Resumed,
-            piece: None,
-            stopped: None,
-        }))
+        let becomes = match asked.wanted.of(&work.task, asked.chosen, Becomes::Resumed) {
+            Meant::Left => Becomes::Left,
+            // What a human decides is for what was cut off.
+            Meant::Rules | Meant::Human(_) => Becomes::Resumed,
+        };
+        let orphan = orphan(ctx, &agent.id, work, reason.to_owned());
+        Ok(Some(Found { orphan, becomes, piece: None, stopped: None }))
     };
     let token = match &work.stage {
         Stage::Between { .. } => return resumed("it is between two iterations"),
         Stage::Intended { token } | Stage::Running { token, .. } => token,
     };
     let state = match iteration_state(&ctx.layout().run_dir(&agent.id, token), &work.stage)? {
-        IterationState::Lost(why) => return cut_off(ctx, agent, work, token, (&why, threshold)).map(Some),
+        IterationState::Lost(why) => return cut_off(ctx, agent, work, token, (&why, asked)).map(Some),
         IterationState::Known(state) => state,
     };
     match state {
         KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and is taken over"),
         KeeperState::Ended(_) => resumed("it has ended, and its result is used"),
         KeeperState::NotStarted => resumed("its program was never started"),
-        KeeperState::Dead(_) => cut_off(ctx, agent, work, token, ("its keeper died", threshold)).map(Some),
+        KeeperState::Dead(_) => cut_off(ctx, agent, work, token, ("its keeper died", asked)).map(Some),
         KeeperState::Unproved(_) => {
             let why = "the machine stopped before its work was on disk";
-            let found = cut_off(ctx, agent, work, token, (why, threshold))?;
+            let found = cut_off(ctx, agent, work, token, (why, asked))?;
             Ok(Some(Found { stopped: found.orphan.saved_at, ..found }))
         }
     }
 }
 
-fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, threshold): (&str, Option<u8>)) -> Result<Found> {
+fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked): (&str, Asked<'_>)) -> Result<Found> {
     let (marker, heard_at) = last_marker(ctx, &agent.id, token)?;
     let saved_at = heard_at.unwrap_or(work.last_activity).max(work.last_activity);
     let workspace = ctx.state().restorable.workspaces.get(&work.task);
     let run = ctx.layout().run_dir(&agent.id, token);
     let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, marker, saved_at);
     let facts = scan::facts(ctx, &work.task, cut.recorded, Some(&cut))?;
-    let certain = certain(&facts, limits(ctx, threshold), env::now());
-    let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
-    let decision = certain.unwrap_or_else(|| by_rules(&facts));
-    let record = ctx.state().record.cases.get(&work.task);
-    let gives_up = record.is_some_and(|record| record.retry_count >= ctx.config.recovery.max_retries);
-    let becomes = match decision.action {
-        Action::ContinueTask | Action::RestartTask | Action::HumanReview if gives_up => Becomes::Failed,
-        Action::RestartTask => Becomes::Reset,
-        Action::ContinueTask | Action::NextTask | Action::HumanReview => Becomes::Resumed,
+    let limits = limits(ctx, asked.wanted.threshold);
+    let retries = ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count);
+    let decision = |by_human| {
+        let certain = decided(&facts, by_human, limits, env::now());
+        let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
+        let decision = certain.unwrap_or_else(|| by_rules(&facts));
+        let becomes = Becomes::of(&decision, retries, ctx.config.recovery.max_retries);
+        (decision, becomes, asks)
+    };
+    let by_rules = decision(None);
+    let (decision, becomes, asks, by_human) = match asked.wanted.of(&work.task, asked.chosen, by_rules.1) {
+        Meant::Human(action) => {
+            let (decision, becomes, asks) = decision(Some(action));
+            (decision, becomes, asks, Some(action))
+        }
+        Meant::Rules => (by_rules.0, by_rules.1, by_rules.2, None),
+        Meant::Left => (by_rules.0, Becomes::Left, by_rules.2, None),
     };
     let reason = match (becomes, asks) {
         (Becomes::Failed, _) => format!("{why}, and it has crashed too often"),
-        (Becomes::Resumed | Becomes::Reset, true) => {
+        (Becomes::Resumed | Becomes::Reset | Becomes::Left, true) => {
             format!("{why}; recovery.evaluator decides; by the rules: {}", in_words(&decision, facts.changed))
         }
-        (Becomes::Resumed | Becomes::Reset, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
+        (Becomes::Resumed | Becomes::Reset | Becomes::Left, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
     };
     let reported = ctx.state().reports(&work.task).and_then(|reports| reports.recorded_at);
     let kept = captured_at(ctx, &work.task).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
-    let piece =
-        Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew: becomes == Becomes::Reset };
+    let anew = decision.action == Action::RestartTask;
+    let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew };
     let orphan = Orphan {
         decision: Some(decision.action),
+        by_human,
         marker: cut.marker,
         saved_at: Some(saved_at),
         progress: facts.progress,
@@ -203,6 +217,7 @@ fn orphan(ctx: &Context, agent: &AgentId, work: &Work, reason: String) -> Orphan
         iteration: work.iteration,
         reason,
         decision: None,
+        by_human: None,
         marker: None,
         saved_at: Some(work.last_activity),
         tokens_used: record.and_then(|record| record.tokens_used),
@@ -216,6 +231,6 @@ fn orphan(ctx: &Context, agent: &AgentId, work: &Work, reason: String) -> Orphan
             section: file.section.clone(),
             next: file.next.clone(),
         }),
-        confidence: reports.and_then(|reports| reports.confidence),
+        confidence: reports.and_then(|reports| reports.confidence).or_else(|| last?.confidence),
     }
 }

@@ -8,6 +8,7 @@ use super::parts;
 use super::survey::{self, Orphan, View};
 use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::recovery::decide::Action;
+use crate::domain::recovery::wanted::Wanted;
 use crate::domain::state::event::{By, Event};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind, Status};
@@ -18,19 +19,6 @@ use crate::ops::context::handle::Context;
 use crate::ops::revert_task;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{AfterCrash, Options};
-
-/// What a human wants of the tasks that a crash cut off.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wanted {
-    /// What becomes of them; `None` leaves it to the rules.
-    pub action: Option<Action>,
-    /// The tasks or groups; all, where there is none.
-    pub only: Option<Vec<CaseId>>,
-    /// Only those that begin anew or failed.
-    pub failed_only: bool,
-    /// The least progress, in percent, with which a task goes on.
-    pub threshold: Option<u8>,
-}
 
 /// What was done with a task.
 #[derive(Debug, Clone, Serialize)]
@@ -69,17 +57,18 @@ pub struct Plan {
     pub before: Vec<CaseId>,
 }
 
-/// Finds out what a human's words concern; changes nothing.
+/// Finds out what a human's words concern; changes nothing. `view` was made with the same words.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; `INVALID_INPUT` where a task was named that no crash cut off.
+/// `UNKNOWN_TASK`; `INVALID_INPUT` where a task was named that no crash cut off, or that begins anew only if a human takes its result
+/// back.
 pub fn plan(ctx: &Context, view: &View, wanted: &Wanted) -> Result<Plan> {
     let state = ctx.state();
     let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
     let is_chosen = |task: &CaseId| chosen.as_ref().is_none_or(|chosen| chosen.contains(task));
-    let is_left = |task: &CaseId| wanted.failed_only && view.resumable.iter().any(|orphan| orphan.task_id == *task);
     let cut_off = |task: &CaseId| view.cut_off().any(|orphan| orphan.task_id == *task);
-    let now = view.cut_off().filter(|orphan| is_chosen(&orphan.task_id) && !is_left(&orphan.task_id)).cloned().collect();
+    // The results of programs that ended by themselves, and programs that still run, are only told where a human chose.
+    let now = view.concerned().filter(|orphan| orphan.decision.is_some() || wanted.is_limited()).cloned().collect();
     // Without an action the rules decide, and of those they have.
     let of_earlier = |case: &&Case| wanted.action.is_some() && is_chosen(&case.id) && !cut_off(&case.id);
     let earlier = state.restorable.cases.values().filter(of_earlier).filter(|case| is_of_earlier(state, case));
@@ -87,9 +76,19 @@ pub fn plan(ctx: &Context, view: &View, wanted: &Wanted) -> Result<Plan> {
     let plan = Plan { now, before: earlier.filter(failed).map(|case| case.id.clone()).collect() };
     let is_task = |id: &&CaseId| state.case(id).is_ok_and(|case| case.kind == Kind::Task);
     for id in wanted.only.iter().flatten().filter(is_task) {
-        if !cut_off(id) && !plan.before.contains(id) {
-            return Err(Error::new(Code::InvalidInput, format!("no crash cut '{id}' off"))
-                .hint("git axiom recover    shows what was cut off"));
+        let found = view.concerned().chain(&view.left).find(|orphan| orphan.task_id == *id);
+        match found {
+            Some(orphan) if orphan.decision.is_none() && wanted.action == Some(Action::RestartTask) => {
+                return Err(Error::new(Code::InvalidInput, format!("no crash cut '{id}' off: {}", orphan.reason))
+                    .hint("git axiom recover --yes    uses results that are there; agents that run go on")
+                    .hint(format!("git axiom rollback task {id}    then takes its work back")));
+            }
+            Some(_) => {}
+            None if plan.before.contains(id) => {}
+            None => {
+                return Err(Error::new(Code::InvalidInput, format!("no crash cut '{id}' off"))
+                    .hint("git axiom recover    shows what was cut off"));
+            }
         }
     }
     Ok(plan)
@@ -114,14 +113,15 @@ fn gate_of(state: &State, task: &CaseId) -> Option<GateId> {
 /// As [`survey::recover`]; what was done until then stays done.
 pub fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Watcher) -> Result<Vec<Done>> {
     let touched: BTreeSet<CaseId> = plan.now.iter().map(|orphan| orphan.task_id.clone()).collect();
-    let decided = touched.iter().filter_map(|task| Some((task.clone(), wanted.action?))).collect();
-    let is_limited = wanted.only.is_some() || wanted.failed_only;
-    let after_crash = AfterCrash { decided, threshold: wanted.threshold, only: is_limited.then_some(touched) };
+    let decided = plan.now.iter().filter_map(|orphan| Some((orphan.task_id.clone(), orphan.by_human?))).collect();
+    let after_crash = AfterCrash { decided, threshold: wanted.threshold, only: wanted.is_limited().then_some(touched) };
     survey::recover(ctx, Options { after_crash, ..Options::attending() }, watcher)?;
     let mut done: Vec<Done> = Vec::new();
     for orphan in plan.now {
         let what = became(ctx.state(), &orphan)?;
-        done.push(Done { task_id: orphan.task_id, what, progress: orphan.progress });
+        let begins_anew = orphan.decision == Some(Action::RestartTask);
+        let progress = orphan.progress.map(|percent| if begins_anew { 0 } else { percent });
+        done.push(Done { task_id: orphan.task_id, what, progress });
     }
     for task in plan.before {
         if let Some(action) = wanted.action {
@@ -136,6 +136,9 @@ pub fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Wat
 
 /// What became of a task, in words.
 fn became(state: &State, orphan: &Orphan) -> Result<String> {
+    if orphan.decision.is_none() {
+        return Ok("is taken up".to_owned());
+    }
     let recovery = state.record.cases.get(&orphan.task_id).and_then(|record| record.recovery.as_ref());
     let decision = recovery.map(|recovery| &recovery.decision);
     if state.case(&orphan.task_id)?.status == Status::Failed {

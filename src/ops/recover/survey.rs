@@ -8,11 +8,13 @@ use serde::Serialize;
 
 use super::lost_files::{self, LostFiles};
 pub use super::orphans::Orphan;
-use super::orphans::{self, Becomes};
+use super::orphans::{self, Asked};
 use super::parts::{self, CutGroup};
+use super::resume::tasks_of;
 use super::{left, repair, wedged};
 use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::estimate::{self, Crash};
+use crate::domain::recovery::wanted::{Becomes, Wanted};
 use crate::domain::state::wedge::{Wedge, WedgeView};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -45,6 +47,8 @@ pub struct View {
     pub reset: Vec<Orphan>,
     /// Tasks that have crashed too often.
     pub failed: Vec<Orphan>,
+    /// Tasks that stay as the crash left them, since a human wants something of others only.
+    pub left: Vec<Orphan>,
     /// Files of workspaces that are lost and that their newest captures hold.
     pub lost_files: Vec<LostFiles>,
     /// The operation that was interrupted.
@@ -67,17 +71,18 @@ pub struct View {
 }
 
 impl View {
-    /// The tasks that a crash cut off.
-    pub fn cut_off(&self) -> impl Iterator<Item = &Orphan> {
-        let all = self.resumable.iter().chain(&self.reset).chain(&self.failed);
-        all.filter(|orphan| orphan.decision.is_some())
+    /// The tasks of which something becomes.
+    pub fn concerned(&self) -> impl Iterator<Item = &Orphan> {
+        self.resumable.iter().chain(&self.reset).chain(&self.failed)
     }
 
-    /// Leaves out the tasks that are not among these.
+    /// Those of them that a crash cut off.
+    pub fn cut_off(&self) -> impl Iterator<Item = &Orphan> {
+        self.concerned().filter(|orphan| orphan.decision.is_some())
+    }
+
+    /// Leaves out lost files and groups of other tasks than these.
     pub fn keep_only(&mut self, tasks: &BTreeSet<CaseId>) {
-        for orphans in [&mut self.resumable, &mut self.reset, &mut self.failed] {
-            orphans.retain(|orphan| tasks.contains(&orphan.task_id));
-        }
         self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
         self.groups.retain(|group| group.parts.iter().any(|part| tasks.contains(&part.task_id)));
     }
@@ -88,14 +93,14 @@ impl View {
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
 pub fn look(ctx: &mut Context) -> Result<View> {
-    look_with(ctx, None)
+    look_with(ctx, &Wanted::default())
 }
 
-/// As [`look`], where tasks with less progress than `threshold` begin anew.
+/// As [`look`], with what a human wants of the tasks: what is shown is what [`super::resume::run`] does.
 ///
 /// # Errors
-/// As [`look`].
-pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
+/// As [`look`]; `UNKNOWN_TASK`.
+pub fn look_with(ctx: &mut Context, wanted: &Wanted) -> Result<View> {
     let mut view = View::default();
     if ctx.supervisor_alive()? {
         return Ok(view);
@@ -114,7 +119,7 @@ pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
         view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
     view.lost_objects = repair::lost_objects(ctx)?;
-    let stopped = look_for_tasks(ctx, threshold, &mut view)?;
+    let stopped = look_for_tasks(ctx, wanted, &mut view)?;
     view.lost_files = lost_files::all(ctx, stopped)?;
     view.leftovers = left::find(ctx)?;
     if torn > 0 {
@@ -127,8 +132,8 @@ pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
         || !view.forgotten_checkpoints.is_empty()
         || !view.damaged_objects.is_empty()
         || view.wedges.iter().any(|wedge| wedge.recovers)
-        || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
-    view.needed = view.repairs || view.wedges.iter().any(|wedge| wedge.stops);
+        || view.concerned().next().is_some();
+    view.needed = view.repairs || !view.left.is_empty() || view.wedges.iter().any(|wedge| wedge.stops);
     view.repairs |= !view.leftovers.is_empty();
     Ok(view)
 }
@@ -137,29 +142,33 @@ pub fn look_with(ctx: &mut Context, threshold: Option<u8>) -> Result<View> {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn tasks(ctx: &Context, threshold: Option<u8>) -> Result<View> {
+pub fn tasks(ctx: &Context) -> Result<View> {
     let mut view = View::default();
     if !ctx.supervisor_alive()? {
-        look_for_tasks(ctx, threshold, &mut view)?;
+        look_for_tasks(ctx, &Wanted::default(), &mut view)?;
     }
     Ok(view)
 }
 
 /// Returns the tasks whose iterations the machine ended, with the last sign of life of each.
-fn look_for_tasks(ctx: &Context, threshold: Option<u8>, view: &mut View) -> Result<BTreeMap<CaseId, Timestamp>> {
+fn look_for_tasks(ctx: &Context, wanted: &Wanted, view: &mut View) -> Result<BTreeMap<CaseId, Timestamp>> {
+    let chosen = wanted.only.as_ref().map(|ids| tasks_of(ctx.state(), ids)).transpose()?;
+    let asked = Asked { wanted, chosen: chosen.as_ref() };
     let (mut pieces, mut stopped) = (Vec::new(), BTreeMap::new());
     for agent in ctx.state().busy_agents() {
-        let Some(found) = orphans::look(ctx, agent, threshold)? else { continue };
+        let Some(found) = orphans::look(ctx, agent, asked)? else { continue };
         pieces.extend(found.piece);
         stopped.extend(found.stopped.map(|at| (found.orphan.task_id.clone(), at)));
         match found.becomes {
             Becomes::Resumed => view.resumable.push(found.orphan),
             Becomes::Reset => view.reset.push(found.orphan),
             Becomes::Failed => view.failed.push(found.orphan),
+            Becomes::Left => view.left.push(found.orphan),
         }
     }
     view.crash = estimate::crash(&pieces, env::now());
-    let cut_off: Vec<&CaseId> = view.cut_off().map(|orphan| &orphan.task_id).collect();
+    let left = view.left.iter().filter(|orphan| orphan.decision.is_some());
+    let cut_off: Vec<&CaseId> = view.cut_off().chain(left).map(|orphan| &orphan.task_id).collect();
     view.groups = parts::groups_of(ctx.state(), &cut_off);
     Ok(stopped)
 }

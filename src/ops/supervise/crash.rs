@@ -9,9 +9,9 @@ use super::notice::Notice;
 use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::plural::count;
-use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, by_rules, certain};
+use crate::domain::recovery::decide::{Action, CrashDecision, Facts, Limits, by_rules, decided};
 use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
-use crate::domain::recovery::marker::{CutOff, Recorded, follow};
+use crate::domain::recovery::marker::{CutOff, Recorded};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Work;
 use crate::domain::work::case::{Case, Kind, Status};
@@ -126,13 +126,8 @@ impl Supervisor<'_> {
             let puts_aside = decision.action == Action::RestartTask && facts.changed > 0;
             Some((decision, puts_aside))
         };
-        if let Some(action) = self.options.after_crash.decided.get(task) {
-            let follow = follow(facts.marker.as_ref(), facts.effect);
-            let reasoning = "a human decided so".to_owned();
-            return Ok(with(CrashDecision { action: *action, reasoning, by: Decider::Human, follow }));
-        }
-        let limits = limits(self.ctx, self.options.after_crash.threshold);
-        if let Some(decision) = certain(&facts, limits, env::now()) {
+        let (wanted, by_human) = (&self.options.after_crash, self.options.after_crash.decided.get(task).copied());
+        if let Some(decision) = decided(&facts, by_human, limits(self.ctx, wanted.threshold), env::now()) {
             return Ok(with(decision));
         }
         Ok(self.evaluated(agent, work, &facts)?.and_then(with))

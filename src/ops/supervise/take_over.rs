@@ -5,7 +5,7 @@ use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::{By, Event};
-use crate::domain::work::agent::Agent;
+use crate::domain::work::agent::{Agent, Work};
 use crate::domain::work::session::SessionState;
 use crate::error::Result;
 use crate::ops::recover::repair::{self, HumansOperation};
@@ -48,7 +48,10 @@ impl Supervisor<'_> {
                 state,
                 reason: if left { "the last session was left at once" } else { "the last session ended by a crash" }.into(),
             })?;
-            let adopted = self.running_agents().len();
+            let only = self.options.after_crash.only.as_ref();
+            let is_looked_after = |work: &&Work| only.is_none_or(|only| only.contains(&work.task));
+            let running = self.running_agents();
+            let adopted = running.iter().filter_map(|agent| self.work_of(agent)).filter(is_looked_after).count();
             let taken = match adopted {
                 0 => "no agent of it runs any more".to_owned(),
                 some => format!("{} taken over", count_of(some, "agent is", "agents are")),

@@ -129,10 +129,69 @@ fn recover_says_what_becomes_of_a_task_and_does_what_a_human_wants() {
     assert_eq!(world.env.json(&["recover"])["needed"], false);
 }
 
+/// Two tasks of a group that a crash cut off: one that goes on by the rules, and one that begins anew.
+fn two_lost() -> World {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "operation"]);
+    for (id, percent) in [("far", 80), ("near", 5)] {
+        let begun = world.beside(&format!("begun-{id}"));
+        let script =
+            format!("git axiom signal progress {percent}; echo half > {id}.txt; touch '{}'; sleep 1000", begun.display());
+        world.task(id, &script, &["--parent", "sprint"]);
+    }
+    let mut live = world.start_autopilot(&[]);
+    ["begun-far", "begun-near"].iter().for_each(|begun| world.wait_for_file(begun));
+    wait_until("both are known to run", || world.agents().iter().filter(|agent| agent["state"] == "running").count() == 2);
+    live.kill();
+    world.all_die();
+    world
+}
+
+#[test]
+fn a_dry_run_shows_what_its_options_do() {
+    let world = two_lost();
+    let shown = |args: &[&str]| {
+        let args: Vec<&str> = [&["recover"][..], args, &["--dry-run"]].concat();
+        let looked = world.env.json(&args);
+        ["resumable", "reset", "left"].map(|key| {
+            let tasks = looked[key].as_array().unwrap().iter();
+            tasks.map(|task| task["taskId"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        })
+    };
+    for (args, expected) in [
+        (&[][..], ["far", "near", ""]),
+        (&["--resume"], ["far", "near", ""]),
+        (&["--resume", "sprint"], ["far", "near", ""]),
+        (&["--resume", "near"], ["near", "", "far"]),
+        (&["--reset", "sprint"], ["", "far near", ""]),
+        (&["--reset", "far"], ["", "far", "near"]),
+        (&["--all-reset"], ["", "far near", ""]),
+        (&["--failed-only"], ["", "near", "far"]),
+        (&["--only", "far"], ["far", "", "near"]),
+        (&["--threshold", "90"], ["", "far near", ""]),
+        (&["--threshold", "90", "--only", "far"], ["", "far", "near"]),
+    ] {
+        assert_eq!(shown(args), expected, "{args:?}");
+    }
+    let all_anew = world.env.json(&["recover", "--all-reset", "--dry-run"]);
+    assert!(all_anew["reset"][0]["reason"].as_str().unwrap().contains("a human decided so"), "{all_anew}");
+    let done = world.env.axiom(&["recover", "--failed-only", "--yes"]).success();
+    assert!(done.stdout.contains("near  begins anew (a human decided so)"), "{done}");
+    assert!(done.stdout.ends_with("As the crash left them stay 1 task: far.\nRecovered.\n"), "{done}");
+    assert!(done.stderr.contains("1 agent is taken over"), "{done}");
+    assert_eq!(shown(&["--failed-only"]), ["", "", "far"]);
+    assert_eq!(shown(&[]), ["far", "", ""]);
+    let done = world.env.ok(&["recover", "--resume", "sprint"]);
+    assert!(done.contains("far  goes on at 80%\n"), "{done}");
+}
+
 #[test]
 fn what_is_abandoned_leaves_the_plan_and_an_undo_brings_it_back() {
     let world = lost();
     world.env.axiom(&["recover", "abandon"]).fails_with(Code::NeedsConfirmation);
+    let said = world.env.ok(&["recover", "abandon", "t", "--dry-run"]);
+    assert!(said.contains("  t: t\n") && said.ends_with("To do it: git axiom recover abandon t"), "{said}");
+    assert_eq!(world.status_of("t"), "active");
     world.env.ok(&["recover", "abandon", "t", "--yes"]);
     assert_eq!(world.status_of("t"), "archived");
     assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]), "half");
@@ -183,6 +242,8 @@ fn what_a_human_chose_before_a_session_in_the_background_is_asked_once() {
     let command = world.env.axiom_command(&world.env.repo(), ["run", "--detach", "--until-idle", "--mode", "autopilot"]);
     let mut terminal = Terminal::start(command);
     terminal.wait_for("What next?");
+    // A session leaves nothing as it is.
+    terminal.wait_for("the rest goes on");
     terminal.keys(&["\r"]);
     let (status, seen) = terminal.end();
     assert_eq!(status.code(), Some(0), "{seen}");
