@@ -14,8 +14,9 @@ use crate::domain::program_hooks::recipe::{RECIPES, Recipe, recipe};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::ops::program_hooks::attach::{self, Became, Doing, Done};
+use crate::ops::program_hooks::attach::{self, Done};
 use crate::ops::program_hooks::place::{Scope, is_installed};
+use crate::ops::program_hooks::put::{Became, Doing};
 use crate::ops::program_hooks::status::{Standing, status};
 
 /// Arguments of `attach`.
@@ -170,7 +171,7 @@ fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, sc
     }
 }
 
-fn word(became: Became) -> &'static str {
+pub(super) fn word(became: Became) -> &'static str {
     match became {
         Became::Unchanged => "unchanged",
         Became::Made => "made",

@@ -21,7 +21,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Disk(disk) => disk.deletes(),
         Verb::Attach(attach) => attach.writes().then_some("attach"),
         Verb::Detach(_) => Some("detach"),
-        Verb::Init(init) => init.writes_project().then_some("init --shared"),
+        Verb::Init(init) => init.writes_project(),
         Verb::Prompts(prompts) => prompts.forgets(),
         Verb::Demo(_)
         | Verb::Sessions(_)

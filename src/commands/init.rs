@@ -3,11 +3,12 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{open_to_choose, working_dir};
+use super::{attach, open_to_choose, working_dir};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
 use crate::ops::context::placement::{self, Purpose};
+use crate::ops::program_hooks::skill::{self, Done};
 use crate::ops::settings::shared::{self, Begun};
 use crate::ops::workspaces;
 
@@ -31,17 +32,28 @@ is moved; if it is gone, run this in another.
 With --shared, the project's files are begun in the main worktree, where they are missing:
 .axiom/config.toml, with every useful key commented out, and .axiom/hooks/README.md. Nothing is
 overwritten, and as they are they change nothing. Commit them; each person approves them once,
-and again after each change: git axiom trust.")]
+and again after each change: git axiom trust.
+
+With --skill, agents are told how to look at tasks, to save, to report and to ask, and what is for
+humans only: a skill in .claude/skills/git-axiom, and a few lines between markers in AGENTS.md of
+the main worktree. Everything else in that file stays byte for byte.")]
 pub struct Init {
     /// Begin .axiom in the main worktree too, for everybody who works on the project
     #[arg(long)]
     shared: bool,
+    /// Tell agents of it: a skill, and lines in AGENTS.md
+    #[arg(long)]
+    skill: bool,
 }
 
 impl Init {
-    /// Whether the project's files are written.
-    pub(super) fn writes_project(&self) -> bool {
-        self.shared
+    /// What writes the project's files.
+    pub(super) fn writes_project(&self) -> Option<&'static str> {
+        match (self.shared, self.skill) {
+            (true, _) => Some("init --shared"),
+            (false, true) => Some("init --skill"),
+            (false, false) => None,
+        }
     }
 }
 
@@ -57,6 +69,15 @@ struct InitAnswer {
     created: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     shared: Option<Vec<SharedView>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skill: Option<Vec<SkillView>>,
+}
+
+#[derive(Serialize)]
+struct SkillView {
+    path: &'static str,
+    /// `made`, `changed` or `unchanged`.
+    became: &'static str,
 }
 
 #[derive(Serialize)]
@@ -70,6 +91,14 @@ impl InitAnswer {
         let mut text = format!("{} {}\n", if self.created { "Initialised" } else { "Already initialised:" }, self.path);
         for file in self.shared.iter().flatten() {
             text.push_str(&format!("{} {}\n", if file.created { "Wrote" } else { "Left as it is:" }, file.path));
+        }
+        for SkillView { path, became } in self.skill.iter().flatten() {
+            let what = match *became {
+                "unchanged" => "Left as it is:",
+                "made" => "Wrote",
+                _ => "Changed",
+            };
+            text.push_str(&format!("{what} {path}\n"));
         }
         text
     }
@@ -93,7 +122,14 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let path = ctx.layout().root().display().to_string();
     let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
     let view = |file: Begun| SharedView { path: file.path, created: file.created };
-    let answer = InitAnswer { path, created, shared: begun.map(|files| files.into_iter().map(view).collect()) };
+    let told = args.skill.then(|| skill::write(&ctx)).transpose()?;
+    let skill_view = |Done { file, became }| SkillView { path: file, became: attach::word(became) };
+    let answer = InitAnswer {
+        path,
+        created,
+        shared: begun.map(|files| files.into_iter().map(view).collect()),
+        skill: told.map(|files| files.into_iter().map(skill_view).collect()),
+    };
     screen.answer(&answer, || answer.in_words())?;
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
@@ -110,6 +146,8 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
             screen.note("note: git ignores .axiom here, so only 'git add --force' adds it");
         }
         screen.note_text(COMMIT);
+    } else if args.skill {
+        screen.note("next:  git add AGENTS.md .claude/skills && git commit    gives them to everybody who works on the project");
     } else if created {
         screen.note_text(NEXT);
     }

@@ -162,3 +162,31 @@ fn calls_at_the_same_time_and_crashes_leave_whole_files() {
     }
     assert_eq!(created, 2, "each file by one of them");
 }
+
+#[test]
+fn agents_are_told_of_it_in_files_of_the_project() {
+    let env = TestEnv::new();
+    env.write("AGENTS.md", "# Rules\n");
+    insta::assert_snapshot!(env.axiom(&["init", "--skill"]).success(), @r"
+    Initialised $ROOT/repo/.git/axiom
+    Changed AGENTS.md
+    Wrote .claude/skills/git-axiom/SKILL.md
+    --- stderr
+    next:  git add AGENTS.md .claude/skills && git commit    gives them to everybody who works on the project
+    --- exit 0
+    ");
+    let said = env.read("AGENTS.md");
+    assert!(said.starts_with("# Rules\n\n<!-- >>> git axiom") && said.lines().count() <= 12, "{said}");
+    let skill = env.read(".claude/skills/git-axiom/SKILL.md");
+    // Every verb that agents are told of is one.
+    let verbs = git_axiom::commands::grammar::pages::verbs();
+    for verb in skill.split("`git axiom ").skip(1).chain(said.split("`git axiom ").skip(1)) {
+        let words: Vec<&str> = verb.split(['`', ' ', '\n']).take(2).collect();
+        assert!(
+            words[0] == "help" || words[0] == "VERB" || words[0] == "init" || verbs.iter().any(|known| known == words[0]),
+            "{verb:.40}"
+        );
+    }
+    let again = env.json(&["init", "--skill"]);
+    assert_eq!(again["skill"][0], json!({"path": "AGENTS.md", "became": "unchanged"}));
+}

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::attach::{answers, look};
+use super::attach::answers;
 use super::place::{Scope, caller, place};
+use super::put::look;
 use crate::domain::program_hooks::edit::{Found, is_switched_off, standing};
 use crate::domain::program_hooks::recipe::{Format, Recipe};
 use crate::error::Result;
