@@ -88,6 +88,7 @@ pub fn checkpoint(name: &str, number: usize, capture: Oid, tag: Oid) -> Checkpoi
         size: Some(1000),
         only: None,
         attached: None,
+        marked: None,
     }
 }
 

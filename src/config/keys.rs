@@ -85,6 +85,7 @@ pub const KEYS: &[Key] = &[
     key("checkpoints", "keepDeletedDays", Kind::Days),
     key("checkpoints", "include", Kind::Patterns),
     key("checkpoints", "exclude", Kind::Patterns),
+    key("checkpoints", "tags", Kind::OneOf(&["all", "named", "none"])),
     key("state", "eventLogBackupInterval", Kind::Seconds),
     key("state", "eventLogBackupCount", Kind::Number(1, 100)),
     key("system", "diskWarningThreshold", Kind::Megabytes),

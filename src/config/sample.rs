@@ -80,6 +80,7 @@ const LINES: &[Line] = &[
     line("checkpoints", "maxCount", "How many checkpoints are kept.", None),
     line("checkpoints", "maxAgeDays", "How many days they are kept.", None),
     line("checkpoints", "protectNamed", "Whether those with a name are always kept.", None),
+    line("checkpoints", "tags", "Which checkpoints get a tag below axiom/: all, named or none.", None),
     line("checkpoints", "keepDeletedDays", "How many days deleted ones can be brought back.", None),
     line("agents", "default", "The agent program, where the command line names none.", None),
     line("agents", "count", "How many agents work at once.", None),

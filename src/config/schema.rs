@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::domain::checkpoint::marks::Tags;
 use crate::domain::work::budget::Limits;
 use crate::domain::work::disk::Thresholds;
 use crate::domain::work::guarded;
@@ -114,6 +115,8 @@ section! {
         include: Vec<String> = Vec::new(),
         /// Untracked and ignored files that are not captured, and left alone by a rollback.
         exclude: Vec<String> = Vec::new(),
+        /// Which of them get a tag.
+        tags: Tags = Tags::All,
     }
 }
 

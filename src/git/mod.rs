@@ -41,7 +41,7 @@ pub use capture::sequencer::InProgress;
 pub use capture::worktree::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use checkpoint::held_refs::HeldRefs;
 pub use checkpoint::notes::Notes;
-pub use checkpoint::refs::{CheckpointObjects, CheckpointRef, TagData};
+pub use checkpoint::refs::{CheckpointObjects, CheckpointRef, Marking, TagData};
 pub use checkpoint::texts::TEXT_LIMIT;
 pub use history::merge::MergeResult;
 pub use history::patch::FileLines;

@@ -24,11 +24,12 @@ use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
+use crate::domain::checkpoint::marks::Marks;
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
-use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Signature, TagData};
+use crate::git::{CaptureOptions, Expected, HeldRefs, Marking, RefEdit, Signature, TagData};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::store::line::MAX_LINE;
@@ -215,9 +216,11 @@ fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: 
     captures.map(|capture| ctx.repo.objects().added_by_capture(capture, shared)).sum()
 }
 
-/// Removes the refs of a checkpoint that is not complete and was never reported: the capture ref first, so that after a
-/// crash there is no checkpoint.
+/// Removes the refs of a checkpoint that is not complete and was never reported: the capture ref before the tag, so that
+/// after a crash there is no checkpoint.
 fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
+    // A note on the capture before its ref: nobody would look for it afterwards.
+    ctx.repo.notes().set_notes(&std::collections::BTreeMap::from([(capture.clone(), None)]))?;
     let edit = RefEdit { name: capture_ref(name), expected: Expected::Value(capture), new: None };
     ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint is not whole")?;
     env::fault_point("checkpoint.taken-back");
@@ -252,7 +255,7 @@ fn publish(
         captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
     let objects = ctx.repo.checkpoints().checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
-    ctx.repo.checkpoints().publish_checkpoint(name, &objects, tag_data(&document).as_ref())?;
+    ctx.repo.checkpoints().publish_checkpoint(name, &objects, &marking(&document))?;
     ctx.repo.refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
 }
@@ -260,7 +263,7 @@ fn publish(
 /// Appends the outcome event of a checkpoint whose refs all exist.
 fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
     let tag_name = checkpoint_tag(&document.name);
-    let tag = if document.trigger.is_attached() { Some(capture.clone()) } else { ctx.repo.refs().read_ref(&tag_name)? };
+    let tag = if document.marks().has_tag() { ctx.repo.refs().read_ref(&tag_name)? } else { Some(capture.clone()) };
     let Some(tag) = tag else {
         return Err(
             Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag_name.short())).hint("git axiom recover --yes")
@@ -277,11 +280,16 @@ fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
     json.map_err(|e| Error::new(Code::Internal, "the checkpoint cannot be written as JSON").because(e))
 }
 
-/// What the tag is made from; `None` where the checkpoint has none.
-fn tag_data(document: &CheckpointDocument) -> Option<TagData> {
-    let Tagger { name, email, seconds } = document.tagger.clone();
-    let data = TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } };
-    (!document.trigger.is_attached()).then_some(data)
+/// What the checkpoint has beside its capture ref, with what its tag is made from.
+fn marking(document: &CheckpointDocument) -> Marking {
+    match document.marks() {
+        Marks::Tagged => {
+            let Tagger { name, email, seconds } = document.tagger.clone();
+            Marking::Tag(TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } })
+        }
+        Marks::Noted => Marking::Note,
+        Marks::Bare => Marking::Nothing,
+    }
 }
 
 fn document(
@@ -298,10 +306,12 @@ fn document(
         .map(|(agent, work)| AgentState { id: agent.id.clone(), task_id: Some(work.task.clone()), iteration: work.iteration })
         .collect();
     let signature = ctx.repo.objects().signature()?;
+    let kind = if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto };
+    let marked = Marks::decide(ctx.config.checkpoints.tags, kind, wanted.trigger).recorded(wanted.trigger);
     Ok(CheckpointDocument {
-        schema: state.restorable.version().max(wanted.trigger.version()),
+        schema: state.restorable.version().max(wanted.trigger.version()).max(Marks::version(marked)),
         name: name.clone(),
-        kind: if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto },
+        kind,
         trigger: wanted.trigger,
         created_at: env::now(),
         git_commit: head.commit().cloned(),
@@ -316,6 +326,7 @@ fn document(
         coverage: captured.coverage.clone(),
         refs_not_held: refs.not_held.clone(),
         attached: wanted.attached.clone().map(Box::new),
+        marked,
         tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
     })
 }
@@ -334,6 +345,7 @@ fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option
         tasks_completed: document.tasks_completed,
         only: document.only(),
         attached: document.attached.clone(),
+        marked: document.marked,
     }
 }
 
@@ -351,9 +363,7 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     };
     let (json, document) = look::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
-    if let Some(tag) = tag_data(&document) {
-        ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &tag)?;
-    }
+    ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &marking(&document))?;
     let size = size_of(ctx, &document, &capture, None).ok();
     outcome(ctx, &document, capture, size).map(Some)
 }

@@ -35,6 +35,7 @@ mod checkpoint_input;
 mod checkpoint_known;
 mod checkpoint_manage;
 mod checkpoint_size;
+mod checkpoint_tags;
 mod cli_detach;
 mod cli_errors;
 mod cli_help;

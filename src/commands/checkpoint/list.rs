@@ -117,7 +117,7 @@ fn people(shown: &Shown) -> String {
         vec!["commit".to_owned(), document.git_commit.as_ref().map_or_else(none, ToString::to_string)],
         vec!["branch".to_owned(), document.branch.as_ref().map_or_else(none, |branch| branch.short().to_owned())],
         vec!["files".to_owned(), format!("{CAPTURES}{}", document.name)],
-        vec!["tag".to_owned(), if document.trigger.is_attached() { none() } else { shown.listed.tag.short().to_owned() }],
+        vec!["tag".to_owned(), shown.listed.tag.as_ref().map_or_else(none, |tag| tag.short().to_owned())],
     ];
     for workspace in &document.workspaces {
         let branch = workspace.branch.as_ref().map_or("detached", RefName::short);

@@ -88,8 +88,8 @@ struct Made<'a> {
     created_at: Timestamp,
     git_commit: Option<&'a Oid>,
     capture: &'a Oid,
-    tag: RefName,
-    tag_id: &'a Oid,
+    tag: Option<RefName>,
+    tag_id: Option<&'a Oid>,
     size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
     only: Option<OnlyCount>,
@@ -98,7 +98,9 @@ struct Made<'a> {
 impl<'a> Made<'a> {
     fn of(record: &'a CheckpointRecord) -> Self {
         let CheckpointRecord { name, kind, trigger, created_at, git_commit, capture, tag: tag_id, .. } = record;
-        let (tag, size, only) = (checkpoint_tag(name), record.size, record.only.clone());
+        let has_tag = record.marks().has_tag();
+        let (tag, tag_id) = (has_tag.then(|| checkpoint_tag(name)), has_tag.then_some(tag_id));
+        let (size, only) = (record.size, record.only.clone());
         let git_commit = git_commit.as_ref();
         Self { name, kind: *kind, trigger: *trigger, created_at: *created_at, git_commit, capture, tag, tag_id, size, only }
     }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::known_paths::{OnlyCount, OnlyPaths};
+use super::marks::Marks;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
@@ -83,8 +84,7 @@ impl Trigger {
         }
     }
 
-    /// Whether an agent that a human runs led to it. Such checkpoints are many: they have neither tag nor note, only their capture,
-    /// which has the document too.
+    /// Whether an agent that a human runs led to it.
     pub const fn is_attached(self) -> bool {
         match self {
             Self::Prompt | Self::BeforeShell | Self::Edits | Self::Turn | Self::AttachedStart => true,
@@ -123,7 +123,7 @@ pub struct CheckpointRecord {
     pub git_commit: Option<Oid>,
     /// The capture of the main worktree: the value of `refs/axiom/captures/<name>`.
     pub capture: Oid,
-    /// The annotated tag; the capture again where it has none: see [`Trigger::is_attached`].
+    /// The annotated tag; the capture again where it has none: see [`CheckpointRecord::marks`]. The note is on it.
     pub tag: Oid,
     /// How many events the log had before it. Later events are counted from here.
     pub seq: u64,
@@ -138,12 +138,15 @@ pub struct CheckpointRecord {
     /// The attached session that it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Box<Stamp>>,
+    /// What it has beside its capture ref, where its trigger does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Marks>,
 }
 
 impl CheckpointRecord {
-    /// Whether it has a tag, and a note on it.
-    pub fn is_tagged(&self) -> bool {
-        !self.trigger.is_attached()
+    /// What it has beside its capture ref, as decided when it was made.
+    pub fn marks(&self) -> Marks {
+        self.marked.unwrap_or_else(|| Marks::unsaid(self.trigger))
     }
 
     /// What checkpoints are ordered by, oldest first.
@@ -203,6 +206,9 @@ pub struct CheckpointDocument {
     /// The attached session that it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Box<Stamp>>,
+    /// What it has beside its capture ref, where its trigger does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Marks>,
     /// Who made the tag and when, so that a lost tag can be rebuilt byte by byte.
     pub tagger: Tagger,
 }
@@ -229,6 +235,11 @@ impl CheckpointDocument {
             return Err(format!("its format {schema} was written by a newer git axiom"));
         }
         serde_json::from_slice(json).map_err(|e| e.to_string())
+    }
+
+    /// What it has beside its capture ref, as decided when it was made.
+    pub fn marks(&self) -> Marks {
+        self.marked.unwrap_or_else(|| Marks::unsaid(self.trigger))
     }
 
     /// What the capture of the main worktree does not hold; `None` where the document does not say so. The main worktree is

@@ -175,6 +175,7 @@ mod tests {
                 size: None,
                 only: on.map(|on| OnlyCount { paths: 1, all_else_as_of: name(on), all_else_capture: None, all_else_gone: false }),
                 attached: None,
+                marked: None,
             };
             state.record.checkpoints.insert(record).unwrap();
         }

@@ -9,5 +9,6 @@ pub mod document;
 pub mod existing;
 pub mod known_paths;
 pub mod local_refs;
+pub mod marks;
 pub mod older;
 pub mod retention;

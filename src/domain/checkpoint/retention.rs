@@ -313,6 +313,7 @@ mod tests {
                 size: None,
                 only: None,
                 attached: None,
+                marked: None,
             };
             state.record.checkpoints.insert(record).unwrap();
         }

@@ -299,6 +299,7 @@ mod tests {
             coverage: BTreeMap::new(),
             refs_not_held: vec![],
             attached: None,
+            marked: None,
             tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
         }
     }

@@ -377,7 +377,7 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
         transaction.mode = Some(Change::new(old, mode.new));
     }
     if let Event::CheckpointCreated { checkpoint } = event
-        && checkpoint.is_tagged()
+        && !checkpoint.trigger.is_attached()
     {
         transaction.checkpoints.push(checkpoint.name.clone());
     }

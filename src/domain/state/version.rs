@@ -4,6 +4,7 @@
 use super::event::Event;
 use super::whole::{AttachedCounts, Restorable, State};
 use crate::domain::checkpoint::document::Trigger;
+use crate::domain::checkpoint::marks::Marks;
 use crate::domain::operation::journaled::{Operation, OperationKind};
 use crate::domain::recovery::marker::CutOff;
 use crate::domain::state::changes::RestorableChanges;
@@ -17,7 +18,7 @@ use crate::domain::work::signal::Signal;
 use crate::domain::work::verification::{StepResult, Verification};
 
 /// The version of the log's format that this program writes, and the newest that it reads.
-pub const LOG_VERSION: u32 = 7;
+pub const LOG_VERSION: u32 = 8;
 
 /// The version that every program can read.
 const FIRST: u32 = 1;
@@ -39,6 +40,8 @@ const FIFTH: u32 = 5;
 const SIXTH: u32 = 6;
 /// The version with checkpoints of attached sessions, which have no tag.
 const SEVENTH: u32 = 7;
+/// The version with checkpoints whose note is on their capture.
+const EIGHTH: u32 = 8;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
     if is_needed { version } else { FIRST }
@@ -62,7 +65,7 @@ impl Event {
         } else if let Self::HookRan { .. } = self {
             THIRD
         } else if let Self::CheckpointCreated { checkpoint } = self {
-            checkpoint.trigger.version()
+            checkpoint.trigger.version().max(of_marks(checkpoint.marked))
         } else if let Self::StepVerified { result, .. } = self {
             of_result(result).max(FIFTH)
         } else if let Self::ConflictGivenBack { .. } = self {
@@ -107,6 +110,18 @@ impl Event {
     }
 }
 
+impl Marks {
+    /// The oldest version of the log whose readers know what is recorded.
+    pub fn version(recorded: Option<Self>) -> u32 {
+        of_marks(recorded)
+    }
+}
+
+/// An older program would make the missing tag.
+fn of_marks(recorded: Option<Marks>) -> u32 {
+    since(EIGHTH, recorded.is_some())
+}
+
 impl Trigger {
     /// The oldest version of the log whose readers know the word.
     pub fn version(self) -> u32 {
@@ -148,7 +163,9 @@ fn of_state(state: &State) -> u32 {
         || runs.any(|run| names_request(run.cut.as_deref()))
         || record.cases.values().any(|case| case.set_aside.is_some());
     let by_age = [since(SECOND, is_second), since(FOURTH, is_fourth), since(FIFTH, is_fifth), since(SIXTH, is_sixth)];
-    let is_seventh = since(SEVENTH, record.attached != AttachedCounts::default());
+    let deleted = record.deleted_checkpoints.values().map(|gone| &gone.record);
+    let marked = newest(record.checkpoints.recent().chain(deleted).map(|one| of_marks(one.marked)));
+    let is_seventh = since(SEVENTH, record.attached != AttachedCounts::default()).max(marked);
     let own = by_age.into_iter().chain([is_seventh]).chain([of_restorable(&state.restorable)]);
     let requests = record.requests.values().map(of_request);
     let is_ending = record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
@@ -549,10 +566,16 @@ mod tests {
             size: None,
             only: None,
             attached: None,
+            marked: None,
         };
         for (trigger, version) in [(Trigger::Periodic, FIRST), (Trigger::Prompt, SEVENTH), (Trigger::Edits, SEVENTH)] {
             assert_eq!(Event::CheckpointCreated { checkpoint: made(trigger) }.version(), version);
         }
+        let noted = CheckpointRecord { marked: Some(Marks::Noted), ..made(Trigger::Periodic) };
+        assert_eq!(Event::CheckpointCreated { checkpoint: noted.clone() }.version(), EIGHTH);
+        let mut state = State::default();
+        state.record.checkpoints.insert(noted).unwrap();
+        assert_eq!(state.version(), EIGHTH);
         let mut state = State::default();
         state.record.attached.checkpoints = 1;
         assert_eq!((state.version(), adopted(state.clone()).version()), (SEVENTH, SEVENTH));

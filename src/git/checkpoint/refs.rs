@@ -39,6 +39,17 @@ pub struct TagData {
     pub tagger: Signature,
 }
 
+/// What a checkpoint has beside its capture ref.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Marking {
+    /// This tag, and the note on it.
+    Tag(TagData),
+    /// The note on its capture.
+    Note,
+    /// Nothing.
+    Nothing,
+}
+
 /// A checkpoint as found from its capture ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointRef {
@@ -82,20 +93,27 @@ impl Checkpoints<'_> {
         Ok(CheckpointObjects { capture: commit, json: blob })
     }
 
-    /// Creates the capture ref (from here on the checkpoint exists), note and tag of a checkpoint, together and durably; without
-    /// `tag` only the capture ref. After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
+    /// Creates the capture ref (from here on the checkpoint exists) and what else it has, durably; tag and note together with it. After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
     ///
     /// # Errors
     /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as `Refs::update_refs`. Then
     /// there is no checkpoint.
-    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: Option<&TagData>) -> Result<()> {
+    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, marking: &Marking) -> Result<()> {
         let capture_name = capture_ref(name);
         let capture = RefEdit { name: capture_name.clone(), expected: Expected::Absent, new: Some(objects.capture.clone()) };
-        let Some(tag) = tag else {
-            return self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}"));
+        let tag_name = checkpoint_tag(name);
+        let tag = match marking {
+            Marking::Tag(tag) => tag,
+            Marking::Note => {
+                // The ref alone first: a note that a crash leaves on a capture without a ref would be found by nobody.
+                self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}"))?;
+                env::fault_point("git.checkpoint-noted");
+                let note = BTreeMap::from([(objects.capture.clone(), Some(objects.json.clone()))]);
+                return self.repo.notes().set_notes(&note);
+            }
+            Marking::Nothing => return self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}")),
         };
         let object = self.write_tag(name, &objects.capture, tag)?;
-        let tag_name = checkpoint_tag(name);
         let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
         let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
         let mut last = None;
@@ -132,12 +150,29 @@ impl Checkpoints<'_> {
         !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
     }
 
-    /// Makes the note and the tag of a checkpoint where they are missing. The tag is the same object as before, byte for
-    /// byte. Text that others wrote into the note is kept below our document.
+    /// Makes the note and the tag of a checkpoint where they are missing and it has them; returns what its note is on: the tag,
+    /// or its capture. The tag is the same object as before, byte for byte. Text that others wrote into the note is kept below
+    /// our document.
     ///
     /// # Errors
     /// `IN_THE_WAY` where another object has the tag's name; as `Refs::update_refs`.
-    pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
+    pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, marking: &Marking) -> Result<Oid> {
+        let object = match marking {
+            Marking::Tag(tag) => self.complete_tag(name, capture, tag)?,
+            Marking::Note => capture.clone(),
+            Marking::Nothing => return Ok(capture.clone()),
+        };
+        let note = match self.repo.notes().note_of(&self.repo.notes().load()?, &object)? {
+            Some(there) => self.repo.notes().note_with_ours(&there, json)?,
+            None => json.clone(),
+        };
+        self.repo.notes().set_notes(&BTreeMap::from([(object.clone(), Some(note))]))?;
+        // Perhaps the refs were right and only the tag object was missing or damaged.
+        self.repo.durability().land()?;
+        Ok(object)
+    }
+
+    fn complete_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
         let object = self.write_tag(name, capture, tag)?;
         let tag_name = checkpoint_tag(name);
         match self.repo.refs().read_ref(&tag_name)? {
@@ -149,13 +184,7 @@ impl Checkpoints<'_> {
                 env::fault_point("git.checkpoint-tagged");
             }
         }
-        let note = match self.repo.notes().note_of(&self.repo.notes().load()?, &object)? {
-            Some(there) => self.repo.notes().note_with_ours(&there, json)?,
-            None => json.clone(),
-        };
-        self.repo.notes().set_notes(&BTreeMap::from([(object, Some(note))]))?;
-        // Perhaps the refs were right and only the tag object was missing or damaged.
-        self.repo.durability().land()
+        Ok(object)
     }
 
     /// All checkpoints that have a capture ref, ordered by name. Refs without a valid checkpoint name are left out.
@@ -178,7 +207,7 @@ mod tests {
     use crate::git::repo::scratch::Scratch;
     use crate::git::{CaptureOptions, Repository};
 
-    fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, TagData) {
+    fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, Marking) {
         let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
         let taken = repo.captures().capture_worktree(&scratch.main(), &options).unwrap();
         let name = CheckpointName::new(name).unwrap();
@@ -187,8 +216,8 @@ mod tests {
             .checkpoints()
             .checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.checkpoints().hold_local_refs().unwrap())
             .unwrap();
-        let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.objects().signature().unwrap() };
-        repo.checkpoints().publish_checkpoint(&name, &objects, Some(&tag)).unwrap();
+        let tag = Marking::Tag(TagData { commit: taken.head.commit().cloned(), tagger: repo.objects().signature().unwrap() });
+        repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap();
         (name, objects, tag)
     }
 
@@ -220,7 +249,7 @@ mod tests {
                 repo.checkpoints().list().unwrap(),
                 [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]
             );
-            let taken = repo.checkpoints().publish_checkpoint(&name, &objects, Some(&tag)).unwrap_err();
+            let taken = repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap_err();
             assert_eq!(taken.code(), Code::DuplicateId);
             // Lost by `git fetch --prune --prune-tags`: the same tag is made again.
             let before = scratch.git(&["rev-parse", "axiom/x"]);

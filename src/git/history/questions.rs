@@ -245,14 +245,20 @@ impl History<'_> {
         text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
     }
 
-    /// For each of several commits, how many commits the history of `now` has that it lacks. Each commit comes with the name
-    /// of a tag that is one commit on top of it: with tags git counts all in one walk. Commits for which this fails are left
-    /// out.
+    /// For each of several commits, how many commits the history of `now` has that it lacks. Most come with the name of a tag
+    /// that is one commit on top of it: with tags git counts all in one walk. The `others` need a call each. Commits for which
+    /// this fails are left out.
     ///
     /// # Errors
     /// `GIT_FAILED` where git cannot be started.
-    pub fn commits_since(&self, tags: &BTreeMap<Oid, RefName>, now: &Oid) -> Result<BTreeMap<Oid, u64>> {
-        let mut since: BTreeMap<Oid, u64> = tags.keys().filter(|commit| *commit == now).map(|c| (c.clone(), 0)).collect();
+    pub fn commits_since(&self, tags: &BTreeMap<Oid, RefName>, others: &[Oid], now: &Oid) -> Result<BTreeMap<Oid, u64>> {
+        let mut since: BTreeMap<Oid, u64> =
+            tags.keys().chain(others).filter(|commit| *commit == now).map(|c| (c.clone(), 0)).collect();
+        for other in others.iter().filter(|commit| *commit != now) {
+            if let Ok(count) = self.count_commits(other, now) {
+                since.insert(other.clone(), count);
+            }
+        }
         let open: BTreeMap<&str, &Oid> =
             tags.iter().filter(|(commit, _)| *commit != now).map(|(commit, tag)| (tag.as_str(), commit)).collect();
         if open.is_empty() {

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::look::document_of;
-use super::{record_of, size_of, tag_data};
+use super::{marking, record_of, size_of};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::marks::Marks;
 use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::{Code, Result};
@@ -26,7 +27,7 @@ pub struct Lost {
     pub incomplete: Vec<CheckpointName>,
     /// Capture refs of checkpoints that the state does not know.
     pub unknown: Vec<CheckpointName>,
-    /// Whether the tag of a deleted checkpoint is still there.
+    /// Whether the tag of a deleted checkpoint is still there, or its note where it has no tag.
     pub left_over: bool,
 }
 
@@ -64,8 +65,8 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
     let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes().load()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
-    let tagged_ones = || all.iter().copied().filter(|one| one.is_tagged());
-    let ends = [tagged_ones().max_by_key(by_age), tagged_ones().min_by_key(by_age)];
+    let noted = || all.iter().copied().filter(|one| one.marks().has_note());
+    let ends = [noted().max_by_key(by_age), noted().min_by_key(by_age)];
     for end in ends.into_iter().flatten() {
         thorough = thorough || ctx.repo.notes().note_of(&notes, &end.tag)?.is_none();
     }
@@ -79,12 +80,9 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
             lost.unknown.extend(unknown);
             continue;
         };
-        if !one.is_tagged() {
-            continue;
-        }
         while tagged.next_if(|(tag, _)| *tag < name).is_some() {}
-        let is_tagged = tagged.peek().is_some_and(|(tag, _)| *tag == name);
-        if !is_tagged || (thorough && ctx.repo.notes().note_of(&notes, &one.tag)?.is_none()) {
+        let lacks_tag = one.marks().has_tag() && tagged.peek().is_none_or(|(tag, _)| *tag != name);
+        if lacks_tag || (thorough && one.marks().has_note() && ctx.repo.notes().note_of(&notes, &one.tag)?.is_none()) {
             lost.incomplete.push(one.name.clone());
         }
     }
@@ -93,7 +91,12 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
         for gone in record.deleted_checkpoints.values() {
             // A newer checkpoint may have the same name.
             let again = record.checkpoints.get(&gone.record.name)?.is_some();
-            lost.left_over |= !again && tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str());
+            lost.left_over |= !again
+                && match gone.record.marks() {
+                    Marks::Tagged => tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str()),
+                    Marks::Noted => ctx.repo.notes().note_of(&notes, &gone.record.tag)?.is_some(),
+                    Marks::Bare => false,
+                };
         }
     }
     Ok(lost)
@@ -102,13 +105,13 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
 /// Whether the newest checkpoints have their refs, and the newest one its note.
 fn newest_are_whole(ctx: &Context, count: usize) -> Result<bool> {
     let newest = ctx.state().record.checkpoints.newest(count)?;
-    let tag = |record: &CheckpointRecord| record.is_tagged().then(|| checkpoint_tag(&record.name));
+    let tag = |record: &CheckpointRecord| record.marks().has_tag().then(|| checkpoint_tag(&record.name));
     let names: Vec<RefName> =
         newest.iter().flat_map(|record| std::iter::once(capture_ref(&record.name)).chain(tag(record))).collect();
     if ctx.repo.refs().read_refs(&names)?.len() < names.len() {
         return Ok(false);
     }
-    match newest.iter().rev().find(|record| record.is_tagged()) {
+    match newest.iter().rev().find(|record| record.marks().has_note()) {
         Some(newest) => Ok(ctx.repo.notes().note_of(&ctx.repo.notes().load()?, &newest.tag)?.is_some()),
         None => Ok(true),
     }
@@ -191,23 +194,14 @@ pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
 pub(super) fn complete(ctx: &Context, record: &CheckpointRecord) -> Result<()> {
     let (json, document) = document_of(ctx, &record.capture)?;
     env::fault_point("checkpoint.healing");
-    match tag_data(&document) {
-        Some(tag) => ctx.repo.checkpoints().complete_checkpoint(&record.name, &record.capture, &json, &tag),
-        None => Ok(()),
-    }
+    ctx.repo.checkpoints().complete_checkpoint(&record.name, &record.capture, &json, &marking(&document)).map(drop)
 }
 
 fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     let Some(capture) = ctx.repo.refs().read_ref(&capture_ref(name))? else { return Ok(()) };
     let (json, document) = document_of(ctx, &capture)?;
-    let tag = match tag_data(&document) {
-        Some(data) => {
-            ctx.repo.checkpoints().complete_checkpoint(name, &capture, &json, &data)?;
-            env::fault_point("checkpoint.before-take-up");
-            ctx.repo.checkpoints().tag_of_checkpoint(name, &capture, &data)?
-        }
-        None => capture.clone(),
-    };
+    let tag = ctx.repo.checkpoints().complete_checkpoint(name, &capture, &json, &marking(&document))?;
+    env::fault_point("checkpoint.before-take-up");
     let size = size_of(ctx, &document, &capture, None).ok();
     let record = record_of(&document, capture, tag, size);
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
@@ -254,7 +248,9 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
             edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
         }
     }
-    if edits.is_empty() {
+    // Without a tag the note itself shows what is left to do.
+    let has_note_alone = |gone: &CheckpointRecord| gone.marks() == Marks::Noted;
+    if edits.is_empty() && !gone.clone().any(has_note_alone) {
         return Ok(());
     }
     let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load()?)?;

@@ -26,6 +26,9 @@ const ENTRIES: u64 = 200_000;
 /// For how many of the newest checkpoints the commits since are counted: each count opens a tag.
 const COUNTED: usize = 200;
 
+/// For how many commits that no tag of ours stands on: each needs a call of git.
+const CALLED: usize = 30;
+
 /// One line of the list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,10 +48,10 @@ pub struct Listed {
     pub git_commit: Option<Oid>,
     /// The commit that `refs/axiom/captures/<name>` points to.
     pub capture: Oid,
-    /// The tag's full name.
-    pub tag: RefName,
+    /// The tag's full name, where it has one.
+    pub tag: Option<RefName>,
     /// The tag's id.
-    pub tag_id: Oid,
+    pub tag_id: Option<Oid>,
     /// The number of tasks completed since.
     pub tasks_since: u32,
     /// The number of commits on the target branch since; `None` where it is not known.
@@ -96,13 +99,16 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     };
     let Some(target) = target else { return Ok(BTreeMap::new()) };
     let newest = records.iter().rev().take(COUNTED);
-    let mut by_commit: BTreeMap<Oid, RefName> = BTreeMap::new();
-    for record in newest.filter(|record| record.is_tagged()) {
-        if let Some(commit) = &record.git_commit {
-            by_commit.insert(commit.clone(), checkpoint_tag(&record.name));
+    let (mut tagged, mut others): (BTreeMap<Oid, RefName>, Vec<Oid>) = (BTreeMap::new(), Vec::new());
+    for record in newest {
+        match &record.git_commit {
+            Some(commit) if record.marks().has_tag() => drop(tagged.insert(commit.clone(), checkpoint_tag(&record.name))),
+            Some(commit) if others.len() < CALLED && !others.contains(commit) => others.push(commit.clone()),
+            Some(_) | None => {}
         }
     }
-    ctx.repo.history().commits_since(&by_commit, &target)
+    others.retain(|commit| !tagged.contains_key(commit));
+    ctx.repo.history().commits_since(&tagged, &others, &target)
 }
 
 fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTreeMap<Oid, u64>) -> Result<Listed> {
@@ -114,8 +120,8 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         created_at: record.created_at,
         git_commit: record.git_commit.clone(),
         capture: record.capture.clone(),
-        tag: checkpoint_tag(&record.name),
-        tag_id: record.tag.clone(),
+        tag: record.marks().has_tag().then(|| checkpoint_tag(&record.name)),
+        tag_id: record.marks().has_tag().then(|| record.tag.clone()),
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,

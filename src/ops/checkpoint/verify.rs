@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::heal;
 use super::look::document_of;
-use super::tag_data;
+use super::marking;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::error::{Result, some_of};
-use crate::git::{Expected, ReadBack, RefEdit};
+use crate::git::{Expected, Marking, ReadBack, RefEdit};
 use crate::ops::checkpoint::{Depth, find};
 use crate::ops::context::handle::Context;
 
@@ -228,26 +228,40 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         Err(error) => add(format!("its refs cannot be read: {error}"), false),
     }
     disagreements(ctx, record, &document).into_iter().for_each(|what| add(what, false));
-    let Some(tag) = tag_data(&document) else { return Ok(problems) };
-    let tag_name = checkpoint_tag(&record.name);
-    match (ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag), ctx.repo.refs().read_ref(&tag_name)?) {
-        (Err(error), _) => add(format!("its tag cannot be made: {error}"), false),
-        (Ok(_), None) => add(format!("its tag {} is gone", tag_name.short()), true),
-        (Ok(expected), Some(tag)) if tag != expected => add(format!("another tag has the name {}", tag_name.short()), false),
-        (Ok(expected), Some(_)) => {
-            let note = ctx.repo.notes().load().and_then(|notes| ctx.repo.notes().note_of(&notes, &expected));
-            match note {
-                Ok(Some(note)) => match ctx.repo.notes().note_begins_with(&note, &json) {
-                    Ok(true) => {}
-                    Ok(false) => add("its note differs from its document (text that others added stays)".into(), true),
-                    Err(error) => add(format!("its note cannot be read: {error}"), true),
-                },
-                Ok(None) => add("its note is gone".into(), true),
-                Err(error) => add(format!("its note cannot be read: {error}"), false),
+    let noted = match marking(&document) {
+        Marking::Tag(tag) => {
+            let tag_name = checkpoint_tag(&record.name);
+            let expected = ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag);
+            match (expected, ctx.repo.refs().read_ref(&tag_name)?) {
+                (Err(error), _) => Err((format!("its tag cannot be made: {error}"), false)),
+                (Ok(_), None) => Err((format!("its tag {} is gone", tag_name.short()), true)),
+                (Ok(expected), Some(tag)) if tag != expected => {
+                    Err((format!("another tag has the name {}", tag_name.short()), false))
+                }
+                (Ok(expected), Some(_)) => Ok(expected),
             }
         }
+        Marking::Note => Ok(record.capture.clone()),
+        Marking::Nothing => return Ok(problems),
+    };
+    match noted.map(|noted| wrong_note(ctx, &noted, &json)) {
+        Ok(None) => {}
+        Ok(Some((what, repairable))) | Err((what, repairable)) => add(what, repairable),
     }
     Ok(problems)
+}
+
+/// What is wrong with the note on `noted`, and whether it can be repaired.
+fn wrong_note(ctx: &Context, noted: &Oid, json: &Oid) -> Option<(String, bool)> {
+    match ctx.repo.notes().load().and_then(|notes| ctx.repo.notes().note_of(&notes, noted)) {
+        Ok(Some(note)) => match ctx.repo.notes().note_begins_with(&note, json) {
+            Ok(true) => None,
+            Ok(false) => Some(("its note differs from its document (text that others added stays)".into(), true)),
+            Err(error) => Some((format!("its note cannot be read: {error}"), true)),
+        },
+        Ok(None) => Some(("its note is gone".into(), true)),
+        Err(error) => Some((format!("its note cannot be read: {error}"), false)),
+    }
 }
 
 /// The contradictions between the document and the record or the commits.

@@ -174,6 +174,7 @@ pub fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointR
         size: None,
         only: None,
         attached: None,
+        marked: None,
     }
 }
 

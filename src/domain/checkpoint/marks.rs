@@ -1,0 +1,102 @@
+//! What git shows of a checkpoint beside its capture ref. It is decided once, when the checkpoint is made, and recorded;
+//! whatever rebuilds, lists or removes tags and notes reads what was decided.
+
+use serde::{Deserialize, Serialize};
+
+use super::document::{CheckpointType, Trigger};
+
+/// Which checkpoints get a tag: the values of `checkpoints.tags`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Tags {
+    /// All but those of attached sessions.
+    All,
+    /// Those that a user named.
+    Named,
+    /// None.
+    None,
+}
+
+/// What a checkpoint has beside its capture ref.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Marks {
+    /// A tag, and a note on it.
+    Tagged,
+    /// A note on its capture.
+    Noted,
+    /// Nothing: its capture has the document too.
+    Bare,
+}
+
+impl Marks {
+    /// What a new checkpoint gets. Those of attached sessions are many, so they get nothing.
+    pub const fn decide(tags: Tags, kind: CheckpointType, trigger: Trigger) -> Self {
+        if trigger.is_attached() {
+            return Self::Bare;
+        }
+        match (tags, kind) {
+            (Tags::All, CheckpointType::Auto | CheckpointType::Named) | (Tags::Named, CheckpointType::Named) => Self::Tagged,
+            (Tags::Named, CheckpointType::Auto) | (Tags::None, CheckpointType::Auto | CheckpointType::Named) => Self::Noted,
+        }
+    }
+
+    /// What a checkpoint has whose record does not say it: what every program decided before there was a choice.
+    pub(super) const fn unsaid(trigger: Trigger) -> Self {
+        Self::decide(Tags::All, CheckpointType::Auto, trigger)
+    }
+
+    /// What is recorded: nothing where it is what the absence of a record means, so that older programs can read it.
+    pub fn recorded(self, trigger: Trigger) -> Option<Self> {
+        (self != Self::unsaid(trigger)).then_some(self)
+    }
+
+    /// Whether it has a tag.
+    pub const fn has_tag(self) -> bool {
+        match self {
+            Self::Tagged => true,
+            Self::Noted | Self::Bare => false,
+        }
+    }
+
+    /// Whether it has a note: on its tag, or on its capture where it has no tag.
+    pub const fn has_note(self) -> bool {
+        match self {
+            Self::Tagged | Self::Noted => true,
+            Self::Bare => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [CheckpointType; 2] = [CheckpointType::Auto, CheckpointType::Named];
+
+    #[test]
+    fn the_setting_decides_which_checkpoints_get_a_tag_and_the_others_have_their_note_on_the_capture() {
+        let decided = |tags| KINDS.map(|kind| Marks::decide(tags, kind, Trigger::Manual));
+        assert_eq!(decided(Tags::All), [Marks::Tagged, Marks::Tagged]);
+        assert_eq!(decided(Tags::Named), [Marks::Noted, Marks::Tagged]);
+        assert_eq!(decided(Tags::None), [Marks::Noted, Marks::Noted]);
+    }
+
+    #[test]
+    fn attached_checkpoints_never_get_anything_beside_their_ref() {
+        for tags in [Tags::All, Tags::Named, Tags::None] {
+            for kind in KINDS {
+                assert_eq!(Marks::decide(tags, kind, Trigger::Prompt), Marks::Bare);
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_older_programs_would_not_expect_is_recorded() {
+        assert_eq!(Marks::Tagged.recorded(Trigger::Manual), None);
+        assert_eq!(Marks::Bare.recorded(Trigger::Turn), None);
+        assert_eq!(Marks::Noted.recorded(Trigger::Manual), Some(Marks::Noted));
+        assert_eq!(Marks::unsaid(Trigger::Manual), Marks::Tagged);
+        assert_eq!(Marks::unsaid(Trigger::Turn), Marks::Bare);
+    }
+}
