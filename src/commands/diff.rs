@@ -13,7 +13,8 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::plural::count;
-use crate::error::{Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::attach::prompts;
 use crate::ops::context::placement::Purpose;
 use crate::ops::pager;
 use crate::ops::task_diff::{self, FileLines, LoggedCommit, TaskDiff};
@@ -27,10 +28,17 @@ const NAMED: usize = 200;
 Compares the task's workspace as it is now, with untracked files, with where its branch left the
 target; without a workspace its merge, or the commits of its branch. The patch goes to your
 pager on a terminal; to a pipe it goes as it is, for 'git apply'. Of binary files, and of files
-over 2 MB, it only says that they differ.")]
+over 2 MB, it only says that they differ.
+
+With --prompt: what happened in the worktree of an attached agent from this prompt until its next
+one, or until now; 'git axiom prompts' lists them.")]
 pub struct Diff {
     /// The task
-    task: CaseId,
+    #[arg(required_unless_present = "prompt")]
+    task: Option<CaseId>,
+    /// What a prompt to an attached agent changed
+    #[arg(long, value_name = "NUMBER", conflicts_with = "task")]
+    prompt: Option<u32>,
     /// Name the files with their changed lines, and print no patch
     #[arg(long)]
     stat: bool,
@@ -63,7 +71,10 @@ pub(super) struct NotShown<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiffAnswer<'a> {
-    task_id: &'a CaseId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a CaseId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<u32>,
     base: &'a Oid,
     workspace: Option<&'a str>,
     commits: Vec<CommitLine<'a>>,
@@ -96,16 +107,21 @@ pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShown<'_>> {
     diff.not_shown.iter().map(|(path, why)| NotShown { path, why }).collect()
 }
 
-/// Shows what a task changed.
+/// Shows what a task or a prompt changed.
 ///
 /// # Errors
-/// As [`task_diff::of`].
+/// As [`task_diff::of`] and [`prompts::diff`].
 pub fn run(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
-    let diff = task_diff::of(&ctx, &args.task)?;
+    let diff = match (&args.task, args.prompt) {
+        (Some(task), _) => task_diff::of(&ctx, task)?,
+        (None, Some(number)) => prompts::diff(&ctx, number)?,
+        (None, None) => return Err(Error::new(Code::Usage, "neither a task nor a prompt is named")),
+    };
     if args.stat || screen.wants_json() {
         let answer = DiffAnswer {
-            task_id: &args.task,
+            task_id: args.task.as_ref(),
+            prompt: args.prompt,
             base: &diff.base,
             workspace: diff.workspace.as_deref(),
             commits: commits(&diff.commits),

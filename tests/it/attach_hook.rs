@@ -63,6 +63,11 @@ fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     let prompts = scratch.json(&["prompts"]);
     assert_eq!(prompts["prompts"][0]["text"], "tidy up the parser");
     assert_eq!(prompts["prompts"][0]["files"], 2);
+    let diff = scratch.json(&["diff", "--prompt", "1"]);
+    let paths: Vec<&str> = diff["files"].as_array().unwrap().iter().filter_map(|file| file["path"].as_str()).collect();
+    assert_eq!((paths, &diff["prompt"]), (vec!["a.txt", "b.txt"], &1.into()), "{diff}");
+    assert!(scratch.axiom(&["diff", "--prompt", "1"]).contains("+the agent's"));
+    assert_eq!(scratch.json(&["sessions"])["sessions"][0]["files"], 2);
     let everywhere = scratch.git(&["for-each-ref", "--format=%(contents)"]) + &scratch.axiom(&["events"]);
     assert!(!everywhere.contains("tidy"), "{everywhere}");
     assert_eq!(scratch.git(&["tag", "-l", "axiom/*"]), "");
@@ -72,6 +77,11 @@ fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     let told = hook(&scratch, "claude", "UserPromptSubmit", &[]);
     let told = String::from_utf8(told.stdout).unwrap();
     assert!(told.contains("a.txt, b.txt") && told.contains("additionalContext"), "{told}");
+    // The first prompt ends where the second begins.
+    scratch.write("a.txt", "after the second prompt\n");
+    let files = |number: &str| scratch.json(&["diff", "--prompt", number])["files"].as_array().unwrap().len();
+    assert_eq!([files("1"), files("2")], [0, 1]);
+    scratch.write("a.txt", "mine, not committed\n");
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(std::fs::read_to_string(scratch.path().join("a.txt")).unwrap(), "the agent's\n");
     scratch.axiom(&["checkpoint", "verify"]);
@@ -111,4 +121,36 @@ fn no_payload_keeps_an_agent_from_its_work_but_a_verb_for_humans() {
     let runs = scratch.axiom_with(&["lock", "x", "--", "true", "--yes"], &[("CLAUDECODE", "1")]);
     assert!(runs.status.success(), "{runs:?}");
     scratch.axiom(&["rollback", "checkpoint", "x", "--yes"]);
+}
+
+#[test]
+fn what_retention_takes_is_in_no_log_and_what_is_edited_elsewhere_is_shown() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    scratch.git(&["config", "axiom.attach.keepPrompts", "1"]);
+    for round in 0..6 {
+        scratch.write("a.txt", &format!("{round}\n"));
+        quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    }
+    scratch.write("a.txt", "the turn\n");
+    quiet(&hook(&scratch, "claude", "Stop", &[]));
+    let prompts = || checkpoints(&scratch).iter().filter(|trigger| *trigger == "prompt").count();
+    // The newest three are kept anyway, and one of them is that of the turn.
+    wait_for("older prompts are gone", || prompts() == 2);
+    assert!(!scratch.axiom(&["log"]).contains("delete"), "{}", scratch.axiom(&["log"]));
+    assert!(scratch.axiom(&["log", "--all"]).contains("delete 4 checkpoints"), "{}", scratch.axiom(&["log", "--all"]));
+
+    let folder = scratch.path().display().to_string();
+    for path in ["/elsewhere/x", "../beside", "a.txt"] {
+        let write = format!(
+            r#"{{"hook_event_name":"PreToolUse","tool_name":"Write","session_id":"s","cwd":"{folder}","tool_input":{{"file_path":"{path}"}}}}"#
+        );
+        quiet(&call(&scratch, "claude", write.as_bytes(), &[]));
+    }
+    let beside = scratch.path().with_file_name("beside").display().to_string();
+    let status = scratch.json(&["status"]);
+    let sessions = status["attached"]["sessions"].as_array().unwrap();
+    let session = sessions.iter().find(|one| one["id"] == "claude-s").unwrap();
+    assert_eq!(session["outside"], serde_json::json!(["/elsewhere/x", beside]));
+    assert!(scratch.axiom(&["status"]).contains(&format!("outside of its worktree: {beside} and 1 more")));
 }

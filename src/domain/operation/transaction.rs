@@ -91,6 +91,8 @@ pub struct Transaction {
     bounds_session: bool,
     /// Whether it is automatic retention, or prepares the work of an agent: no user asked for it.
     is_housekeeping: bool,
+    /// Whether it is automatic retention: it deleted checkpoints that had expired.
+    is_retention: bool,
     /// Whether the only refs that it moved are branches of tasks that were merged before.
     only_tidies: bool,
     /// Whether a new log begins with it.
@@ -136,6 +138,7 @@ impl Transaction {
             operates: false,
             bounds_session: false,
             is_housekeeping: false,
+            is_retention: false,
             only_tidies: false,
             begins_anew: false,
             rank: 0,
@@ -192,14 +195,16 @@ impl Transaction {
     }
 
     /// Whether it is more than an intermediate step: a user, agent or recovery did it, a session began or ended, a
-    /// checkpoint was made, or it changed refs, files or cases.
+    /// checkpoint was made, or it changed refs, files or cases. What only takes away what has had its time is no more, though it can be
+    /// undone.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
             By::User | By::Agent(_) | By::Recovery => true,
             By::Supervisor => false,
         };
-        let operation = self.progress != Progress::Done || self.operates || self.moves();
-        asked || operation || self.bounds_session || !self.checkpoints.is_empty() || self.undoable()
+        let tidies = self.is_retention || self.only_tidies;
+        let changes = !tidies && (self.operates || self.moves() || self.undoable());
+        asked || changes || self.progress != Progress::Done || self.bounds_session || !self.checkpoints.is_empty()
     }
 }
 
@@ -268,6 +273,8 @@ impl Fold {
             let of_ours =
                 matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
             transaction.is_housekeeping = of_ours && envelope.by == By::Supervisor;
+            let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
+            transaction.is_retention = deletes && envelope.by == By::Supervisor;
         }
         let mode = self.state.restorable.mode;
         self.state.apply(envelope)?;
@@ -442,9 +449,13 @@ mod tests {
     }
 
     fn fold(events: Vec<(&str, Event)>) -> Vec<Transaction> {
+        fold_of(&By::User, events)
+    }
+
+    fn fold_of(by: &By, events: Vec<(&str, Event)>) -> Vec<Transaction> {
         let mut fold = Fold::default();
         for (seq, (txn, event)) in (1..).zip(events) {
-            let (txn, by) = (TxnId::new(txn).unwrap(), By::User);
+            let (txn, by) = (TxnId::new(txn).unwrap(), by.clone());
             fold.push(&Envelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
         }
         fold.finish()
@@ -497,6 +508,20 @@ mod tests {
         assert_eq!((done[1].what.as_str(), done[1].refs.len()), ("move main", 1));
         assert_eq!(done[1].edits, [edit]);
         assert!(done[1].undoable());
+    }
+
+    #[test]
+    fn retention_can_be_undone_and_is_only_a_step_while_a_human_s_deletion_matters() {
+        let kind = || OperationKind::DeleteCheckpoints { until: Timestamp::UNIX_EPOCH };
+        let events = |end| vec![("t1", operation(kind())), ("t1", ended(end, vec![]))];
+        let of = |by: &By, end| fold_of(by, events(end)).pop().unwrap();
+        let seen = |one: Transaction| (one.matters(), one.undoable());
+        assert_eq!(seen(of(&By::Supervisor, OperationEnd::Done)), (false, true));
+        assert_eq!(seen(of(&By::User, OperationEnd::Done)), (true, true));
+        assert!(of(&By::Supervisor, OperationEnd::Aborted).matters(), "one that failed is shown");
+        assert!(fold_of(&By::Supervisor, vec![("t1", operation(kind()))])[0].matters(), "one that is open is shown");
+        let merge = || operation(OperationKind::Merge { task: id("a") });
+        assert!(fold_of(&By::Supervisor, vec![("t1", merge()), ("t1", ended(OperationEnd::Done, vec![]))])[0].matters());
     }
 
     #[test]

@@ -16,10 +16,13 @@ use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
+use crate::ops::task_diff::TaskDiff;
 use crate::store::attach::{AttachFiles, PromptLine};
 
 /// The longest text that is kept of a prompt, in characters.
 const LONGEST: usize = 80;
+/// The most commits that are told of a prompt.
+const MOST_COMMITS: usize = 200;
 
 /// A prompt.
 #[derive(Debug, Clone, Serialize)]
@@ -140,11 +143,17 @@ fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]
     Some(lines.into_iter().map(|file| file.lines).collect())
 }
 
-/// The tree of a worktree's files in a checkpoint.
-pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+/// The capture of a worktree in a checkpoint.
+fn capture_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
     let document = checkpoint::read_document(ctx, record).ok()?;
     let linked = document.workspaces.iter().find(|one| one.path == worktree).map(|one| one.capture.clone());
-    let capture = linked.unwrap_or_else(|| record.capture.clone());
+    let is_main = || ctx.repo.worktrees().main_worktree().is_ok_and(|main| main.path() == Path::new(worktree));
+    linked.or_else(|| is_main().then(|| record.capture.clone()))
+}
+
+/// The tree of a worktree's files in a checkpoint.
+pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+    let capture = capture_of(ctx, record, worktree)?;
     Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
 }
 
@@ -157,6 +166,44 @@ pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointD
     let record = there.map_err(|error| error.hint("git axiom prompts    lists them"))?;
     let document = checkpoint::read_document(ctx, &record)?;
     Ok((record, document))
+}
+
+/// What happened in the worktree of a prompt's session from the prompt until its next one; without a next one until now.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`; `CHECKPOINT_DAMAGED`; those of a capture.
+pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
+    let (record, document) = find(ctx, number)?;
+    let damaged = || Error::new(Code::CheckpointDamaged, format!("the files of prompt {number} cannot be read"));
+    let stamp = document.attached.ok_or_else(damaged)?;
+    let then = capture_of(ctx, &record, &stamp.worktree).ok_or_else(damaged)?;
+    let old = ctx.repo.captures().capture_parts(&then)?;
+    let mut all = ctx.state().record.checkpoints.all()?;
+    all.sort_by_key(|record| record.age());
+    let later: Vec<_> = all.into_iter().skip_while(|one| one.name != record.name).skip(1).collect();
+    let is_of_it = |one: &&&CheckpointRecord| one.attached.as_ref().is_some_and(|of| of.session == stamp.session);
+    let next = later.iter().filter(is_of_it).find(|one| one.trigger == Trigger::Prompt);
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
+    let (workspace, tip, new) = match (next, entry) {
+        (None, Some(entry)) => {
+            let now = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
+            let tip = now.head.commit().cloned();
+            (Some(stamp.worktree.clone()), tip.unwrap_or_else(|| old.base.clone()), now.tree)
+        }
+        (next, _) => {
+            // Where the worktree is gone: as far as anything is known of it.
+            let last =
+                next.copied().or_else(|| later.iter().rev().find(|one| capture_of(ctx, one, &stamp.worktree).is_some()).copied());
+            let end = capture_of(ctx, last.unwrap_or(&record), &stamp.worktree).ok_or_else(damaged)?;
+            let parts = ctx.repo.captures().capture_parts(&end)?;
+            (None, parts.base, parts.files)
+        }
+    };
+    let history = ctx.repo.history();
+    let commits = history.log(&tip, std::slice::from_ref(&old.base), MOST_COMMITS)?;
+    let uncommitted = history.diff_trees(&tip, &new)?.into_iter().map(|change| change.path).collect();
+    let files = history.file_lines(&old.files, &new)?;
+    Ok(TaskDiff { base: old.files, new, workspace, commits, files, uncommitted, not_shown: Vec::new() })
 }
 
 /// Forgets the first lines of prompts whose checkpoints are gone.
