@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::scan;
-use crate::domain::agent::stream::summary::Summary;
+use super::scan::{self, Counted};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, decided};
 use crate::domain::recovery::estimate::Piece;
+use crate::domain::recovery::heard::{Heard, last_sign};
 use crate::domain::recovery::marker::Marker;
 use crate::domain::recovery::wanted::{Becomes, Meant, Wanted};
-use crate::domain::work::agent::{Agent, Stage, Work};
+use crate::domain::work::agent::{Agent, Outcome, Stage, Work};
+use crate::domain::work::outcome::{End, classify};
 use crate::domain::work::reports::Reports;
-use crate::domain::work::told;
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -105,7 +105,7 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
             // What a human decides is for what was cut off.
             Meant::Rules | Meant::Human(_) => Becomes::Resumed,
         };
-        let orphan = orphan(ctx, &agent.id, work, reason.to_owned());
+        let orphan = orphan(ctx, &agent.id, work, (reason.to_owned(), ctx.state().reports(&work.task)));
         Ok(Some(Found { orphan, becomes, piece: None, stopped: None }))
     };
     let token = match &work.stage {
@@ -120,7 +120,11 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
         KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and is taken over"),
         KeeperState::Ended(_) => resumed("it has ended, and its result is used"),
         KeeperState::NotStarted => resumed("its program was never started"),
-        KeeperState::Dead(_) => cut_off(ctx, agent, work, token, ("its keeper died", asked)).map(Some),
+        // What its agent said last counts, whatever ended its keeper.
+        KeeperState::Dead(_) => match last_word(&heard(ctx, &agent.id, work, token)?, work) {
+            Some(said) => resumed(&said),
+            None => cut_off(ctx, agent, work, token, ("its keeper died", asked)).map(Some),
+        },
         KeeperState::Unproved(_) => {
             let why = "the machine stopped before its work was on disk";
             let found = cut_off(ctx, agent, work, token, (why, asked))?;
@@ -130,12 +134,13 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
 }
 
 fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked): (&str, Asked<'_>)) -> Result<Found> {
-    let (marker, heard_at) = last_marker(ctx, &agent.id, token)?;
-    let saved_at = heard_at.unwrap_or(work.last_activity).max(work.last_activity);
+    let heard = heard(ctx, &agent.id, work, token)?;
+    let saved_at = last_sign(heard.at, work.last_activity);
     let workspace = ctx.state().restorable.workspaces.get(&work.task);
     let run = ctx.layout().run_dir(&agent.id, token);
-    let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, marker, saved_at);
-    let facts = scan::facts(ctx, &work.task, cut.recorded, Some(&cut))?;
+    let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, heard.marker.clone(), saved_at);
+    let counted = Counted::with(ctx.state(), &work.task, &heard);
+    let facts = scan::facts(ctx, &work.task, (cut.recorded, Some(&cut)), &counted)?;
     let limits = limits(ctx, asked.wanted.threshold);
     let retries = ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count);
     let decision = |by_human| {
@@ -161,7 +166,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         }
         (Becomes::Resumed | Becomes::Reset | Becomes::Left, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
     };
-    let reported = ctx.state().reports(&work.task).and_then(|reports| reports.recorded_at);
+    let reported = heard.reports.recorded_at;
     let kept = captured_at(ctx, &work.task).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == Action::RestartTask;
     let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew };
@@ -171,7 +176,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         marker: cut.marker,
         saved_at: Some(saved_at),
         progress: facts.progress,
-        ..orphan(ctx, &agent.id, work, reason)
+        ..orphan(ctx, &agent.id, work, (reason, Some(&heard.reports)))
     };
     Ok(Found { orphan, becomes, piece: Some(piece), stopped: None })
 }
@@ -193,21 +198,31 @@ fn in_words(decision: &CrashDecision, changed: u64) -> String {
     format!("{what} ({})", decision.reasoning)
 }
 
-/// The last marker of an iteration, and when something was heard of it last.
-fn last_marker(ctx: &Context, agent: &AgentId, token: &Token) -> Result<(Option<Marker>, Option<Timestamp>)> {
-    let (mut sum, mut marker, mut heard_at) = (Summary::default(), None, None);
-    for received in read_signals(&ctx.layout().run_dir(agent, token), 0)?.signals {
-        told::add(&mut sum, &received.signal);
-        marker = Marker::after(marker, &received.signal, &sum, received.at);
-        heard_at = Some(received.at);
+/// What an agent had said before its keeper died, where that ends its iteration.
+fn last_word(heard: &Heard, work: &Work) -> Option<String> {
+    match classify(&End::KeeperDied, heard.verdict.as_ref(), work.exit_completes) {
+        Outcome::Complete => Some("its keeper died; its agent had reported that it is complete".to_owned()),
+        Outcome::Blocked { reason } => Some(format!("its keeper died; its agent had reported that it is blocked: {reason}")),
+        Outcome::Waiting { question } => Some(format!("its keeper died; its agent had asked: {question}")),
+        Outcome::Crashed
+        | Outcome::Stopped
+        | Outcome::Unfinished { .. }
+        | Outcome::Limited { .. }
+        | Outcome::NeedsHuman { .. } => None,
     }
-    Ok((marker, heard_at))
 }
 
-fn orphan(ctx: &Context, agent: &AgentId, work: &Work, reason: String) -> Orphan {
-    let state = ctx.state();
-    let record = state.record.cases.get(&work.task);
-    let reports = state.reports(&work.task);
+/// What was heard of an iteration.
+fn heard(ctx: &Context, agent: &AgentId, work: &Work, token: &Token) -> Result<Heard> {
+    let mut heard = Heard::beginning(ctx.state().reports(&work.task));
+    for received in read_signals(&ctx.layout().run_dir(agent, token), 0)?.signals {
+        heard.hear(&received.signal, received.at, work.signals);
+    }
+    Ok(heard)
+}
+
+fn orphan(ctx: &Context, agent: &AgentId, work: &Work, (reason, reports): (String, Option<&Reports>)) -> Orphan {
+    let record = ctx.state().record.cases.get(&work.task);
     let named = |reports: &Reports| reports.files.iter().filter(|file| file.role.is_none()).count();
     let done = |reports: &Reports| reports.files.iter().filter(|file| file.role.is_none() && file.done).count();
     let last = reports.and_then(|reports| reports.files.iter().rev().find(|file| file.role.is_none() && !file.done));

@@ -14,8 +14,11 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::Facts;
 use crate::domain::recovery::files::{FileState, recent_since};
+use crate::domain::recovery::heard::Heard;
 use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, Recorded, effect};
+use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
+use crate::domain::work::reports::Reports;
 use crate::domain::work::standing::PartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
@@ -100,14 +103,43 @@ fn beneath(workspace: &str, place: &str) -> Option<PathBuf> {
     plain.then(|| Path::new(workspace).join(within))
 }
 
+/// The iterations of a task, what they used, and what its agents reported.
+#[derive(Debug, Default)]
+pub struct Counted {
+    iterations: u32,
+    tokens: Option<u64>,
+    reports: Reports,
+}
+
+impl Counted {
+    /// As recorded.
+    pub fn of(state: &State, task: &CaseId) -> Self {
+        let record = state.record.cases.get(task);
+        Self {
+            iterations: record.map_or(0, |record| record.iterations),
+            tokens: record.and_then(|record| record.tokens_used),
+            reports: state.reports(task).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// As it will be recorded once the iteration is that was cut off, of which this was heard.
+    pub fn with(state: &State, task: &CaseId, heard: &Heard) -> Self {
+        let recorded = Self::of(state, task);
+        let tokens = match (recorded.tokens, heard.told.usage.tokens()) {
+            (Some(before), Some(more)) => Some(before.saturating_add(more)),
+            (before, more) => more.or(before),
+        };
+        Self { iterations: recorded.iterations.saturating_add(1), tokens, reports: heard.reports.clone() }
+    }
+}
+
 /// What is known of a task that was cut off. Changes nothing.
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
-pub fn facts(ctx: &Context, task: &CaseId, recorded: Recorded, cut: Option<&CutOff>) -> Result<Facts> {
-    let state = ctx.state();
+pub fn facts(ctx: &Context, task: &CaseId, run: (Recorded, Option<&CutOff>), counted: &Counted) -> Result<Facts> {
+    let ((recorded, cut), state, reports) = (run, ctx.state(), &counted.reports);
     let record = state.record.cases.get(task);
-    let reports = state.reports(task);
     let is_paused = state.record.session.as_ref().is_some_and(|session| session.paused_at.is_some());
     let mut facts = Facts {
         recorded,
@@ -116,10 +148,10 @@ pub fn facts(ctx: &Context, task: &CaseId, recorded: Recorded, cut: Option<&CutO
         effect: cut.map_or(Effect::Unknown, |cut| cut.effect),
         saved_at: cut.map(|cut| cut.saved_at).or(record.and_then(|record| record.set_aside)),
         paused: is_paused || record.is_some_and(|record| record.set_aside.is_some()),
-        iterations: record.map_or(0, |record| record.iterations),
-        tokens: record.and_then(|record| record.tokens_used),
-        progress: reports.and_then(|reports| reports.progress.or_else(|| PartCounts::of_reports(reports).percent())),
-        tests_pass: reports.and_then(|reports| reports.verified),
+        iterations: counted.iterations,
+        tokens: counted.tokens,
+        progress: reports.progress.or_else(|| PartCounts::of_reports(reports).percent()),
+        tests_pass: reports.verified,
         changed: 0,
         empty: 0,
         recent: None,

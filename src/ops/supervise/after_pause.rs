@@ -11,7 +11,7 @@ use crate::domain::work::agent::Work;
 use crate::domain::work::gate::Cause;
 use crate::env;
 use crate::error::Result;
-use crate::ops::recover::scan;
+use crate::ops::recover::scan::{self, Counted};
 
 impl Supervisor<'_> {
     /// Whether it has to be decided how the work goes on, or what was decided is not done yet.
@@ -58,7 +58,7 @@ impl Supervisor<'_> {
 
     /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
     fn decision_after_pause(&mut self, agent: &AgentId, work: &Work) -> Result<Option<(CrashDecision, bool)>> {
-        let facts = scan::facts(self.ctx, &work.task, Recorded::Whole, None)?;
+        let facts = scan::facts(self.ctx, &work.task, (Recorded::Whole, None), &Counted::of(self.ctx.state(), &work.task))?;
         let decided = match certain_after_pause(&facts) {
             Some(decision) => Some(decision),
             None => self.evaluated(agent, work, &facts)?,

@@ -11,6 +11,7 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::{Action, CrashDecision, Facts, Limits, by_rules, decided};
 use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
+use crate::domain::recovery::heard::last_sign;
 use crate::domain::recovery::marker::{CutOff, Recorded};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Work;
@@ -19,7 +20,7 @@ use crate::domain::work::gate::Cause;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::scan;
+use crate::ops::recover::scan::{self, Counted};
 use crate::ops::revert_task;
 use crate::ops::steps::{self, About, AfterFailure, Job, Program, Runner, What};
 
@@ -80,7 +81,7 @@ impl Supervisor<'_> {
     /// Where an iteration was that is ending by a crash.
     pub(super) fn cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> CutOff {
         let watch = self.watches.get(agent);
-        let saved_at = watch.and_then(|watch| watch.heard_at).unwrap_or(work.last_activity).max(work.last_activity);
+        let saved_at = last_sign(watch.and_then(|watch| watch.heard_at), work.last_activity);
         let workspace = self.ctx.state().restorable.workspaces.get(&work.task);
         let log = self.ctx.layout().agent_log(agent, &work.task);
         scan::cut_off(run, &log, workspace, watch.and_then(|watch| watch.marker.clone()), saved_at)
@@ -121,7 +122,7 @@ impl Supervisor<'_> {
         let last = self.ctx.state().record.cases.get(task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref()).cloned();
         let recorded = cut.as_ref().map_or(Recorded::Nothing, |cut| cut.recorded);
-        let facts = scan::facts(self.ctx, task, recorded, cut.as_ref())?;
+        let facts = scan::facts(self.ctx, task, (recorded, cut.as_ref()), &Counted::of(self.ctx.state(), task))?;
         let with = |decision: CrashDecision| {
             let puts_aside = decision.action == Action::RestartTask && facts.changed > 0;
             Some((decision, puts_aside))

@@ -185,6 +185,65 @@ fn a_dry_run_shows_what_its_options_do() {
     assert!(done.contains("far  goes on at 80%\n"), "{done}");
 }
 
+/// What nobody has recorded yet counts in what is shown as it will count when it is done, with the time at which it was said.
+#[test]
+fn what_an_agent_says_after_its_supervisor_died_is_shown_as_it_will_count() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let told = "git axiom signal progress 80 && git axiom signal file a.rs --line 7 --confidence 0.5";
+    let script = format!(
+        "if [ ! -f '{beside}/said' ]; then echo half > half.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done\n\
+         {told} && touch '{beside}/said'; sleep 1000; fi\ntest ! -e half.txt && echo done > t.txt"
+    );
+    world.task("t", &script, &[]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    live.kill();
+    world.signal_file("go");
+    world.wait_for_file("said");
+    world.all_die();
+    let looked = world.env.json(&["recover"]);
+    let orphan = &looked["resumable"][0];
+    assert_eq!((&orphan["progress"], &orphan["lastFile"]["line"]), (&80.into(), &7.into()), "{looked}");
+    assert_eq!((&orphan["confidence"], &orphan["filesTotal"]), (&0.5.into(), &1.into()), "{looked}");
+    let years_later = |args: &[&str]| {
+        let mut command = world.env.axiom_command(&world.env.repo(), args);
+        command.env("AXIOM_TEST_NOW", "2031-01-01T00:00:00Z");
+        world.env.run(command, None).success()
+    };
+    let looked = years_later(&["recover"]).stdout;
+    assert!(looked.contains("reset      t ") && looked.contains("its last sign of life was"), "{looked}");
+    years_later(&["recover", "--yes"]);
+    let audit = world.env.ok(&["task", "audit", "t"]);
+    assert!(audit.contains("restart_task: its last sign of life was"), "{audit}");
+    world.autopilot(&[]).code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn what_an_agent_reported_as_complete_is_complete_though_its_keeper_died() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    world.task("t", &format!("echo whole > t.txt; git axiom signal complete; touch '{beside}/begun'; sleep 1000"), &[]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    live.kill();
+    world.all_die();
+    let looked = world.env.json(&["recover"]);
+    let orphan = &looked["resumable"][0];
+    assert!(orphan["reason"].as_str().unwrap().ends_with("its agent had reported that it is complete"), "{looked}");
+    assert_eq!((&orphan["decision"], &looked["crash"]), (&Value::Null, &Value::Null), "{looked}");
+    // It is not cut off, so it cannot begin anew; but it may be the only one that is taken up.
+    world.env.axiom(&["recover", "--reset", "t", "--yes"]).fails_with(Code::InvalidInput);
+    let done = world.env.ok(&["recover", "--only", "t", "--yes"]);
+    assert!(done.contains("t  is taken up\n"), "{done}");
+    world.autopilot(&[]).code(0);
+    assert_eq!((world.env.read("t.txt"), world.find_task("t")["retryCount"].clone()), ("whole\n".into(), 0.into()));
+    world.all_is_well();
+}
+
 #[test]
 fn what_is_abandoned_leaves_the_plan_and_an_undo_brings_it_back() {
     let world = lost();
