@@ -57,10 +57,27 @@ impl<'a> Failure<'a> {
 /// # Errors
 /// `INTERNAL` where the content cannot be written as JSON.
 pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
-    let document = Document { schema: SCHEMA, verb, content };
-    let text = serde_json::to_string(&document)
+    Ok(format!("{}\n", part(&Document { schema: SCHEMA, verb, content })?))
+}
+
+/// A part of a document, for one that is written as it is made.
+///
+/// # Errors
+/// As [`of`].
+pub fn part<T: Serialize>(content: &T) -> Result<String> {
+    let text = serde_json::to_string(content)
         .map_err(|e| Error::new(Code::Internal, "the answer cannot be written as JSON").because(e))?;
-    Ok(format!("{}\n", visible::json(&fixed_width(&text))))
+    Ok(visible::json(&fixed_width(&text)).into_owned())
+}
+
+/// What comes before and after the elements of a document with nothing but a list, of this name.
+///
+/// # Errors
+/// As [`of`].
+pub fn around(verb: Option<&str>, list: &str) -> Result<(String, &'static str)> {
+    const END: &str = "]}\n";
+    let empty = of(verb, &std::collections::BTreeMap::from([(list, [(); 0])]))?;
+    Ok((empty.strip_suffix(END).map(str::to_owned).unwrap_or(empty), END))
 }
 
 /// A document for a file that people read: as [`of`], over several lines.
@@ -133,6 +150,16 @@ mod tests {
     fn a_file_has_the_same_times_as_an_answer() {
         let text = for_a_file(Some("recover export"), &serde_json::json!({"crashTime": "2026-01-13T12:00:00.5Z"})).unwrap();
         assert!(text.contains("\n  \"crashTime\": \"2026-01-13T12:00:00.500Z\",\n") && text.ends_with("}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_list_that_is_written_as_it_is_made_is_the_same_document() {
+        for elements in [vec![], vec![1, 2]] {
+            let (before, after) = around(Some("events"), "events").unwrap();
+            let parts: Vec<String> = elements.iter().map(|element| part(element).unwrap()).collect();
+            let whole = of(Some("events"), &serde_json::json!({ "events": elements })).unwrap();
+            assert_eq!(format!("{before}{}{after}", parts.join(",")), whole);
+        }
     }
 
     #[test]

@@ -108,6 +108,17 @@ impl Screen {
         self.write(text.as_bytes())
     }
 
+    /// Begins an answer that is one list, printed as it is made: of any length, and never in memory as a whole. With JSON, nothing
+    /// may fail between here and the end of the list, or the document has none.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn begin_list(&mut self, name: &str) -> Result<ListAnswer<'_>> {
+        let (before, after) = if self.json { document::around(self.verb(), name)? } else { (String::new(), "") };
+        self.answered = self.json;
+        Ok(ListAnswer { screen: self, buffer: before, after, is_first: true })
+    }
+
     /// Whether an answer was printed: then an error adds no second document.
     pub fn has_answered(&self) -> bool {
         self.answered
@@ -221,6 +232,55 @@ impl Screen {
     fn say(prepared: &str) {
         let mut err = std::io::stderr().lock();
         let _ = writeln!(err, "{prepared}");
+    }
+}
+
+/// An answer that is printed as it is made.
+#[derive(Debug)]
+pub struct ListAnswer<'a> {
+    screen: &'a mut Screen,
+    buffer: String,
+    after: &'static str,
+    is_first: bool,
+}
+
+impl ListAnswer<'_> {
+    /// How many bytes are written at once.
+    const AT_ONCE: usize = 64 * 1024;
+
+    /// Prints one element: `content` as JSON, or the text of `people`.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn push<T: Serialize>(&mut self, content: impl FnOnce() -> Result<T>, people: impl FnOnce() -> String) -> Result<()> {
+        if self.screen.json {
+            self.buffer.push_str(if std::mem::take(&mut self.is_first) { "" } else { "," });
+            self.buffer.push_str(&document::part(&content()?)?);
+        } else {
+            self.buffer.push_str(&visible::text(&people()));
+        }
+        if self.buffer.len() < Self::AT_ONCE { Ok(()) } else { self.flush() }
+    }
+
+    /// Whether the reader has closed standard output: then nothing more need be made.
+    pub fn reader_is_gone(&self) -> bool {
+        self.screen.reader_is_gone
+    }
+
+    /// Ends the list.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn end(mut self) -> Result<()> {
+        self.buffer.push_str(self.after);
+        self.screen.answered = true;
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let written = self.screen.write(self.buffer.as_bytes());
+        self.buffer.clear();
+        written
     }
 }
 

@@ -13,6 +13,7 @@ use crate::domain::state::audit::describe;
 use crate::domain::state::event::Envelope;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
 use crate::ops::history;
 
@@ -28,11 +29,6 @@ pub struct Events {
     /// Only events with a higher number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     after: u64,
-}
-
-#[derive(Serialize)]
-struct EventsAnswer {
-    events: Vec<View>,
 }
 
 #[derive(Serialize)]
@@ -77,36 +73,52 @@ fn in_words(envelope: &Envelope) -> String {
 /// As [`history::each_event`].
 pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
-    let mut found = Vec::new();
+    if !args.follow {
+        return list(&ctx, args.after, screen).map(|()| Exit::Done);
+    }
     let mut last = args.after;
     history::each_event(ctx.layout(), |envelope| {
         if envelope.seq > args.after {
             last = envelope.seq;
-            found.push(envelope);
+            print(&envelope, screen)?;
         }
         Ok(())
     })?;
-    if !args.follow {
-        let text = if screen.wants_json() { String::new() } else { found.iter().map(in_words).collect() };
-        let events = if screen.wants_json() { found.iter().map(View::of).collect::<Result<_>>()? } else { Vec::new() };
-        let answer = EventsAnswer { events };
-        screen.answer(&answer, || text)?;
-        return Ok(Exit::Done);
-    }
     let (mut position, mut waiting) = (None, Waiting::begin());
-    loop {
-        for envelope in found.drain(..) {
-            let text = in_words(&envelope);
-            screen.answer(&View::of(&envelope)?, || text)?;
-        }
-        if screen.reader_is_gone() {
-            return Ok(Exit::Done);
-        }
+    while !screen.reader_is_gone() {
         waiting.for_the_log(&ctx);
         position = Some(history::events_after(ctx.layout(), last, position, |envelope| {
             last = envelope.seq;
-            found.push(envelope);
-            Ok(())
+            print(&envelope, screen)
         })?);
+    }
+    Ok(Exit::Done)
+}
+
+fn print(envelope: &Envelope, screen: &mut Screen) -> Result<()> {
+    let view = View::of(envelope)?;
+    screen.answer(&view, || in_words(envelope))
+}
+
+/// Prints the events that there are, each as it is read.
+fn list(ctx: &Context, after: u64, screen: &mut Screen) -> Result<()> {
+    if screen.wants_json() {
+        // A damaged log is an error, not half a document.
+        history::each_event(ctx.layout(), |_| Ok(()))?;
+    }
+    let mut list = screen.begin_list("events")?;
+    let mut is_enough = false;
+    let read = history::each_event(ctx.layout(), |envelope| {
+        if envelope.seq > after {
+            list.push(|| View::of(&envelope), || in_words(&envelope))?;
+        }
+        is_enough = list.reader_is_gone();
+        if is_enough { Err(Error::new(Code::Interrupted, "nobody reads any more")) } else { Ok(()) }
+    });
+    match read {
+        Err(_) if is_enough => Ok(()),
+        Ok(()) => list.end(),
+        // What comes before the damage is worth seeing.
+        Err(error) => list.end().and(Err(error)),
     }
 }

@@ -80,6 +80,11 @@ fn damage_that_a_snapshot_covers_is_named_with_a_way_on_that_works() {
     for verb in [&["log"][..], &["events"], &["undo", "--dry-run"]] {
         env.axiom(verb).fails_with(Code::EventLogCorrupted);
     }
+    let told = env.axiom(&["events", "--json"]).json();
+    assert!(
+        told["error"]["code"] == "EVENT_LOG_CORRUPTED" && told["events"].is_null(),
+        "one document, and not half a list: {told}"
+    );
     assert_eq!(env.json(&["recover"])["needed"], true);
     let [way] = &commands(&env, "earlierDamage")[..] else { panic!() };
     paste(&env, way);
