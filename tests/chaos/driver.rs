@@ -140,6 +140,11 @@ fn took(world: &World) -> Took {
             continue;
         }
         found.answers.push(answer - asked);
+        if answer - asked > 200 {
+            let between = events.as_array().unwrap().iter().filter(|other| (asked..=*answer).contains(&at(other)));
+            let names: Vec<String> = between.map(|other| format!("{} {}", at(other) - asked, other["event"])).collect();
+            println!("{} ms for {}: {}", answer - asked, data["request"], names.join(", "));
+        }
         // Another request may have come first, for the same program: then that one's signal is this one's too.
         found.signals.extend(agent_of(&data["request"]).and_then(|agent| signalled(world, &agent, asked)).map(|at| at - asked));
     }
