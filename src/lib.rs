@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! main → commands → ops → { store, git, process, config } → files, env
+//!        commands → told → ops, cli
 //!        commands → cli → files, env
 //!        commands → demo → cli, process
 //! domain, error, own_process: used by all; domain imports no file system, clock, process or git
@@ -28,6 +29,7 @@ pub mod ops;
 pub mod own_process;
 pub mod process;
 pub mod store;
+pub mod told;
 
 #[cfg(test)]
 #[path = "../tests/support/skipped.rs"]

@@ -5,13 +5,13 @@ mod choices;
 use clap::Args;
 use serde::Serialize;
 
-use super::checkpoint::size_text;
 use super::{open_configured_for, purpose};
 use crate::cli::screen::{Screen, table};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::work::disk::Level;
 use crate::error::{Code, Exit, Result};
 use crate::ops::disk::{self, Cleaned, FileSystem, Packing, Use};
+use crate::told::checkpoints::size_text;
 
 /// Arguments of `disk`.
 #[derive(Debug, Args)]

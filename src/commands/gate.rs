@@ -18,6 +18,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::interventions;
+use crate::told::interventions::decided as decided_in_words;
 
 /// Verbs on gates.
 #[derive(Debug, Subcommand)]
@@ -140,23 +141,8 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     if for_sessions && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
-    screen.answer(&Decided { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || in_words(&gates))?;
+    screen.answer(&Decided { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || decided_in_words(&gates))?;
     Ok(Exit::Done)
-}
-
-/// What was decided about, as it was at that moment: somebody may have named a gate from an older list.
-fn in_words(gates: &[Gate]) -> String {
-    if gates.is_empty() {
-        return "Nothing waits for an approval.\n".to_owned();
-    }
-    let mut text = String::new();
-    for gate in gates {
-        text.push_str(&format!("{}: {}\n", gate.id, visible::line(&gate.reason)));
-        for detail in gate.details_decided() {
-            text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
-        }
-    }
-    text
 }
 
 /// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.

@@ -4,7 +4,6 @@ use clap::Args;
 use serde::Serialize;
 
 use super::foreground::{Foreground, tell_hooks};
-use super::rollback::words as fate;
 use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
@@ -19,6 +18,7 @@ use crate::ops::merge::MergeOutcome;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::merge_verified;
 use crate::ops::rollback::{FileLine, WorkspaceLine};
+use crate::told::rollback;
 
 /// How many files are shown.
 const SHOWN: usize = 20;
@@ -165,7 +165,7 @@ fn foretold(preview: &Preview) -> String {
         text.push_str(&format!("    and {} more\n", files.len() - SHOWN));
     }
     for workspace in workspaces {
-        let line = format!("{}: {}", workspace.path, fate::workspace(workspace.action));
+        let line = format!("{}: {}", workspace.path, rollback::workspace(workspace.action));
         text.push_str(&format!("  workspace {}\n", visible::line(&line)));
     }
     for branch in branches {

@@ -4,15 +4,15 @@ use clap::Args;
 use serde::Serialize;
 
 use super::open_with_usable_config;
-use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::screen::Screen;
 use crate::commands::foreground::tell_hooks;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::error::{Exit, Result};
 use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::pausing::{self, How, Pausing, Working};
+use crate::ops::interventions::pausing::{self, How, Working};
+use crate::told::interventions::{RESUMED, pausing as pausing_in_words};
 
 /// Arguments of `pause`.
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit>
     let how = if args.force { How::AtOnce } else { How::AtBoundary };
     let all = pausing::pause(&mut ctx, how, args.wait, &mut Progress::new(false))?;
     let answer = PauseAnswer { running: Line::all(&all.running), paused: Line::all(&all.paused) };
-    screen.answer(&answer, || in_words(&all))?;
+    screen.answer(&answer, || pausing_in_words(&all))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
@@ -94,24 +94,6 @@ pub fn resume(global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     let resumed = pausing::resume(&mut ctx)?;
     let answer = ResumeAnswer { resumed };
-    screen.answer(&answer, || "Resumed: agents begin their next iterations, and ready tasks are claimed again.\n".to_owned())?;
+    screen.answer(&answer, || format!("{RESUMED}\n"))?;
     Ok(Exit::Done)
-}
-
-fn in_words(all: &Pausing) -> String {
-    let mut text = match all.running.len() {
-        0 => "Paused: no agent runs.\n".to_owned(),
-        some => format!("Pausing: waiting for {} to end.\n", words::count(some, "iteration")),
-    };
-    let row = |working: &Working, how: String| {
-        let progress = working.progress.map_or_else(String::new, |percent| format!("{percent}%"));
-        vec![format!("  {}", working.agent), working.task.to_string(), how, progress]
-    };
-    let running = all.running.iter().map(|working| row(working, format!("runs, iteration {}", working.iteration)));
-    let paused = all.paused.iter().map(|working| row(working, "paused".to_owned()));
-    let rows: Vec<Vec<String>> = running.chain(paused).collect();
-    if !rows.is_empty() {
-        text.push_str(&table(&rows));
-    }
-    text
 }

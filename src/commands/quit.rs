@@ -8,14 +8,11 @@ use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::plural::count_of;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::Purpose;
 use crate::ops::interventions::pausing::{self, Working};
 use crate::ops::interventions::quitting::{self, Before};
-
-/// How many agents a question names.
-const NAMED: usize = 6;
+use crate::told::interventions::{QUITTING, at_work, quitting as quitting_in_words};
 
 /// Arguments of `quit`.
 #[derive(Debug, Args)]
@@ -54,29 +51,14 @@ pub fn run(args: &Quit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     };
     let checkpoint = quitting::quit(&mut ctx, before)?;
     let answer = QuitAnswer { message: "quitting", checkpoint };
-    screen.answer(&answer, || {
-        let made = answer.checkpoint.as_ref().map(|name| format!("Checkpoint: {name}\n"));
-        format!("{}Quitting: agents get 5 seconds to end their iterations.\n", made.unwrap_or_default())
-    })?;
+    screen.answer(&answer, || quitting_in_words(answer.checkpoint.as_ref()))?;
     Ok(Exit::Done)
 }
 
 fn ask(running: &[Working]) -> Result<Before> {
-    let named = running.iter().take(NAMED).map(|working| {
-        let percent = working.progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
-        format!("{} on {}{percent}", working.agent, working.task)
-    });
-    let more = running.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(", and {more} more") };
-    let heading = format!(
-        "{}: {}{more}",
-        count_of(running.len(), "agent is running", "agents are running"),
-        named.collect::<Vec<_>>().join(", ")
-    );
-    let items = ["Quit: what they did is committed", "Make a checkpoint, then quit", "Cancel"];
-    match prompt::one_of("Quit?", Some(&heading), &items, 0)? {
-        Some(0) => Ok(Before::Nothing),
-        Some(1) => Ok(Before::Checkpoint),
-        Some(_) | None => Err(Error::new(Code::Declined, "the session goes on")),
+    let items: Vec<&str> = QUITTING.iter().map(|(_, words)| *words).collect();
+    match prompt::one_of("Quit?", Some(&at_work(running)), &items, 0)?.and_then(|place| QUITTING.get(place)) {
+        Some((Some(before), _)) => Ok(*before),
+        Some((None, _)) | None => Err(Error::new(Code::Declined, "the session goes on")),
     }
 }

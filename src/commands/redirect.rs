@@ -6,16 +6,17 @@ use serde::Serialize;
 use super::foreground::tell_hooks;
 use super::open_with_usable_config;
 use crate::cli::prompt;
-use crate::cli::screen::{Screen, table};
+use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId};
-use crate::domain::work::choices::{Choice, choices};
+use crate::domain::work::choices::choices;
 use crate::domain::work::gate::{Afterwards, Place};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::redirect::{self, Redirected, Wanted};
+use crate::ops::interventions::redirect::{self, Wanted};
+use crate::told::interventions::{choices as choices_in_words, redirected};
 
 /// Arguments of `redirect`.
 #[derive(Debug, Args)]
@@ -78,7 +79,7 @@ pub fn run(args: &RedirectArgs, global: &Global, screen: &mut Screen) -> Result<
         gate_id: done.gate.as_ref(),
         checkpoint: &done.checkpoint,
     };
-    screen.answer(&answer, || in_words(&done, runs))?;
+    screen.answer(&answer, || redirected(&done, runs))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
@@ -94,34 +95,11 @@ fn ask(ctx: &Context, agent: &AgentId, from: &CaseId, screen: &Screen) -> Result
     }
     let title = ctx.state().case(from)?.title.clone();
     let question = format!("{agent} leaves {from} ({title}) and goes on with (Escape changes nothing)");
-    match prompt::one_of(&question, None, &items(&open), 0)? {
+    match prompt::one_of(&question, None, &choices_in_words(&open), 0)? {
         Some(chosen) => {
             let chosen = open.get(chosen).map(|choice| choice.id.clone());
             chosen.ok_or_else(|| Error::new(Code::Internal, "no such item was offered"))
         }
         None => Err(Error::new(Code::Declined, "no task was chosen, so nothing was changed")),
     }
-}
-
-fn items(open: &[Choice]) -> Vec<String> {
-    let row = |(place, choice): (usize, &Choice)| {
-        let group = choice.group.as_ref().map_or_else(String::new, ToString::to_string);
-        let best = if place == 0 { "  recommended" } else { "" };
-        vec![choice.id.to_string(), choice.title.clone(), group, format!("({}){best}", choice.what_waits())]
-    };
-    let rows: Vec<Vec<String>> = open.iter().enumerate().map(row).collect();
-    table(&rows).lines().map(str::to_owned).collect()
-}
-
-fn in_words(done: &Redirected, runs: bool) -> String {
-    let Redirected { agent, from, to, completed, gate, checkpoint } = done;
-    let begins = if runs { "goes on with" } else { "goes on, with the next 'git axiom run', with" };
-    let mut text = format!("{agent} left {from} and {begins} {to}. Checkpoint: {checkpoint}\n");
-    if *completed {
-        text.push_str(&format!("It had completed {from}, and that stands.\n"));
-    }
-    if let Some(gate) = gate {
-        text.push_str(&format!("To let an agent take up {from} again: git axiom gate approve {gate}\n"));
-    }
-    text
 }

@@ -1,17 +1,14 @@
 //! `git axiom rollback …` and `git axiom restore`. The rollback of a task is in `task`, the menu in `menu`, the texts in
-//! `words` and `parts`.
+//! `crate::told`.
 
 pub(in crate::commands) mod menu;
-mod parts;
 mod task;
-pub(in crate::commands) mod words;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use self::words::people;
 use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose, working_dir};
 use crate::cli::screen::Screen;
@@ -26,7 +23,9 @@ use crate::ops::attach::prompts;
 use crate::ops::checkpoint as op;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::{EndedOperation as Closed, put_back};
-use crate::ops::rollback::{self, FileLoss, LocalRefs, Part, Preview, Wish};
+use crate::ops::rollback::{self, AgentLine, FileLoss, LocalRefs, Part, Preview, Wish};
+use crate::told::parts;
+use crate::told::rollback::{nothing_changes, people};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -301,7 +300,7 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &Roll
                 moved_aside,
                 gate_ids,
             };
-            screen.answer(&answer, || words::nothing_changes(&preview))?;
+            screen.answer(&answer, || nothing_changes(&preview))?;
             return Ok(Exit::Done);
         }
         if how.consent.dry_run {
@@ -317,7 +316,7 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &Roll
         }
     }
     if !how.no_stop {
-        words::say_who_is_stopped(screen, &rollback::agents_at_work(ctx)?);
+        say_who_is_stopped(screen, &rollback::agents_at_work(ctx)?);
     }
     let done = rollback::to_checkpoint(ctx, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
@@ -334,4 +333,12 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &Roll
         people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)
+}
+
+/// Tells a user at a terminal which agents are stopped first, because that takes time.
+fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
+    if !agents.is_empty() {
+        let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+        screen.note(&format!("Stopping these agents first: {}", names.join(", ")));
+    }
 }

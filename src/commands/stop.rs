@@ -13,8 +13,9 @@ use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::{self, EndedAgent, Ending};
+use crate::ops::interventions::{self, Ending};
 use crate::ops::supervise::Options;
+use crate::told::interventions::ended as ended_in_words;
 
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]
@@ -74,15 +75,8 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
     let answer = StopAnswer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
     screen.answer(&answer, || match ended.as_slice() {
         [] => "No agent was running.\n".to_owned(),
-        many => many.iter().map(in_words).collect(),
+        many => many.iter().map(ended_in_words).collect(),
     })?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
-}
-
-fn in_words(ended: &EndedAgent) -> String {
-    let EndedAgent { agent, completed, gate } = ended;
-    let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
-    let waits = gate.as_ref().map(|gate| format!(" To let its task continue: git axiom gate approve {gate}"));
-    format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
 }

@@ -1,10 +1,7 @@
-//! `git axiom undo` and `git axiom redo`. Their output is in `told`.
-
-mod told;
+//! `git axiom undo` and `git axiom redo`. Their output is in `crate::told`.
 
 use clap::Args;
 
-use self::told::UndoToldAnswer;
 use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
@@ -17,6 +14,7 @@ use crate::domain::state::event::By;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
+use crate::told::undo::UndoToldAnswer;
 
 /// How many other transactions are named when the last one cannot be undone.
 const LISTED: usize = 5;

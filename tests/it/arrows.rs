@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each place may name, itself aside.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("error", &[]),
     ("env", &["error"]),
     ("own_process", &["error"]),
@@ -19,7 +19,8 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git", "hook"]),
     ("cli", &["error", "env", "own_process", "files", "domain"]),
     ("demo", &["error", "env", "files", "domain", "process", "cli"]),
-    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "demo"]),
+    ("told", &["error", "env", "domain", "ops", "cli"]),
+    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "told", "demo"]),
     ("main", &["env", "commands"]),
 ];
 

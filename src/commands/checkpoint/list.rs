@@ -1,21 +1,19 @@
 //! `git axiom checkpoint list` and `show`.
 
-use std::borrow::Cow;
-
 use clap::Args;
 use serde::Serialize;
 
-use super::{left_out, only_text, size_text};
+use super::left_out;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::CAPTURES;
-use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Depth, Listed, Shown};
 use crate::ops::context::placement::Purpose;
+use crate::told::checkpoints::{only_text, rows, size_text};
 
 /// Arguments of `checkpoint show`.
 #[derive(Debug, Args)]
@@ -65,35 +63,6 @@ pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<
         table(&rows(&answer.checkpoints))
     })?;
     Ok(Exit::Done)
-}
-
-/// The rows of the table; the first one is the heading.
-pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
-    let time = words::time_heading("time");
-    let heading = ["#".into(), time.into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
-    let zone = env::time_zone();
-    let rows = checkpoints.iter().map(|one| {
-        let mut since = words::count(one.tasks_since, "task");
-        match one.commits_since {
-            None => since.push_str(", ? commits"),
-            Some(number) => since.extend([", ", &words::count(number, "commit")]),
-        }
-        vec![
-            one.number.to_string().into(),
-            words::time_in(&zone, one.created_at).into(),
-            kind(one),
-            one.name.as_str().into(),
-            since.into(),
-            size_text(one.size).into(),
-        ]
-    });
-    std::iter::once(heading).chain(rows).collect()
-}
-
-/// The type of a checkpoint, and for one of known paths their number.
-fn kind(one: &Listed) -> Cow<'_, str> {
-    let kind = one.kind.as_str();
-    one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
 }
 
 /// Shows what a checkpoint holds, and what it does not.

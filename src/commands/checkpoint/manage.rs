@@ -1,9 +1,7 @@
 //! `git axiom checkpoint manage`: shows the checkpoints and offers the usual actions on them. Escape at any prompt changes
 //! nothing.
 
-use super::list::rows;
 use super::remove::tell;
-use super::size_text;
 use super::verify::text as compacted_text;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, words};
@@ -16,6 +14,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Depth, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
+use crate::told::checkpoints::{rows, size_text};
 
 /// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,6 +28,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
+use crate::told::checkpoints::{only_text, since_deleted, size_text};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
@@ -197,19 +198,6 @@ fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
     Ok(Some(all))
 }
 
-/// Describes a checkpoint of known paths, in one line.
-pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
-    let paths = words::count(only.paths, "path");
-    let were = if only.paths == 1 { "was" } else { "were" };
-    let since = since_deleted(only.all_else_gone);
-    format!("only {paths} {were} checked; the rest is taken from checkpoint {}{since}", only.all_else_as_of)
-}
-
-/// The text after the name of a base checkpoint that was deleted.
-fn since_deleted(gone: bool) -> &'static str {
-    if gone { ", which was deleted since" } else { "" }
-}
-
 /// The refs that a checkpoint does not hold, in one line; `None` where it holds all.
 fn refs_not_held(refs: &[RefName]) -> Option<String> {
     let named: Vec<&str> = refs.iter().take(5).map(RefName::as_str).collect();
@@ -343,15 +331,5 @@ fn with_size(path: &Path, sizes: &BTreeMap<String, u64>) -> String {
     match sizes.get(&path) {
         Some(size) => format!("{path} ({})", size_text(Some(*size))),
         None => path,
-    }
-}
-
-/// A size in words.
-pub(super) fn size_text(bytes: Option<u64>) -> String {
-    let Some(bytes) = bytes else { return "?".to_owned() };
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
-        None => format!("{bytes} B"),
     }
 }

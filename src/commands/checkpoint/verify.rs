@@ -3,7 +3,6 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{only_text, size_text};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::cli::words;
@@ -12,6 +11,7 @@ use crate::commands::{open_with_usable_config, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};
 use crate::ops::context::placement::Purpose;
+use crate::told::checkpoints::{only_text, size_text};
 
 /// How many paths are named in a note.
 const NAMED: usize = 20;

@@ -2,12 +2,12 @@
 
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::commands::checkpoint::size_text;
 use crate::domain::work::disk::Level;
 use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::disk::by_hand::{self, Offer};
 use crate::ops::disk::{self, Short};
+use crate::told::checkpoints::size_text;
 
 /// What may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! The rollback menu: the checkpoints, what a rollback to one would change, and making a new one. Escape at any prompt
 //! changes nothing.
 
-use super::words::nothing_changes;
-use super::{checkpoint, people};
+use super::checkpoint;
 use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::checkpoint::list::rows;
 use crate::commands::grammar::consent::Consent;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::Trigger;
@@ -15,6 +13,8 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self as op, CheckpointRequest, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
+use crate::told::checkpoints::rows;
+use crate::told::rollback::{nothing_changes, people};
 
 /// Shows the menu until the user has rolled back or leaves.
 ///

@@ -5,19 +5,19 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use super::parts::{self, Parts};
-use super::words::{agents, say_who_is_stopped};
+use super::say_who_is_stopped;
 use crate::cli::screen::Screen;
-use crate::cli::{visible, words};
+use crate::cli::visible;
 use crate::commands::grammar::consent::Consent;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{CaseId, GateId};
-use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::work::gate::Afterwards;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task::{self as op, Outcome, Preview, TaskRollbackRequest};
 use crate::ops::supervise::Options;
+use crate::told::parts;
+use crate::told::task_rollback::people;
 
 /// Arguments of `rollback task`.
 #[derive(Debug, Args)]
@@ -168,43 +168,4 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
             .hint(format!("git axiom rollback task {} --resolve    makes a worktree to resolve it in", preview.task_id));
     screen.answer_with(&RollbackTaskAnswer::of(preview, dry_run), &error, String::new)?;
     Err(error)
-}
-
-fn people(preview: &Preview, takes: &str) -> String {
-    let mut parts = Parts::below(&format!("{takes} '{}' back on {}:", preview.task_id, preview.target.short()));
-    let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
-    let brings = |id: &crate::domain::base::names::Oid| {
-        let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
-        merge.map_or_else(String::new, |merge| format!(" (with {} that it merged)", words::count(merge.brings.len(), "commit")))
-    };
-    part("agent stopped", "agents stopped", agents(&preview.agents));
-    let commits = preview.commits.iter().map(|one| format!("{} {}{}", one.id.short(), one.subject, brings(&one.id)));
-    part("commit reverted", "commits reverted, in this order", commits.collect());
-    part(
-        "commit not to revert",
-        "commits not to revert",
-        preview.skipped.iter().map(|one| format!("{} {}", one.id.short(), one.why)).collect(),
-    );
-    let tasks = preview.tasks.iter().map(|task| {
-        let merged = if task.unmerged { ", no longer merged" } else { "" };
-        format!("{}: {} → {}{merged}", task.id, task.status.old, task.status.new)
-    });
-    part("task to be done again", "tasks to be done again", tasks.collect());
-    let workspaces = |action: WorkspaceFate| {
-        let those = preview.workspaces.iter().filter(|one| one.action == action);
-        those.map(|one| one.path.clone()).collect()
-    };
-    part("workspace moved to the trash", "workspaces moved to the trash", workspaces(WorkspaceFate::PutAside));
-    part(
-        "workspace forgotten, its folder is gone",
-        "workspaces forgotten, their folders are gone",
-        workspaces(WorkspaceFate::Forgotten),
-    );
-    part(
-        "branch kept for undo and deleted",
-        "branches kept for undo and deleted",
-        preview.branches.iter().map(|one| one.short().to_owned()).collect(),
-    );
-    part("file changed", "files changed", preview.files.iter().map(|file| file.path.to_string()).collect());
-    parts.into_text()
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::checkpoints::only_text;
 use super::parts::Parts;
-use crate::cli::screen::Screen;
 use crate::cli::visible::quoted;
 use crate::cli::words::{count, time};
-use crate::commands::checkpoint::only_text;
 use crate::domain::base::listed::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RefName;
 use crate::domain::base::text::Change;
@@ -21,7 +20,7 @@ const NO_REFS: &str = "  the checkpoint is of an older version and holds no bran
   entries: those that were deleted since are not restored\n";
 
 /// The whole text. `goes` is its beginning: `Would go`, `Went`.
-pub(super) fn people(preview: &Preview, goes: &str) -> String {
+pub fn people(preview: &Preview, goes: &str) -> String {
     let only = preview.checkpoint.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
     let place = preview.worktree.as_ref().map_or_else(String::new, |path| format!(" in '{path}' only"));
     let which = format!("checkpoint {} ({})", preview.checkpoint.name, time(preview.checkpoint.created_at));
@@ -45,7 +44,7 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
 }
 
 /// The text where everything is as in the checkpoint already, with the things that are left alone.
-pub(super) fn nothing_changes(preview: &Preview) -> String {
+pub fn nothing_changes(preview: &Preview) -> String {
     let what = if preview.paths.is_empty() { "everything" } else { "what was named" };
     let mut parts = Parts::below(&format!(
         "Nothing was changed: {what} is as in checkpoint {} ({}) already.{}",
@@ -59,16 +58,8 @@ pub(super) fn nothing_changes(preview: &Preview) -> String {
     parts.into_text()
 }
 
-/// Tells a user at a terminal which agents are stopped first, because that takes time.
-pub(super) fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
-    if !agents.is_empty() {
-        let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-        screen.note(&format!("Stopping these agents first: {}", names.join(", ")));
-    }
-}
-
 /// Agents and their tasks.
-pub(super) fn agents(agents: &[AgentLine]) -> Vec<String> {
+pub fn agents(agents: &[AgentLine]) -> Vec<String> {
     agents.iter().map(|agent| format!("{}, which works on {}", agent.id, agent.task_id)).collect()
 }
 
@@ -234,7 +225,7 @@ fn head(state: &HeadState) -> String {
 }
 
 /// What happens to a workspace, in words.
-pub(in crate::commands) fn workspace(fate: WorkspaceFate) -> &'static str {
+pub fn workspace(fate: WorkspaceFate) -> &'static str {
     match fate {
         WorkspaceFate::Restored => "restored",
         WorkspaceFate::PutAside => "moved to the trash",

@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 /// The answer as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UndoToldAnswer<'a> {
+pub struct UndoToldAnswer<'a> {
     undo_of: &'a str,
     what: &'a str,
     redo: bool,

@@ -7,7 +7,7 @@ use crate::domain::base::ids::GateId;
 const SHOWN: usize = 20;
 
 /// A text with parts. A part without lines is left out.
-pub(super) struct Parts {
+pub struct Parts {
     text: String,
     title: usize,
 }
@@ -45,7 +45,7 @@ impl Parts {
 }
 
 /// The text after a rollback: where things are now, and how to undo it.
-pub(super) fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, undo: &str) -> String {
+pub fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, undo: &str) -> String {
     let aside: String = moved_aside.iter().map(|place| format!("moved to the trash: {}\n", visible::line(place))).collect();
     let waits = match gates {
         [] => String::new(),

@@ -1,0 +1,60 @@
+//! Checkpoints in words: their table, sizes, what one of known paths holds.
+
+use std::borrow::Cow;
+
+use crate::cli::words;
+use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::env;
+use crate::ops::checkpoint::Listed;
+
+/// The rows of the table; the first one is the heading.
+pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
+    let time = words::time_heading("time");
+    let heading = ["#".into(), time.into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
+    let zone = env::time_zone();
+    let rows = checkpoints.iter().map(|one| {
+        let mut since = words::count(one.tasks_since, "task");
+        match one.commits_since {
+            None => since.push_str(", ? commits"),
+            Some(number) => since.extend([", ", &words::count(number, "commit")]),
+        }
+        vec![
+            one.number.to_string().into(),
+            words::time_in(&zone, one.created_at).into(),
+            kind(one),
+            one.name.as_str().into(),
+            since.into(),
+            size_text(one.size).into(),
+        ]
+    });
+    std::iter::once(heading).chain(rows).collect()
+}
+
+/// The type of a checkpoint, and for one of known paths their number.
+fn kind(one: &Listed) -> Cow<'_, str> {
+    let kind = one.kind.as_str();
+    one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
+}
+
+/// Describes a checkpoint of known paths, in one line.
+pub fn only_text(only: &OnlyCount) -> String {
+    let paths = words::count(only.paths, "path");
+    let were = if only.paths == 1 { "was" } else { "were" };
+    let since = since_deleted(only.all_else_gone);
+    format!("only {paths} {were} checked; the rest is taken from checkpoint {}{since}", only.all_else_as_of)
+}
+
+/// The text after the name of a base checkpoint that was deleted.
+pub fn since_deleted(gone: bool) -> &'static str {
+    if gone { ", which was deleted since" } else { "" }
+}
+
+/// A size in words.
+pub fn size_text(bytes: Option<u64>) -> String {
+    let Some(bytes) = bytes else { return "?".to_owned() };
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
+        None => format!("{bytes} B"),
+    }
+}

@@ -1,0 +1,113 @@
+//! Interventions in words: what was done, who still works, what a human can choose.
+
+use crate::cli::screen::table;
+use crate::cli::{visible, words};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::plural::count_of;
+use crate::domain::work::choices::Choice;
+use crate::domain::work::gate::Gate;
+use crate::ops::interventions::EndedAgent;
+use crate::ops::interventions::pausing::{Pausing, Working};
+use crate::ops::interventions::quitting::Before;
+use crate::ops::interventions::redirect::Redirected;
+
+/// How many agents a question names.
+const NAMED: usize = 6;
+
+/// After `resume`.
+pub const RESUMED: &str = "Resumed: agents begin their next iterations, and ready tasks are claimed again.";
+
+/// What can be done with a session whose agents run; `None` is to let it go on.
+pub const QUITTING: [(Option<Before>, &str); 3] = [
+    (Some(Before::Nothing), "Quit: what they did is committed"),
+    (Some(Before::Checkpoint), "Make a checkpoint, then quit"),
+    (None, "Cancel"),
+];
+
+/// After `quit`, with the checkpoint that was made before.
+pub fn quitting(checkpoint: Option<&CheckpointName>) -> String {
+    let made = checkpoint.map(|name| format!("Checkpoint: {name}\n"));
+    format!("{}Quitting: agents get 5 seconds to end their iterations.\n", made.unwrap_or_default())
+}
+
+/// What became of an agent that was stopped or killed, and of its task.
+pub fn ended(ended: &EndedAgent) -> String {
+    let EndedAgent { agent, completed, gate } = ended;
+    let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
+    let waits = gate.as_ref().map(|gate| format!(" To let its task continue: git axiom gate approve {gate}"));
+    format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
+}
+
+/// Who still runs, and who is paused.
+pub fn pausing(all: &Pausing) -> String {
+    let mut text = match all.running.len() {
+        0 => "Paused: no agent runs.\n".to_owned(),
+        some => format!("Pausing: waiting for {} to end.\n", words::count(some, "iteration")),
+    };
+    let row = |working: &Working, how: String| {
+        let progress = working.progress.map_or_else(String::new, |percent| format!("{percent}%"));
+        vec![format!("  {}", working.agent), working.task.to_string(), how, progress]
+    };
+    let running = all.running.iter().map(|working| row(working, format!("runs, iteration {}", working.iteration)));
+    let paused = all.paused.iter().map(|working| row(working, "paused".to_owned()));
+    let rows: Vec<Vec<String>> = running.chain(paused).collect();
+    if !rows.is_empty() {
+        text.push_str(&table(&rows));
+    }
+    text
+}
+
+/// A line for each ready task to which an agent can be sent, the best first.
+pub fn choices(open: &[Choice]) -> Vec<String> {
+    let row = |(place, choice): (usize, &Choice)| {
+        let group = choice.group.as_ref().map_or_else(String::new, ToString::to_string);
+        let best = if place == 0 { "  recommended" } else { "" };
+        vec![choice.id.to_string(), choice.title.clone(), group, format!("({}){best}", choice.what_waits())]
+    };
+    let rows: Vec<Vec<String>> = open.iter().enumerate().map(row).collect();
+    table(&rows).lines().map(str::to_owned).collect()
+}
+
+/// Where an agent went, and what became of the task that it left.
+pub fn redirected(done: &Redirected, runs: bool) -> String {
+    let Redirected { agent, from, to, completed, gate, checkpoint } = done;
+    let begins = if runs { "goes on with" } else { "goes on, with the next 'git axiom run', with" };
+    let mut text = format!("{agent} left {from} and {begins} {to}. Checkpoint: {checkpoint}\n");
+    if *completed {
+        text.push_str(&format!("It had completed {from}, and that stands.\n"));
+    }
+    if let Some(gate) = gate {
+        text.push_str(&format!("To let an agent take up {from} again: git axiom gate approve {gate}\n"));
+    }
+    text
+}
+
+/// Who runs, in one line: what is asked about before a session ends.
+pub fn at_work(running: &[Working]) -> String {
+    let named = running.iter().take(NAMED).map(|working| {
+        let percent = working.progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
+        format!("{} on {}{percent}", working.agent, working.task)
+    });
+    let more = running.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+    format!(
+        "{}: {}{more}",
+        count_of(running.len(), "agent is running", "agents are running"),
+        named.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// What was decided about, as it was at that moment: somebody may have named a gate from an older list.
+pub fn decided(gates: &[Gate]) -> String {
+    if gates.is_empty() {
+        return "Nothing waits for an approval.\n".to_owned();
+    }
+    let mut text = String::new();
+    for gate in gates {
+        text.push_str(&format!("{}: {}\n", gate.id, visible::line(&gate.reason)));
+        for detail in gate.details_decided() {
+            text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
+        }
+    }
+    text
+}

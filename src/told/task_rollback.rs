@@ -1,0 +1,48 @@
+//! The rollback of a task in words.
+
+use super::parts::Parts;
+use super::rollback::agents;
+use crate::cli::words;
+use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::base::names::Oid;
+use crate::ops::revert_task::Preview;
+
+/// The whole text. `takes` is its beginning: `Would take`, `Took`.
+pub fn people(preview: &Preview, takes: &str) -> String {
+    let mut parts = Parts::below(&format!("{takes} '{}' back on {}:", preview.task_id, preview.target.short()));
+    let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
+    let brings = |id: &Oid| {
+        let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
+        merge.map_or_else(String::new, |merge| format!(" (with {} that it merged)", words::count(merge.brings.len(), "commit")))
+    };
+    part("agent stopped", "agents stopped", agents(&preview.agents));
+    let commits = preview.commits.iter().map(|one| format!("{} {}{}", one.id.short(), one.subject, brings(&one.id)));
+    part("commit reverted", "commits reverted, in this order", commits.collect());
+    part(
+        "commit not to revert",
+        "commits not to revert",
+        preview.skipped.iter().map(|one| format!("{} {}", one.id.short(), one.why)).collect(),
+    );
+    let tasks = preview.tasks.iter().map(|task| {
+        let merged = if task.unmerged { ", no longer merged" } else { "" };
+        format!("{}: {} → {}{merged}", task.id, task.status.old, task.status.new)
+    });
+    part("task to be done again", "tasks to be done again", tasks.collect());
+    let workspaces = |action: WorkspaceFate| {
+        let those = preview.workspaces.iter().filter(|one| one.action == action);
+        those.map(|one| one.path.clone()).collect()
+    };
+    part("workspace moved to the trash", "workspaces moved to the trash", workspaces(WorkspaceFate::PutAside));
+    part(
+        "workspace forgotten, its folder is gone",
+        "workspaces forgotten, their folders are gone",
+        workspaces(WorkspaceFate::Forgotten),
+    );
+    part(
+        "branch kept for undo and deleted",
+        "branches kept for undo and deleted",
+        preview.branches.iter().map(|one| one.short().to_owned()).collect(),
+    );
+    part("file changed", "files changed", preview.files.iter().map(|file| file.path.to_string()).collect());
+    parts.into_text()
+}
