@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! main → commands → ops → { store, git, process, config } → files, env
+//!        commands → panel → told, ops, cli
 //!        commands → told → ops, cli
 //!        commands → cli → files, env
 //!        commands → demo → cli, process
@@ -27,6 +28,7 @@ pub mod git;
 pub mod hook;
 pub mod ops;
 pub mod own_process;
+pub mod panel;
 pub mod process;
 pub mod store;
 pub mod told;

@@ -3,6 +3,7 @@
 //! The verbs' names, arguments and effects are not here but in `commands` and `ops`. Begin reading with `screen`.
 
 pub mod document;
+pub mod keys;
 pub mod prompt;
 pub mod report;
 pub mod screen;

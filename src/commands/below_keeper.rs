@@ -11,7 +11,8 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
     match verb {
         Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
         // There the supervisor saves.
-        Verb::Redirect(_) | Verb::Debug(_) | Verb::Watch(_) => Some(verb.name()),
+        Verb::Watch(_) => Some(verb.name()),
+        Verb::Redirect(_) | Verb::Debug(_) | Verb::Panel(_) => Some(verb.name()),
         Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
         Verb::Plan(plan) => plan.for_humans(),

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::{look, open};
 use crate::cli::screen::Screen;
-use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::work::learnings::{Learning, LearningId, Scope, of_task};
 use crate::error::{Exit, Result};
 use crate::ops::learnings;
+use crate::told::learnings::in_words;
 
 /// Arguments of `learnings`.
 #[derive(Debug, Args)]
@@ -144,11 +144,4 @@ fn list(task: Option<&str>, global: &Global, screen: &mut Screen) -> Result<Exit
         screen.note("Nothing was learnt yet: agents report it with 'git axiom signal learning TEXT'.");
     }
     Ok(Exit::Done)
-}
-
-fn in_words(learning: &Learning) -> String {
-    let Learning { id, scope, task, agent, text, at, edited } = learning;
-    let edited = if *edited { ", edited" } else { "" };
-    let head = format!("{id}  {}  {agent} on {task}, {}{edited}", scope.as_str(), words::time(*at));
-    format!("{head}\n  {}\n", visible::set_in(text.trim(), "  "))
 }

@@ -30,6 +30,7 @@ pub mod man;
 pub mod merge;
 pub mod mode;
 pub mod output;
+pub mod panel;
 pub mod pause;
 pub mod plan;
 pub mod progress;
@@ -46,7 +47,6 @@ pub mod stop;
 pub mod task;
 pub mod trust;
 pub mod undo;
-mod verified;
 pub mod watch;
 
 use std::path::{Path, PathBuf};
@@ -115,6 +115,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Task(args) => task::run(&args, &global, screen),
         Verb::Plan(args) => plan::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
+        Verb::Panel(args) => panel::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),

@@ -14,10 +14,7 @@ use crate::domain::state::event::By;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
-use crate::told::undo::UndoToldAnswer;
-
-/// How many other transactions are named when the last one cannot be undone.
-const LISTED: usize = 5;
+use crate::told::undo::{UndoToldAnswer, explain, with_possible};
 
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
@@ -108,35 +105,4 @@ fn not_yours(transaction: &Transaction) -> Error {
     )
     .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run instead of --yes, it shows what changes"))
     .hint("git axiom log --undoable    lists what else can be taken back")
-}
-
-/// If the user named no transaction, and the last one cannot be undone, the error lists those that can.
-fn with_possible(ctx: &Context, asked: &Asked, error: Error) -> Error {
-    let impossible = [Code::NotUndoable, Code::ChangedMeanwhile, Code::InTheWay, Code::BranchInUse];
-    if *asked != Asked::Undo || !impossible.contains(&error.code()) {
-        return error;
-    }
-    // If the log cannot be read, the error is returned without a list.
-    let possible = op::possible(ctx, LISTED).unwrap_or_default();
-    possible.iter().fold(error, |error, one| error.hint(format!("git axiom undo {}    takes back: {}", one.id, one.what)))
-}
-
-/// Adds to a `CHANGED_MEANWHILE` error which later transactions changed the same things, and what the user can do.
-fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
-    if error.code() != Code::ChangedMeanwhile {
-        return error;
-    }
-    // If the log cannot be read, the error is returned without them.
-    let since = op::changed_since(ctx, &transaction.id).unwrap_or_default();
-    let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
-        let Transaction { id, at, by, what, .. } = later;
-        let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
-        error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
-    });
-    let merged = transaction.edits.iter().find(|edit| edit.changes.iter().any(|change| change.merges().is_some()));
-    let error = match merged {
-        Some(edit) => error.hint(format!("git axiom rollback task {}    reverts its commits on top of what came after", edit.id)),
-        None => error,
-    };
-    error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back")
 }

@@ -84,6 +84,11 @@ pub fn leave_signals_to_question() -> LeftToQuestion {
 }
 
 impl LeftToQuestion {
+    /// The signal that came, if any.
+    pub fn came(&self) -> Option<i32> {
+        Some(CAME_WHILE_ASKING.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
     /// If there was a signal, calls `put_back` to restore the terminal, and ends this process.
     pub fn obey(&self, put_back: impl FnOnce()) {
         let signal = CAME_WHILE_ASKING.load(Ordering::SeqCst);
@@ -92,6 +97,11 @@ impl LeftToQuestion {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     }
+}
+
+/// Ends this process as a signal does that nobody handles.
+pub fn end_by(signal: i32) {
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 impl Drop for LeftToQuestion {

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 
 use crate::cli::words;
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::checkpoint::document::CheckpointType;
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::env;
-use crate::ops::checkpoint::Listed;
+use crate::error::some_of;
+use crate::ops::checkpoint::{Compacted, Deleted, Listed, Space};
 
 /// The rows of the table; the first one is the heading.
 pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
@@ -57,4 +60,44 @@ pub fn size_text(bytes: Option<u64>) -> String {
         Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
         None => format!("{bytes} B"),
     }
+}
+
+/// How many of how many there are, and what they take.
+pub fn summary(all: &[Listed], limit: u32, space: &Space) -> String {
+    let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
+    let added: u64 = all.iter().filter_map(|one| one.size).sum();
+    let of_paths = all.iter().filter(|one| one.only.is_some()).count();
+    let of_paths_text = if of_paths == 0 { String::new() } else { format!(" and {of_paths}/{limit} of known paths") };
+    format!(
+        "{}/{limit} checkpoints{of_paths_text} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
+        all.len() - of_paths,
+        all.len() - named,
+        size_text(Some(added)),
+        size_text(Some(space.bytes)),
+        words::count(space.loose, "loose object"),
+    )
+}
+
+/// Which ones, and how many.
+pub fn listed(names: &[CheckpointName]) -> String {
+    format!("{}: {}", words::count(names.len(), "checkpoint"), some_of(names, 20))
+}
+
+/// What was deleted, and how to take it back.
+pub fn deleted(deleted: &Deleted) -> String {
+    let undo = deleted.txn.as_ref().map(|txn| format!("To take it back: git axiom undo {txn}\n")).unwrap_or_default();
+    match deleted.names.as_slice() {
+        [] => "There was nothing to delete.\n".to_owned(),
+        names => format!("Deleted {}\n{undo}", listed(names)),
+    }
+}
+
+/// The result of compacting, in words.
+pub fn compacted(done: &Compacted) -> String {
+    let Compacted { before, after, notes_cut: _, not_packed } = done;
+    if let Some(why) = not_packed {
+        return format!("Loose objects were not packed: {why}\nhint: git axiom recover    says how to repair it\n");
+    }
+    let (was, is) = (size_text(Some(before.bytes)), size_text(Some(after.bytes)));
+    format!("Packed {} loose objects; the repository took {was} and takes {is}\n", before.loose.saturating_sub(after.loose))
 }

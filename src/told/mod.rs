@@ -4,9 +4,14 @@
 //!
 //! Begin reading with [`rollback`].
 
+pub mod before;
 pub mod checkpoints;
+pub mod diff;
+pub mod gates;
 pub mod interventions;
+pub mod learnings;
 pub mod parts;
 pub mod rollback;
 pub mod task_rollback;
 pub mod undo;
+pub mod verified;

@@ -19,6 +19,9 @@ use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestore
 const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
   entries: those that were deleted since are not restored\n";
 
+/// What is said before it is asked.
+pub const KEPT: &str = "The present state is kept in a checkpoint; 'git axiom undo' restores it.";
+
 /// The whole text. `goes` is its beginning: `Would go`, `Went`.
 pub fn people(preview: &Preview, goes: &str) -> String {
     let only = preview.checkpoint.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));

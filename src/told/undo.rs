@@ -11,12 +11,18 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::branch_config::said;
 use crate::domain::operation::journaled::{AsideChange, HeadState, RefChange, Way};
+use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::undo::Asked;
 use crate::domain::state::audit::change_text;
+use crate::error::{Code, Error};
+use crate::ops::context::handle::Context;
 use crate::ops::operation::in_progress::OperationLine;
 use crate::ops::undo::{Chosen, Preview, Undone};
 
 /// How many lines of each part are shown.
 const SHOWN: usize = 20;
+/// How many other transactions are named when the last one cannot be undone.
+const LISTED: usize = 5;
 
 /// The answer as JSON.
 #[derive(Serialize)]
@@ -126,6 +132,37 @@ impl UndoToldAnswer<'_> {
         });
         asides.chain(again).collect()
     }
+}
+
+/// If the user named no transaction, and the last one cannot be undone, the error lists those that can.
+pub fn with_possible(ctx: &Context, asked: &Asked, error: Error) -> Error {
+    let impossible = [Code::NotUndoable, Code::ChangedMeanwhile, Code::InTheWay, Code::BranchInUse];
+    if *asked != Asked::Undo || !impossible.contains(&error.code()) {
+        return error;
+    }
+    // If the log cannot be read, the error is returned without a list.
+    let possible = crate::ops::undo::possible(ctx, LISTED).unwrap_or_default();
+    possible.iter().fold(error, |error, one| error.hint(format!("git axiom undo {}    takes back: {}", one.id, one.what)))
+}
+
+/// Adds to a `CHANGED_MEANWHILE` error which later transactions changed the same things, and what the user can do.
+pub fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
+    if error.code() != Code::ChangedMeanwhile {
+        return error;
+    }
+    // If the log cannot be read, the error is returned without them.
+    let since = crate::ops::undo::changed_since(ctx, &transaction.id).unwrap_or_default();
+    let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
+        let Transaction { id, at, by, what, .. } = later;
+        let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
+        error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
+    });
+    let merged = transaction.edits.iter().find(|edit| edit.changes.iter().any(|change| change.merges().is_some()));
+    let error = match merged {
+        Some(edit) => error.hint(format!("git axiom rollback task {}    reverts its commits on top of what came after", edit.id)),
+        None => error,
+    };
+    error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back")
 }
 
 fn which(chosen: &Chosen) -> String {

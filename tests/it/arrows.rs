@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each place may name, itself aside.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("error", &[]),
     ("env", &["error"]),
     ("own_process", &["error"]),
@@ -20,7 +20,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("cli", &["error", "env", "own_process", "files", "domain"]),
     ("demo", &["error", "env", "files", "domain", "process", "cli"]),
     ("told", &["error", "env", "domain", "ops", "cli"]),
-    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "told", "demo"]),
+    ("panel", &["error", "env", "own_process", "domain", "ops", "cli", "told"]),
+    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "told", "panel", "demo"]),
     ("main", &["env", "commands"]),
 ];
 

@@ -72,6 +72,7 @@ mod ops_meanwhile;
 mod ops_merge;
 mod ops_rollback;
 mod ops_undo;
+mod panel;
 mod performance;
 mod prompts;
 mod restore_special;

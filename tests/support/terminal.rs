@@ -17,6 +17,7 @@ pub struct Terminal {
     child: Child,
     /// The output so far, and up to where it was waited for already.
     seen: Arc<Mutex<String>>,
+    bytes: Arc<Mutex<Vec<u8>>>,
     from: usize,
 }
 
@@ -38,15 +39,28 @@ impl Terminal {
         let child = command.spawn().unwrap();
         drop(command);
         let (keyboard, seen) = (File::from(master), Arc::new(Mutex::new(String::new())));
-        let (mut reader, into) = (keyboard.try_clone().unwrap(), Arc::clone(&seen));
+        let raw = Arc::new(Mutex::new(Vec::new()));
+        let (mut reader, into, bytes_into) = (keyboard.try_clone().unwrap(), Arc::clone(&seen), Arc::clone(&raw));
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // When the program ends, the terminal is closed and reading fails.
             while let Ok(read @ 1..) = reader.read(&mut bytes) {
+                bytes_into.lock().unwrap().extend_from_slice(&bytes[..read]);
                 into.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
             }
         });
-        Self { keyboard, child, seen, from: 0 }
+        Self { keyboard, child, seen, bytes: raw, from: 0 }
+    }
+
+    /// Everything that was written so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+
+    /// Gives it another size.
+    pub fn resize(&self, (rows, columns): (u16, u16)) {
+        let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&self.keyboard, size).unwrap();
     }
 
     /// Waits until a text appears after the last one that was waited for, and returns the output up to it.

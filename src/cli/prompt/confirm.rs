@@ -35,7 +35,7 @@ impl Confirm {
                 self.typed = None;
                 return Next::Pasted;
             }
-            Key::Char(_) | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Other => {}
+            Key::Char(_) | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Other(_) => {}
         }
         Next::Asked
     }

@@ -66,7 +66,7 @@ impl Question for Line {
                 Key::Escape | Key::EndOfInput => return Next::Answered(None),
                 Key::Interrupt => return Next::Interrupted,
                 Key::Suspend => return Next::Suspended,
-                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Other => {}
+                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Other(_) => {}
             }
         }
         Next::Asked

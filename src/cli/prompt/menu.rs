@@ -126,7 +126,7 @@ impl Menu {
             Key::Interrupt => return Next::Interrupted,
             Key::Suspend => return Next::Suspended,
             Key::Pasted(_) => return Next::Pasted,
-            Key::Char(_) | Key::Backspace | Key::ClearLine | Key::Other => {}
+            Key::Char(_) | Key::Backspace | Key::ClearLine | Key::Other(_) => {}
         }
         Next::Asked
     }

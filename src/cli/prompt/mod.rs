@@ -7,12 +7,12 @@
 
 mod confirm;
 mod drawn;
-mod keys;
 mod line;
 mod menu;
 mod terminal;
 pub mod watch;
 
+use crate::cli::keys::Key;
 use crate::error::{Code, Error, Result};
 
 pub use confirm::confirm;
@@ -20,7 +20,6 @@ pub use line::line;
 pub use menu::{one_of, some_of};
 
 use drawn::Drawn;
-use keys::Key;
 use terminal::{Came, Terminal};
 
 /// The state of a question after some keys.
@@ -106,7 +105,7 @@ fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
 /// The state of a question after chunks of input, for tests: the keys of a chunk arrive together.
 #[cfg(test)]
 fn after<Q: Question>(mut question: Q, chunks: &[&str]) -> Next<Q::Answer> {
-    let mut keys = keys::Keys::default();
+    let mut keys = crate::cli::keys::Keys::default();
     let mut next = Next::Asked;
     for chunk in chunks {
         let mut came = keys.take(chunk.as_bytes());

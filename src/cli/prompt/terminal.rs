@@ -14,7 +14,7 @@ use rustix::termios::{InputModes, LocalModes, OptionalActions, QueueSelector, Sp
 use signal_hook::SigId;
 use signal_hook::consts::{SIGCONT, SIGWINCH};
 
-use super::keys::{Key, Keys};
+use crate::cli::keys::{Key, Keys};
 use crate::own_process::end_signals;
 
 /// How long to wait for the rest of an escape sequence.

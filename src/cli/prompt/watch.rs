@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use super::keys::Key;
 use super::terminal::{Came, Terminal};
+use crate::cli::keys::Key;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Watching {
                     return if terminal.suspend().is_ok() { Waited::Redraw } else { Waited::Quit };
                 }
                 Key::Char(_) | Key::Enter | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => {}
-                Key::Backspace | Key::ClearLine | Key::Pasted(_) | Key::Other => {}
+                Key::Backspace | Key::ClearLine | Key::Pasted(_) | Key::Other(_) => {}
             }
         }
         Waited::Elapsed

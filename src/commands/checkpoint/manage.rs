@@ -2,19 +2,17 @@
 //! nothing.
 
 use super::remove::tell;
-use super::verify::text as compacted_text;
+use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
-use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::Global;
 use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::CheckpointType;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Depth, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::told::checkpoints::{rows, size_text};
+use crate::told::checkpoints::{compacted, rows, summary};
 
 /// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +56,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
             Action::DeleteOld => delete_old(&mut ctx, screen)?,
             Action::Compact => {
                 let done = checkpoint::compact(&mut ctx)?;
-                screen.note_text(compacted_text(&done).trim_end());
+                screen.note_text(compacted(&done).trim_end());
             }
             Action::RollBack => {
                 if let Some(exit) = roll_back(&mut ctx, screen, &all)? {
@@ -72,20 +70,8 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
 
 /// The table of checkpoints, their number, and the disk space.
 fn overview(ctx: &Context, all: &[Listed]) -> Result<String> {
-    let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
-    let added: u64 = all.iter().filter_map(|one| one.size).sum();
-    let space = checkpoint::space(ctx)?;
     let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
-    let (limit, of_paths) = (ctx.config.checkpoints.max_count, all.iter().filter(|one| one.only.is_some()).count());
-    let of_paths_text = if of_paths == 0 { String::new() } else { format!(" and {of_paths}/{limit} of known paths") };
-    Ok(format!(
-        "{table}{}/{limit} checkpoints{of_paths_text} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
-        all.len() - of_paths,
-        all.len() - named,
-        size_text(Some(added)),
-        size_text(Some(space.bytes)),
-        words::count(space.loose, "loose object"),
-    ))
+    Ok(format!("{table}{}", summary(all, ctx.config.checkpoints.max_count, &checkpoint::space(ctx)?)))
 }
 
 /// The heading of the table, and a line for each checkpoint.

@@ -5,15 +5,15 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::grammar::consent::Consent;
 use crate::commands::open_with_usable_config;
 use crate::domain::base::ids::CheckpointName;
-use crate::error::{Code, Error, Exit, Result, some_of};
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, Deleted};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
+use crate::told::checkpoints::{deleted as deleted_in_words, listed};
 
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]
@@ -135,17 +135,7 @@ fn go_ahead(
 pub(super) fn tell(screen: &mut Screen, deleted: &Deleted) -> Result<()> {
     let undo = deleted.txn.as_ref().map(|txn| format!("git axiom undo {txn}"));
     let answer = CheckpointRemoveAnswer { deleted: &deleted.names, dry_run: false, undo };
-    screen.answer(&answer, || {
-        let undo = answer.undo.as_deref().map(|undo| format!("To take it back: {undo}\n")).unwrap_or_default();
-        match deleted.names.as_slice() {
-            [] => "There was nothing to delete.\n".to_owned(),
-            names => format!("Deleted {}\n{undo}", listed(names)),
-        }
-    })
-}
-
-fn listed(names: &[CheckpointName]) -> String {
-    format!("{}: {}", words::count(names.len(), "checkpoint"), some_of(names, 20))
+    screen.answer(&answer, || deleted_in_words(deleted))
 }
 
 #[cfg(test)]

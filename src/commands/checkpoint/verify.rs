@@ -9,9 +9,9 @@ use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};
+use crate::ops::checkpoint::{self, Difference, Look, PutRight, Verification, Verified};
 use crate::ops::context::placement::Purpose;
-use crate::told::checkpoints::{only_text, size_text};
+use crate::told::checkpoints::{compacted, only_text};
 
 /// How many paths are named in a note.
 const NAMED: usize = 20;
@@ -159,16 +159,6 @@ pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.for_humans_only("checkpoint compact")?;
     let done = checkpoint::compact(&mut ctx)?;
-    screen.answer(&done, || text(&done))?;
+    screen.answer(&done, || compacted(&done))?;
     Ok(Exit::Done)
-}
-
-/// The result of compacting, in words.
-pub(super) fn text(done: &Compacted) -> String {
-    let Compacted { before, after, notes_cut: _, not_packed } = done;
-    if let Some(why) = not_packed {
-        return format!("Loose objects were not packed: {why}\nhint: git axiom recover    says how to repair it\n");
-    }
-    let (was, is) = (size_text(Some(before.bytes)), size_text(Some(after.bytes)));
-    format!("Packed {} loose objects; the repository took {was} and takes {is}\n", before.loose.saturating_sub(after.loose))
 }

@@ -53,6 +53,9 @@ pub enum Verb {
     Plan(Later<commands::plan::Plan>),
     /// Run agents on the tasks: the supervisor
     Run(Later<commands::run::Run>),
+    /// See and do everything on one screen, while agents work
+    #[command(visible_alias = "ui")]
+    Panel(Later<commands::panel::PanelArgs>),
     /// Show what is happening right now
     Status(Later<commands::status::Status>),
     /// Print the output of an agent
@@ -154,6 +157,7 @@ impl Verb {
             Self::Demo(_) => "demo",
             Self::Task(_) => "task",
             Self::Plan(_) => "plan",
+            Self::Panel(_) => "panel",
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",

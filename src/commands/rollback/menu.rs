@@ -14,7 +14,7 @@ use crate::ops::checkpoint::{self as op, CheckpointRequest, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
 use crate::told::checkpoints::rows;
-use crate::told::rollback::{nothing_changes, people};
+use crate::told::rollback::{KEPT, nothing_changes, people};
 
 /// Shows the menu until the user has rolled back or leaves.
 ///
@@ -89,7 +89,7 @@ fn agreed(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> 
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
     screen.note_text(people(&preview, "Would go").trim_end());
-    screen.note("The present state is kept in a checkpoint; 'git axiom undo' restores it.");
+    screen.note(KEPT);
     match screen.confirm("Go back?", false) {
         Ok(()) => Ok(true),
         Err(error) if error.code() == Code::Declined => Ok(false),

@@ -17,7 +17,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::revert_task::{self as op, Outcome, Preview, TaskRollbackRequest};
 use crate::ops::supervise::Options;
 use crate::told::parts;
-use crate::told::task_rollback::people;
+use crate::told::task_rollback::{in_conflict, people};
 
 /// Arguments of `rollback task`.
 #[derive(Debug, Args)]
@@ -154,18 +154,7 @@ fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit
 
 /// Reports a conflict. With `--json`, the whole document is printed, so that a script can read which files are in conflict.
 fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exit> {
-    let mut lines = Vec::new();
-    for conflict in preview.conflicts.iter().take(20) {
-        let behind: Vec<String> = conflict.behind.iter().map(|one| format!("{} {}", one.id.short(), one.subject)).collect();
-        let since = if behind.is_empty() { String::new() } else { format!(" (changed since by {})", behind.join("; ")) };
-        lines.push(format!("{}{since}", conflict.path));
-    }
-    let commit = preview.conflicts.first().map_or("?", |conflict| conflict.commit.short());
-    let error =
-        Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
-            .why(lines.join(", "))
-            .hint("take back what was built on it first")
-            .hint(format!("git axiom rollback task {} --resolve    makes a worktree to resolve it in", preview.task_id));
+    let error = in_conflict(preview);
     screen.answer_with(&RollbackTaskAnswer::of(preview, dry_run), &error, String::new)?;
     Err(error)
 }

@@ -9,7 +9,6 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
-use crate::commands::verified::{self, Verified};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::recovery::context::RecoveryContext;
@@ -25,6 +24,7 @@ use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 use crate::ops::recover::told;
 use crate::ops::supervise::budget::used_of;
+use crate::told::verified::{self, Verified};
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]

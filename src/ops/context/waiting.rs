@@ -1,12 +1,14 @@
 //! Waiting for what other processes record in the log. A watch only saves looks: without one, the caller looks as often as it
 //! always could.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::handle::Context;
 use crate::error::Result;
 use crate::process::os::bell::{Bell, LONGEST, What};
+pub use crate::process::os::bell::{Heard, Input, Rope};
 
 /// How often to look where nothing can be watched.
 const LOOK: Duration = Duration::from_millis(25);
@@ -43,6 +45,33 @@ impl Waiting {
         folders.retain(|folder| folder.is_dir());
         folders.push(ctx.layout().state_dir());
         self.for_changes(folders);
+    }
+
+    /// As [`Waiting::for_the_log_or`], at most this long; what is typed at a terminal ends the wait too.
+    pub fn for_the_log_or_keys(
+        &mut self,
+        ctx: &Context,
+        mut folders: Vec<PathBuf>,
+        keys: BorrowedFd<'_>,
+        most: Duration,
+    ) -> Heard {
+        folders.retain(|folder| folder.is_dir());
+        folders.push(ctx.layout().state_dir());
+        match &mut self.bell {
+            None => {
+                std::thread::sleep(LOOK);
+                Heard { rang: true, input: Input::Ready }
+            }
+            Some(bell) => {
+                let is_watched = bell.watch_only(folders.into_iter().map(|folder| (folder, What::Changes)).collect());
+                bell.wait_or_read(if is_watched { most } else { LOOK.min(most) }, Some(keys))
+            }
+        }
+    }
+
+    /// For other threads: it ends a wait. `None` where nothing can ring.
+    pub fn rope(&self) -> Option<Rope> {
+        self.bell.as_ref().and_then(|bell| bell.rope().ok())
     }
 
     /// From now on this signal ends a wait, where that is possible.

@@ -3,7 +3,7 @@
 //! caller looks as often as it would without.
 
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,11 +45,36 @@ pub enum What {
     Closes,
 }
 
+/// What a wait heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    /// Whether something rang, as far as that is known.
+    pub rang: bool,
+    /// The terminal.
+    pub input: Input,
+}
+
+/// What became of a terminal during a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// Nobody typed.
+    Nothing,
+    /// Something can be read, or its end.
+    Ready,
+    /// It was closed.
+    Gone,
+}
+
 /// Rings from another thread.
 #[derive(Debug)]
 pub struct Rope(UnixStream);
 
 impl Rope {
+    /// The same, for one more thread.
+    pub fn another(&self) -> Option<Self> {
+        self.0.try_clone().ok().map(Self)
+    }
+
     /// Wakes the waiting thread, or the one that waits next.
     pub fn ring(&self) {
         // Where it is full, it rings already.
@@ -129,19 +154,33 @@ impl Bell {
     /// Waits until something rings, at most this long, and never longer than [`LONGEST`]. Returns whether something rang, as
     /// far as that is known.
     pub fn wait(&mut self, most: Duration) -> bool {
+        self.wait_or_read(most, None).rang
+    }
+
+    /// As [`Bell::wait`]; what can be read from a terminal ends the wait too.
+    pub fn wait_or_read(&mut self, most: Duration, input: Option<BorrowedFd<'_>>) -> Heard {
         let most = most.min(LONGEST);
         let timeout =
             Timespec { tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(most.subsec_nanos()) };
         let mut polled = vec![PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN)];
         polled.extend(self.watches.iter().map(|watches| PollFd::from_borrowed_fd(watches.as_fd(), PollFlags::IN)));
-        let Ok(rang) = poll(&mut polled, Some(&timeout)) else {
+        let own = polled.len();
+        polled.extend(input.map(|input| PollFd::from_borrowed_fd(input, PollFlags::IN)));
+        if poll(&mut polled, Some(&timeout)).is_err() {
             // A signal came, and rings too; or nothing can be waited for.
-            return false;
-        };
+            return Heard { rang: false, input: Input::Nothing };
+        }
+        let of_input = polled.get(own).map_or(PollFlags::empty(), PollFd::revents);
+        let rang = polled.iter().take(own).any(|fd| !fd.revents().is_empty());
         let mut bytes = [0; 256];
         while matches!((&self.heard).read(&mut bytes), Ok(1..)) {}
         self.watches.iter().for_each(sys::empty);
-        rang > 0
+        let input = match of_input {
+            flags if flags.contains(PollFlags::IN) => Input::Ready,
+            flags if flags.is_empty() => Input::Nothing,
+            _ => Input::Gone,
+        };
+        Heard { rang, input }
     }
 }
 

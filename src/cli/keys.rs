@@ -33,8 +33,33 @@ pub enum Key {
     EndOfInput,
     /// Pasted text, if the terminal marks it.
     Pasted(String),
-    /// Any other key.
-    Other,
+    /// A key that questions have no use for.
+    Other(Other),
+}
+
+/// Keys that only some programs have a use for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    /// The Tab key.
+    Tab,
+    /// Shift and Tab.
+    BackTab,
+    /// Arrow to the left.
+    Left,
+    /// Arrow to the right.
+    Right,
+    /// Deletes the character at the cursor.
+    Delete,
+    /// A letter with Ctrl that has no name of its own here.
+    Ctrl(char),
+    /// The first button of the mouse was pressed on this cell, from 0.
+    Click(u16, u16),
+    /// The wheel, upwards.
+    WheelUp,
+    /// The wheel, downwards.
+    WheelDown,
+    /// Anything else.
+    Unknown,
 }
 
 /// The sequences with which the terminal marks pasted text, when it was asked to.
@@ -77,7 +102,7 @@ impl Keys {
             return None;
         }
         let waited = std::mem::take(&mut self.waiting);
-        (!waited.is_empty()).then(|| if waited == [0x1b] { Key::Escape } else { Key::Other })
+        (!waited.is_empty()).then(|| if waited == [0x1b] { Key::Escape } else { Key::Other(Other::Unknown) })
     }
 }
 
@@ -93,7 +118,9 @@ fn one(bytes: &[u8]) -> Option<(Key, usize)> {
         0x04 => Key::EndOfInput,
         0x0e => Key::Down,
         0x10 => Key::Up,
-        byte if byte < 0x20 => Key::Other,
+        b'\t' => Key::Other(Other::Tab),
+        byte @ 0x01..=0x1a => Key::Other(Other::Ctrl(char::from(byte + 0x60))),
+        byte if byte < 0x20 => Key::Other(Other::Unknown),
         _ => return character(bytes),
     };
     Some((key, 1))
@@ -102,11 +129,11 @@ fn one(bytes: &[u8]) -> Option<(Key, usize)> {
 fn character(bytes: &[u8]) -> Option<(Key, usize)> {
     let chunk = bytes.utf8_chunks().next()?;
     match chunk.valid().chars().next() {
-        Some(c) if c.is_control() => Some((Key::Other, c.len_utf8())),
+        Some(c) if c.is_control() => Some((Key::Other(Other::Unknown), c.len_utf8())),
         Some(c) => Some((Key::Char(c), c.len_utf8())),
         // The beginning of an incomplete character. Anything else is not UTF-8.
         None if chunk.invalid().len() == bytes.len() && bytes.len() < 4 && could_begin(bytes) => None,
-        None => Some((Key::Other, chunk.invalid().len().max(1))),
+        None => Some((Key::Other(Other::Unknown), chunk.invalid().len().max(1))),
     }
 }
 
@@ -130,7 +157,7 @@ fn sequence(bytes: &[u8]) -> Option<(Key, usize)> {
         b'O' => bytes.get(2).map(|last| (named(&[*last]), 3)),
         // Two Escapes are one Escape key. Escape and another character are that key with Alt.
         0x1b => Some((Key::Escape, 1)),
-        _ => Some((Key::Other, 2)),
+        _ => Some((Key::Other(Other::Unknown), 2)),
     }
 }
 
@@ -142,7 +169,25 @@ fn named(sequence: &[u8]) -> Key {
         b"6~" => Key::PageDown,
         b"H" | b"1~" | b"7~" => Key::Home,
         b"F" | b"4~" | b"8~" => Key::End,
-        _ => Key::Other,
+        b"C" => Key::Other(Other::Right),
+        b"D" => Key::Other(Other::Left),
+        b"Z" => Key::Other(Other::BackTab),
+        b"3~" => Key::Other(Other::Delete),
+        [b'<', report @ ..] => Key::Other(mouse(report).unwrap_or(Other::Unknown)),
+        _ => Key::Other(Other::Unknown),
+    }
+}
+
+/// What the mouse did: `button;column;row` from 1, and `M` where a button was pressed.
+fn mouse(report: &[u8]) -> Option<Other> {
+    let pressed = std::str::from_utf8(report).ok()?.strip_suffix('M')?;
+    let mut numbers = pressed.split(';').map(|number| number.parse::<u16>().ok());
+    let (button, column, row) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    match button {
+        0 => Some(Other::Click(column.checked_sub(1)?, row.checked_sub(1)?)),
+        64 => Some(Other::WheelUp),
+        65 => Some(Other::WheelDown),
+        _ => None,
     }
 }
 
@@ -159,11 +204,30 @@ mod tests {
         assert_eq!(all(b"y\r"), [Key::Char('y'), Key::Enter]);
         assert_eq!(
             all(b"\x1b[A\x1b[B\x1bOB\x1b[5~\x1b[1;5C\x03\x1a"),
-            [Key::Up, Key::Down, Key::Down, Key::PageUp, Key::Other, Key::Interrupt, Key::Suspend]
+            [Key::Up, Key::Down, Key::Down, Key::PageUp, Key::Other(Other::Unknown), Key::Interrupt, Key::Suspend]
         );
         assert_eq!(all("ü中\u{7f}".as_bytes()), [Key::Char('ü'), Key::Char('中'), Key::Backspace]);
         assert_eq!(all(b"\x1b\x1b["), [Key::Escape]);
-        assert_eq!(all(b"\xff\x00"), [Key::Other, Key::Other]);
+        assert_eq!(all(b"\xff\x00"), [Key::Other(Other::Unknown), Key::Other(Other::Unknown)]);
+    }
+
+    #[test]
+    fn further_keys_and_the_mouse_are_told_apart() {
+        let further = |bytes: &[u8]| match all(bytes).as_slice() {
+            [Key::Other(other)] => *other,
+            keys => panic!("{keys:?}"),
+        };
+        assert_eq!(further(b"\t"), Other::Tab);
+        assert_eq!(
+            [&b"\x1b[Z"[..], b"\x1b[C", b"\x1bOD", b"\x1b[3~"].map(further),
+            [Other::BackTab, Other::Right, Other::Left, Other::Delete]
+        );
+        assert_eq!((further(b"\x0c"), further(b"\x00")), (Other::Ctrl('l'), Other::Unknown));
+        assert_eq!(further(b"\x1b[<0;7;3M"), Other::Click(6, 2));
+        assert_eq!((further(b"\x1b[<64;1;1M"), further(b"\x1b[<65;1;1M")), (Other::WheelUp, Other::WheelDown));
+        for none in [&b"\x1b[<0;7;3m"[..], b"\x1b[<0;0;3M", b"\x1b[<0;99999;3M", b"\x1b[<2;7;3M", b"\x1b[<M"] {
+            assert_eq!(further(none), Other::Unknown);
+        }
     }
 
     #[test]
@@ -185,7 +249,7 @@ mod tests {
     fn escape_is_a_key_once_nothing_follows_and_a_paste_is_no_key() {
         let mut keys = Keys::default();
         assert_eq!((keys.take(b"\x1b"), keys.give_up_waiting()), (vec![], Some(Key::Escape)));
-        assert_eq!((keys.take(b"\x1b["), keys.give_up_waiting()), (vec![], Some(Key::Other)));
+        assert_eq!((keys.take(b"\x1b["), keys.give_up_waiting()), (vec![], Some(Key::Other(Other::Unknown))));
         assert_eq!(keys.give_up_waiting(), None);
         assert_eq!(keys.take(b"\x1b[200~y\ry\r"), []);
         assert_eq!(keys.give_up_waiting(), None, "it goes on");

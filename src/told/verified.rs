@@ -12,14 +12,14 @@ use crate::ops::output::steps::StepLog;
 
 /// A verify step, with the log of its last run where there is one.
 #[derive(Debug, Serialize)]
-pub(super) struct Verified<'a> {
+pub struct Verified<'a> {
     #[serde(flatten)]
     check: Check<'a>,
     log: Option<String>,
 }
 
 /// The verify steps of a task, and those of its merge as far as they were run.
-pub(super) fn of<'a>(ctx: &'a Context, case: &'a Case) -> Vec<Verified<'a>> {
+pub fn of<'a>(ctx: &'a Context, case: &'a Case) -> Vec<Verified<'a>> {
     let checks = shown::checks(case, ctx.state().record.cases.get(&case.id)).into_iter();
     checks
         .map(|check| {
@@ -30,7 +30,7 @@ pub(super) fn of<'a>(ctx: &'a Context, case: &'a Case) -> Vec<Verified<'a>> {
 }
 
 /// Rows about a step: how it ended, what it reported last, and where it failed, its log.
-pub(super) fn rows(id: &CaseId, verified: &Verified<'_>) -> Vec<Vec<String>> {
+pub fn rows(id: &CaseId, verified: &Verified<'_>) -> Vec<Vec<String>> {
     let Verified { check, log } = verified;
     let what = match check.of {
         CheckOf::Task => "verify:",

@@ -1,0 +1,39 @@
+//! `git axiom panel`.
+
+use clap::Args;
+
+use super::open_with_usable_config;
+use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
+use crate::env;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::placement::Purpose;
+use crate::panel::keys::Keys;
+use crate::panel::view::Colours;
+use crate::panel::{self, Options};
+
+/// Arguments of `panel`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Agents, tasks, what waits for you, output and the timeline, as they change; '?' lists the keys,
+'i' every action on the selected agent and task. Whatever takes something away is shown first as
+it will be, with the way back, and is done after Enter. Escape changes nothing.
+
+Closing the panel changes nothing: agents and session go on. It needs a terminal; 'git axiom
+status --watch' shows what happens in plain text, and every action is a verb of its own.")]
+pub struct PanelArgs {}
+
+/// Shows the panel until it is closed.
+///
+/// # Errors
+/// `USAGE` with `--json`, and as [`panel::run`].
+pub fn run(_args: &PanelArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if screen.wants_json() || global.non_interactive {
+        return Err(Error::new(Code::Usage, "the panel needs a terminal")
+            .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
+    }
+    let ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    ctx.for_humans_only("panel")?;
+    let colours = if env::var("NO_COLOR").is_some() { Colours::None } else { Colours::Sixteen };
+    panel::run(ctx, Options { colours, keys: Keys::default() })
+}

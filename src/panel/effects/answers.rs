@@ -1,0 +1,222 @@
+//! Finds out what a dialog or a view asks for. Changes nothing.
+
+use super::deeds::{of_task, whole};
+use crate::cli::screen::table;
+use crate::cli::visible;
+use crate::cli::words::clock;
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::undo::Asked;
+use crate::domain::work::choices::choices;
+use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint::{self, Listed};
+use crate::ops::context::handle::Context;
+use crate::ops::interventions::{gates, pausing, redirect};
+use crate::ops::{history, revert_task, rollback, task_diff, undo};
+use crate::panel::request::{Answer, Deed, Plan, Question};
+use crate::panel::seen::{CheckpointRow, Moment, MomentKind};
+use crate::told::before::{self, AtWork};
+use crate::told::checkpoints::{listed, rows, summary};
+use crate::told::learnings::in_words;
+use crate::told::rollback::{KEPT, nothing_changes, people};
+use crate::told::undo::{UndoToldAnswer, explain, with_possible};
+use crate::told::{diff, gates as gates_told, interventions as told, task_rollback, verified};
+
+/// The most lines of a difference.
+const MOST_LINES: usize = 5_000;
+/// How many moments the timeline has at most, of each kind.
+const MOST_MOMENTS: usize = 300;
+
+/// Answers a question.
+///
+/// # Errors
+/// Those of the dry run, or of what is looked at.
+pub fn answer(ctx: &Context, question: &Question) -> Result<Answer> {
+    match question {
+        Question::Plan(deed) => plan(ctx, deed).map(Answer::Plan),
+        Question::PlanUndo(id) => plan_undo(ctx, id.as_deref()).map(Answer::Plan),
+        Question::PlanSession => {
+            let session = ctx.state().record.session.as_ref();
+            let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
+                return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start"));
+            };
+            plan(ctx, &Deed::RollBack(name.to_string())).map(Answer::Plan)
+        }
+        Question::Choices(agent) => places(ctx, agent),
+        Question::AtWork => {
+            let running = pausing::agents(ctx.state()).running;
+            let lines = told::at_work(&running);
+            Ok(Answer::Text(vec![lines, "Whatever you choose, nothing of their work is lost.".to_owned()]))
+        }
+        Question::Gate(id) => {
+            let look = gates::look(ctx, id)?;
+            let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
+            let verification = case.map(|case| verified::of(ctx, case)).unwrap_or_default();
+            Ok(text(&gates_told::in_words(&look, case, &verification)))
+        }
+        Question::Diff(task) => difference(ctx, task),
+        Question::Since(name) => since(ctx, name),
+        Question::Checkpoints => all_checkpoints(ctx),
+        Question::Timeline => timeline(ctx).map(Answer::Timeline),
+        Question::Learnings => Ok(learnt(ctx)),
+    }
+}
+
+fn text(text: &str) -> Answer {
+    Answer::Text(lines_of(text))
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The real dry run, in the words of the verb.
+fn plan(ctx: &Context, deed: &Deed) -> Result<Plan> {
+    match deed {
+        Deed::RollBack(name) => {
+            let preview = rollback::preview(ctx, whole(name))?;
+            if preview.changes_nothing {
+                return Ok(Plan { lines: lines_of(&nothing_changes(&preview)), deed: None });
+            }
+            // What was looked at is what is done: the whole name, not the beginning of one.
+            let deed = Deed::RollBack(preview.checkpoint.name.to_string());
+            Ok(Plan { lines: with_way_back(&people(&preview, "Would go"), KEPT), deed: Some(deed) })
+        }
+        Deed::RollBackTask(task) => {
+            let preview = revert_task::preview(ctx, &of_task(task)?)?;
+            if !preview.conflicts.is_empty() {
+                return Err(task_rollback::in_conflict(&preview));
+            }
+            Ok(Plan { lines: with_way_back(&task_rollback::people(&preview, "Would take"), KEPT), deed: Some(deed.clone()) })
+        }
+        Deed::DeleteCheckpoints(names) => {
+            let records = checkpoint::chosen(ctx, names, true)?;
+            let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
+            let plain: Vec<String> = names.iter().map(ToString::to_string).collect();
+            let mut lines = vec![format!("Deletes {}", listed(&names))];
+            if let Err(error) = checkpoint::chosen(ctx, &plain, false) {
+                lines.extend([String::new(), error.to_string()]);
+            }
+            lines.extend([String::new(), "To take it back: git axiom undo".to_owned()]);
+            Ok(Plan { lines, deed: Some(Deed::DeleteCheckpoints(plain)) })
+        }
+        Deed::CompactCheckpoints => {
+            let lines = ["Packs loose objects and refs, those of checkpoints included.", "Nothing that is referenced goes away."];
+            Ok(Plan { lines: lines.map(str::to_owned).to_vec(), deed: Some(deed.clone()) })
+        }
+        Deed::Pause | Deed::PauseAtOnce | Deed::Resume | Deed::Quit | Deed::CheckpointAndQuit | Deed::Mode(_) => no_dry_run(deed),
+        Deed::Stop(_) | Deed::Kill(_) | Deed::Redirect { .. } | Deed::Block { .. } | Deed::Unblock(_) => no_dry_run(deed),
+        Deed::Approve(_) | Deed::Reject { .. } | Deed::Answer { .. } | Deed::Checkpoint(_) => no_dry_run(deed),
+        Deed::RestoreFile { .. } | Deed::Undo(_) => no_dry_run(deed),
+    }
+}
+
+/// What these do is known without looking at the repository; the model asks about them itself.
+fn no_dry_run(deed: &Deed) -> Result<Plan> {
+    Err(Error::new(Code::Internal, format!("there is no dry run of {}", deed.in_words())))
+}
+
+fn with_way_back(text: &str, way: &str) -> Vec<String> {
+    lines_of(text).into_iter().chain([String::new(), way.to_owned()]).collect()
+}
+
+fn plan_undo(ctx: &Context, id: Option<&str>) -> Result<Plan> {
+    let asked = id.map_or(Asked::Undo, |id| Asked::Named(id.to_owned()));
+    ctx.no_open_operation()?;
+    let chosen = undo::choose(ctx, &asked).map_err(|error| with_possible(ctx, &asked, error))?;
+    let preview = undo::check(ctx, &chosen);
+    let preview = preview.map_err(|error| with_possible(ctx, &asked, explain(ctx, &chosen.transaction, error)))?;
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let text = UndoToldAnswer::before(&chosen, &preview).plan(&chosen, main.path());
+    let way = "To take it back: git axiom redo";
+    Ok(Plan { lines: with_way_back(&text, way), deed: Some(Deed::Undo(chosen.transaction.id.to_string())) })
+}
+
+fn places(ctx: &Context, agent: &str) -> Result<Answer> {
+    let state = ctx.state();
+    let id = AgentId::new(agent.to_owned())?;
+    let from = redirect::task_of(state, &id)?;
+    let open = choices(state, &id);
+    if open.is_empty() {
+        return Err(Error::new(Code::InvalidTransition, redirect::ready_in_words(&open)));
+    }
+    let work = state.restorable.agents.get(&id).and_then(|agent| agent.work.as_ref());
+    let workspace = state.restorable.workspaces.get(&from).map(|place| place.path.as_str());
+    let most = state.record.session.as_ref().map(|session| session.max_iterations);
+    let who = AtWork {
+        agent,
+        task: (from.as_str(), &state.case(&from)?.title),
+        iteration: (work.map_or(0, |work| work.iteration), most),
+        progress: work.and_then(|work| work.progress),
+        workspace,
+    };
+    let names = open.iter().map(|choice| choice.id.to_string());
+    Ok(Answer::Choices { before: before::redirect(who), items: names.zip(told::choices(&open)).collect() })
+}
+
+fn difference(ctx: &Context, task: &str) -> Result<Answer> {
+    let diff = task_diff::of(ctx, &CaseId::new(task.to_owned())?)?;
+    let mut lines = lines_of(&diff::stat(&diff));
+    let patch = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new)?);
+    lines.push(String::new());
+    lines.extend(patch.lines().take(MOST_LINES).map(|line| line.replace('\t', "    ")));
+    if patch.lines().nth(MOST_LINES).is_some() {
+        lines.push(format!("… cut after {MOST_LINES} lines; git axiom diff {task}    has all of them"));
+    }
+    Ok(Answer::Text(lines))
+}
+
+fn since(ctx: &Context, name: &str) -> Result<Answer> {
+    let preview = rollback::preview(ctx, whole(name))?;
+    Ok(text(&if preview.changes_nothing { nothing_changes(&preview) } else { people(&preview, "Would go") }))
+}
+
+fn all_checkpoints(ctx: &Context) -> Result<Answer> {
+    let all = checkpoint::list(ctx, None)?;
+    let summary = summary(&all, ctx.config.checkpoints.max_count, &checkpoint::space(ctx)?);
+    let newest: Vec<Listed> = all.into_iter().rev().collect();
+    let text = table(&rows(&newest));
+    let mut lines = text.lines().map(str::to_owned);
+    let heading = lines.next().unwrap_or_default();
+    let rows = newest.iter().zip(lines).map(|(one, line)| CheckpointRow { name: one.name.to_string(), line });
+    Ok(Answer::Checkpoints { heading, rows: rows.collect(), summary })
+}
+
+/// Checkpoints and transactions, newest first.
+fn timeline(ctx: &Context) -> Result<Vec<Moment>> {
+    let all = &ctx.state().record.checkpoints;
+    let made = all.newest(MOST_MOMENTS)?.into_iter().map(|record| Moment {
+        at: record.created_at,
+        clock: clock(record.created_at),
+        what: MomentKind::Checkpoint(record.name.to_string()),
+        words: format!("{} ({})", record.name, record.trigger.as_str()),
+        by: if record.trigger == Trigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
+    });
+    let known = history::newest_transactions(ctx, |known| known.len() >= MOST_MOMENTS)?;
+    let is_more = |one: &&Transaction| one.moves() || one.obstacle().is_none();
+    let done = known.iter().rev().take(MOST_MOMENTS).filter(is_more).map(|one| {
+        let undone = one.undone_by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
+        Moment {
+            at: one.at,
+            clock: clock(one.at),
+            what: MomentKind::Transaction {
+                id: one.id.to_string(),
+                undoable: one.undone_by.is_none() && one.obstacle().is_none(),
+            },
+            words: format!("{}{undone}", one.what),
+            by: one.by.to_string(),
+        }
+    });
+    let mut moments: Vec<Moment> = made.chain(done).collect();
+    moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
+    Ok(moments)
+}
+
+fn learnt(ctx: &Context) -> Answer {
+    let all = &ctx.state().record.learnings;
+    if all.is_empty() {
+        return text("Nothing was learnt yet: agents report it with 'git axiom signal learning TEXT'.");
+    }
+    text(&all.iter().rev().map(in_words).collect::<String>())
+}

@@ -1,0 +1,109 @@
+//! Follows the output of the selected agent: its newest task's log, from near its end on.
+
+use std::path::PathBuf;
+
+use crate::cli::words::time;
+use crate::domain::agent::stream::readable::{Line, Part};
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+use crate::ops::output::logs::{self, LogLine};
+use crate::ops::output::readable::{LogReader, Printed as Readable};
+use crate::panel::event::Printed;
+use crate::panel::model::MOST_OUTPUT;
+use crate::panel::seen::{OutputKind, OutputLine};
+
+/// How much of the end of a log is read at first, and where more than that has come since the last look.
+const WINDOW: u64 = 256 * 1024;
+/// The longest line that is kept.
+const LONGEST: usize = 4_000;
+
+/// Follows one agent or task.
+#[derive(Debug, Default)]
+pub struct Follower {
+    of: Option<String>,
+    log: Option<PathBuf>,
+    offset: u64,
+    reader: LogReader,
+    /// The begun line of a program without rules.
+    begun: Vec<u8>,
+}
+
+impl Follower {
+    /// From now on follows this one.
+    pub fn begin(&mut self, of: Option<String>) {
+        *self = Self { of, ..Self::default() };
+    }
+
+    /// The folders in which its output comes.
+    pub fn folders(&self, ctx: &Context) -> Vec<PathBuf> {
+        let of = self.of.as_deref().and_then(|of| logs::find(ctx, of).ok());
+        of.map(|task| logs::log_folders(ctx, &task)).unwrap_or_default()
+    }
+
+    /// What came since the last look. Not all of it, where that is much: the rest at the next one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn look(&mut self, ctx: &Context) -> Result<Option<Printed>> {
+        let Some(of) = self.of.clone() else { return Ok(None) };
+        let Ok(task) = logs::find(ctx, &of) else { return Ok(None) };
+        let Some(log) = logs::logs(ctx, &task).pop() else { return Ok(None) };
+        let length = log.metadata().map_or(0, |found| found.len());
+        let anew = self.log.as_ref() != Some(&log) || length < self.offset;
+        if !anew && length == self.offset {
+            return Ok(None);
+        }
+        if anew || length - self.offset > 4 * WINDOW {
+            let offset = logs::line_start(&log, WINDOW)?;
+            *self = Self { of: Some(of.clone()), log: Some(log.clone()), offset, ..Self::default() };
+        }
+        let part = logs::read_soon(&log, self.offset)?;
+        self.offset = part.next;
+        let mut lines: Vec<OutputLine> = part.lines.iter().flat_map(|line| self.readable(line, ctx)).collect();
+        lines.drain(..lines.len().saturating_sub(MOST_OUTPUT));
+        Ok((anew || !lines.is_empty()).then_some(Printed { of, anew, lines }))
+    }
+
+    fn readable(&mut self, line: &LogLine, ctx: &Context) -> Vec<OutputLine> {
+        let printed = self.reader.take(line, &ctx.config);
+        printed.into_iter().flat_map(|one| self.lines(one)).collect()
+    }
+
+    fn lines(&mut self, printed: Readable) -> Vec<OutputLine> {
+        match printed {
+            Readable::Begins { iteration, program, at } => {
+                vec![OutputLine { kind: OutputKind::Heading, text: format!("Iteration {iteration}, {program}, {}", time(at)) }]
+            }
+            Readable::Line(line) => vec![said(&line)],
+            Readable::Bytes(bytes) => {
+                self.begun.extend(bytes);
+                let Some(end) = self.begun.iter().rposition(|byte| *byte == b'\n') else {
+                    self.begun.truncate(LONGEST);
+                    return Vec::new();
+                };
+                let rest = self.begun.split_off(end + 1);
+                let whole = std::mem::replace(&mut self.begun, rest);
+                let text = String::from_utf8_lossy(&whole).into_owned();
+                text.lines().map(|line| OutputLine { kind: OutputKind::Said, text: cut(line) }).collect()
+            }
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(LONGEST).collect::<String>().replace('\t', "    ")
+}
+
+fn said(line: &Line) -> OutputLine {
+    let kind = match line.part {
+        Part::Said => OutputKind::Said,
+        Part::Call => OutputKind::Call,
+        Part::Result => OutputKind::Result,
+        Part::Removed => OutputKind::Removed,
+        Part::Added => OutputKind::Added,
+        Part::Trouble => OutputKind::Trouble,
+        Part::Remark => OutputKind::Remark,
+        Part::Other => OutputKind::Other,
+    };
+    OutputLine { kind, text: cut(&line.text) }
+}

@@ -1,0 +1,186 @@
+//! Reads what the panel shows: from the state, which is in memory, and from locks and logs. Opens no git objects.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::natural;
+use crate::domain::planning::gates::asks;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate_line::DecisionLine;
+use crate::domain::work::groups::Groups;
+use crate::domain::work::project::SessionNow;
+use crate::domain::work::unblocking::unblocking_power;
+use crate::domain::work::view::Shown;
+use crate::error::Result;
+use crate::ops::attach::sessions;
+use crate::ops::context::handle::Context;
+use crate::ops::disk;
+use crate::ops::supervise::status::{self, AgentView, Status as Report};
+use crate::panel::seen::{AgentRow, Counts, GateRow, Runner, Seen, Session, TaskRow};
+use crate::told::checkpoints::size_text;
+
+/// What is on disk. `before` is what was seen last: what depends on events alone is taken from it where none came.
+///
+/// # Errors
+/// As [`status::status`].
+pub fn seen(ctx: &Context, now: Timestamp, before: Option<Seen>) -> Result<Seen> {
+    let report = status::status(ctx, now)?;
+    let state = ctx.state();
+    let (tasks, gates) = match before {
+        Some(before) if before.seq == state.seq => (before.tasks, before.gates),
+        Some(_) | None => (tasks(state), gates(state)),
+    };
+    let counts = counts(&report);
+    let mut agents: Vec<AgentRow> = report.agents.iter().map(|view| agent(view, now)).collect();
+    agents.sort_by(|one, other| natural::compare(&one.id, &other.id));
+    agents.extend(attached(ctx));
+    let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
+    Ok(Seen { seq: state.seq, session: session(ctx, &report), agents, tasks, gates, recovery, counts })
+}
+
+fn session(ctx: &Context, report: &Report) -> Session {
+    let of = &report.session;
+    let limits = of.limits.filter(|limits| !limits.is_empty() && of.state != SessionNow::Idle);
+    Session {
+        now: of.state,
+        supervised: report.supervisor.alive,
+        mode: ctx.state().restorable.mode,
+        target: of.metadata.target.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        budget: limits.map(|limits| limits.in_words()),
+        tokens: of.tokens_used,
+        cost: of.cost_usd,
+        checkpoints: of.metadata.checkpoints,
+        disk: free(ctx),
+        last_action: of.last_action.clone(),
+    }
+}
+
+/// The space that is left where git axiom writes, where it is least.
+fn free(ctx: &Context) -> Option<String> {
+    let least = disk::file_systems(ctx).ok()?.into_iter().map(|one| one.space.free).min()?;
+    Some(format!("{} free", size_text(Some(least))))
+}
+
+fn counts(report: &Report) -> Counts {
+    Counts {
+        total: report.progress.total,
+        ready: report.progress.ready,
+        waiting: report.progress.waiting,
+        active: report.tasks.active,
+        done: report.tasks.done,
+        merged: report.progress.merged,
+        blocked: report.tasks.blocked,
+        failed: report.tasks.failed,
+    }
+}
+
+fn agent(view: &AgentView, now: Timestamp) -> AgentRow {
+    AgentRow {
+        id: view.id.clone(),
+        runner: Runner::Agent,
+        state: view.state.to_owned(),
+        task: view.task_id.clone(),
+        title: view.title.clone().unwrap_or_default(),
+        iteration: (view.iteration, view.max_iterations),
+        progress: view.progress,
+        since: view
+            .duration
+            .and_then(|seconds| now.checked_sub(jiff::SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()),
+        tokens: view.tokens_used,
+        cost: view.cost_usd,
+        heard: view.last_activity,
+        doing: view.last_line.clone(),
+        phase: view.phase.clone(),
+        lines: view.insertions.zip(view.deletions),
+        workspace: view.workspace.clone(),
+        budget: view.budget.clone(),
+    }
+}
+
+/// The agents that humans run.
+fn attached(ctx: &Context) -> Vec<AgentRow> {
+    let alive = sessions::list(ctx).into_iter().filter(sessions::Session::is_alive);
+    alive
+        .map(|one| {
+            let short: String = one.id.chars().take(6).collect();
+            let prompts = crate::cli::words::count(one.prompts, "prompt");
+            let state = if one.unprotected.is_some() { "UNPROTECTED" } else { "attached" };
+            AgentRow {
+                id: format!("{}-{short}", one.program.title().to_lowercase().replace(' ', "-")),
+                runner: Runner::Human { unprotected: one.unprotected },
+                state: state.to_owned(),
+                task: None,
+                title: format!("{prompts} in {}", one.worktree),
+                iteration: (0, None),
+                progress: None,
+                since: Some(one.since),
+                tokens: None,
+                cost: None,
+                heard: Some(one.last_activity),
+                doing: Some(format!("{prompts} in {}", one.worktree)),
+                phase: None,
+                lines: None,
+                workspace: Some(one.worktree),
+                budget: None,
+            }
+        })
+        .collect()
+}
+
+/// The cases as a tree: each after the group that it is a part of, in the order of their names.
+fn tasks(state: &State) -> Vec<TaskRow> {
+    let groups = Groups::of(state);
+    let power = unblocking_power(state);
+    let open = state.restorable.cases.values().filter(|case| case.status != Status::Archived);
+    let cases: Vec<&Case> = natural::sorted(open, |case| case.id.as_str());
+    let known: HashMap<&CaseId, &Case> = cases.iter().map(|case| (&case.id, *case)).collect();
+    let agents: HashMap<&CaseId, String> =
+        state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (&work.task, agent.id.to_string()))).collect();
+    let mut parts: BTreeMap<Option<&CaseId>, Vec<&Case>> = BTreeMap::new();
+    for case in &cases {
+        let parent = case.parent.as_ref().filter(|parent| known.contains_key(parent));
+        parts.entry(parent).or_default().push(case);
+    }
+    let row = |case: &Case, depth: usize| TaskRow {
+        id: case.id.to_string(),
+        title: case.title.clone(),
+        kind: case.kind,
+        depth,
+        status: case.status,
+        shown: Shown::of(&groups, case).in_words().to_owned(),
+        merged: case.merged.is_some() && case.status == Status::Done,
+        progress: groups.progress(case),
+        after: case.after.iter().map(ToString::to_string).collect(),
+        unblocks: power.get(&case.id).copied().unwrap_or(0),
+        agent: agents.get(&case.id).cloned(),
+        reason: case.reason.clone(),
+        workspace: state.restorable.workspaces.get(&case.id).map(|workspace| workspace.path.clone()),
+    };
+    let mut rows = Vec::with_capacity(cases.len());
+    let mut open: Vec<(&Case, usize)> = parts.get(&None).into_iter().flatten().rev().map(|case| (*case, 0)).collect();
+    while let Some((case, depth)) = open.pop() {
+        rows.push(row(case, depth));
+        let below = parts.get(&Some(&case.id)).into_iter().flatten().rev();
+        open.extend(below.map(|part| (*part, depth + 1)));
+    }
+    rows
+}
+
+fn gates(state: &State) -> Vec<GateRow> {
+    let gates = natural::sorted(state.restorable.gates.values(), |gate| gate.id.as_str());
+    let row = |gate: &crate::domain::work::gate::Gate| GateRow {
+        id: gate.id.to_string(),
+        kind: gate.kind,
+        task: gate.task_id.as_ref().map(ToString::to_string),
+        reason: gate.reason.clone(),
+        details: gate.detail_lines(),
+        since: gate.opened_at,
+        decided: gate.decision.as_ref().map(|decision| DecisionLine::from(decision).is.to_owned()),
+        asks: gate.kind == GateKind::Question || asks(gate.id.as_str()),
+    };
+    gates.into_iter().map(row).collect()
+}

@@ -1,0 +1,261 @@
+//! The terminal while the panel has it: modes, the alternate screen, keys, and giving all of it back, whatever ends the panel. With
+//! `panic = "abort"` no destructor runs, so the panic hook gives it back too.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Stdout, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use ratatui::layout::Rect;
+use ratatui::{Terminal as Cells, TerminalOptions, Viewport};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use rustix::termios::{QueueSelector, tcflush};
+
+use crate::cli::keys::{Key as Pressed, Keys, Other};
+use crate::error::{Code, Error, Result};
+use crate::panel::event::Event;
+use crate::panel::input::{Input, Key, Way};
+use crate::panel::model::Model;
+use crate::panel::view::{self, Colours};
+
+/// Alternate screen, marked pastes.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h";
+/// The buttons and the wheel of the mouse, in their decimal form.
+const ENTER_MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1006h";
+/// Everything as it was: mouse, pastes, cursor, colours, screen.
+const LEAVE: &[u8] = b"\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+
+/// Whether the terminal is not as it was.
+static ENTERED: AtomicBool = AtomicBool::new(false);
+static HOOKED: Once = Once::new();
+
+/// The terminal.
+pub struct Terminal {
+    tty: Option<File>,
+    cells: Cells<CrosstermBackend<BufWriter<Stdout>>>,
+    keys: Keys,
+    colours: Colours,
+}
+
+impl Terminal {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// `USAGE` where standard output is no terminal, or none can be read; `IO_FAILED`.
+    pub fn begin(colours: Colours) -> Result<Self> {
+        if !std::io::stdout().is_terminal() {
+            return Err(none("standard output is not a terminal"));
+        }
+        // Where something is piped in, the keys come from the terminal all the same.
+        let tty = match std::io::stdin().is_terminal() {
+            true => None,
+            false => Some(File::open("/dev/tty").map_err(|e| none("standard input is not a terminal").because(e))?),
+        };
+        HOOKED.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                give_back();
+                before(info);
+            }));
+        });
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stdout()));
+        let options = TerminalOptions { viewport: Viewport::Fullscreen };
+        let cells = Cells::with_options(backend, options).map_err(failed)?;
+        let mut terminal = Self { tty, cells, keys: Keys::default(), colours };
+        terminal.enter()?;
+        Ok(terminal)
+    }
+
+    /// Where keys come from.
+    pub fn input(&self) -> BorrowedFd<'_> {
+        match &self.tty {
+            Some(tty) => tty.as_fd(),
+            None => rustix::stdio::stdin(),
+        }
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        ENTERED.store(true, Ordering::SeqCst);
+        enable_raw_mode().map_err(failed)?;
+        let mut out = std::io::stdout().lock();
+        out.write_all(ENTER).and_then(|()| out.write_all(ENTER_MOUSE)).and_then(|()| out.flush()).map_err(failed)?;
+        drop(out);
+        self.keys = Keys::default();
+        self.redraw()
+    }
+
+    /// Gives it to another program, or to the shell, and takes it back afterwards.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn without<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
+        give_back();
+        let outcome = work();
+        // What was typed meanwhile was meant for the other program.
+        let _ = tcflush(self.input(), QueueSelector::IFlush);
+        self.enter()?;
+        Ok(outcome)
+    }
+
+    /// Stops this process, as Ctrl+Z does, and the `git` that started it. Returns when it goes on.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn suspend(&mut self) -> Result<()> {
+        self.without(|| {
+            // Where the signal cannot be sent, the panel just goes on.
+            let _ = rustix::process::kill_current_process_group(Signal::TSTP);
+        })
+    }
+
+    /// After the process was stopped by somebody else: modes and screen may be anything.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn enter_again(&mut self) -> Result<()> {
+        self.enter()
+    }
+
+    /// Forgets what is on the screen, so that all of it is drawn.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn redraw(&mut self) -> Result<()> {
+        let size = self.cells.size().map_err(failed)?;
+        // Not `clear`, which asks the terminal where its cursor is, and waits for the answer among the keys.
+        self.cells.resize(Rect::new(0, 0, size.width, size.height)).map_err(failed)
+    }
+
+    /// The size in columns and rows.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn size(&self) -> Result<(u16, u16)> {
+        let size = self.cells.size().map_err(failed)?;
+        Ok((size.width, size.height))
+    }
+
+    /// Draws the model.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn draw(&mut self, model: &Model) -> Result<()> {
+        let colours = self.colours;
+        let drawn = self.cells.draw(|frame| view::draw(model, colours, frame.area(), frame.buffer_mut()));
+        drawn.map(drop).map_err(failed)
+    }
+
+    /// What was typed, where something was; `None` where the terminal is gone.
+    pub fn read(&mut self) -> Option<Vec<Event>> {
+        let mut bytes = [0; 4096];
+        let mut polled = [PollFd::from_borrowed_fd(self.input(), PollFlags::IN)];
+        let ready = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap_or(0);
+        let flags = polled[0].revents();
+        if ready == 0 {
+            return Some(Vec::new());
+        }
+        if !flags.contains(PollFlags::IN) {
+            return None;
+        }
+        match rustix::io::read(self.input(), &mut bytes) {
+            Ok(0) => None,
+            Ok(read) => {
+                let keys = self.keys.take(&bytes[..read]);
+                Some(inputs(keys))
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Some(Vec::new()),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether an Escape, or the beginning of a key's sequence, was read, and nothing after it yet.
+    pub fn waits_for_more(&self) -> bool {
+        self.keys.is_waiting()
+    }
+
+    /// Nothing more came.
+    pub fn give_up_waiting(&mut self) -> Vec<Event> {
+        inputs(self.keys.give_up_waiting().into_iter().collect())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Gives the terminal back as it was; does nothing where that was done.
+pub fn give_back() {
+    if ENTERED.swap(false, Ordering::SeqCst) {
+        let mut out = std::io::stdout();
+        let _ = out.write_all(LEAVE).and_then(|()| out.flush());
+        let _ = disable_raw_mode();
+    }
+}
+
+fn none(why: &str) -> Error {
+    Error::new(Code::Usage, "the panel needs a terminal").why(why).hint("git axiom status --watch    shows the same without one")
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::new(Code::IoFailed, "the terminal cannot be used").because(error).hint("reset    makes a terminal usable again")
+}
+
+/// Keys that came together. An Enter among others is no answer: then it is a paste of a terminal that does not mark them.
+fn inputs(keys: Vec<Pressed>) -> Vec<Event> {
+    let is_paste = keys.len() > 1 && keys.contains(&Pressed::Enter);
+    if is_paste {
+        let text = keys.into_iter().filter_map(|key| if let Pressed::Char(letter) = key { Some(letter) } else { None });
+        return vec![Event::Input(Input::Paste(text.collect()))];
+    }
+    keys.into_iter().filter_map(input).map(Event::Input).collect()
+}
+
+fn input(key: Pressed) -> Option<Input> {
+    let key = match key {
+        Pressed::Pasted(text) => return Some(Input::Paste(text)),
+        Pressed::Other(Other::Click(column, row)) => return Some(Input::Click { column, row }),
+        Pressed::Other(Other::WheelUp) => return Some(Input::Wheel(Way::Up)),
+        Pressed::Other(Other::WheelDown) => return Some(Input::Wheel(Way::Down)),
+        Pressed::Other(Other::Unknown) => return None,
+        Pressed::Other(Other::Tab) => Key::Tab,
+        Pressed::Other(Other::BackTab) => Key::BackTab,
+        Pressed::Other(Other::Left) => Key::Left,
+        Pressed::Other(Other::Right) => Key::Right,
+        Pressed::Other(Other::Delete) => Key::Delete,
+        Pressed::Other(Other::Ctrl(letter)) => Key::Ctrl(letter),
+        Pressed::Char(letter) => Key::Char(letter),
+        Pressed::Enter => Key::Enter,
+        Pressed::Escape => Key::Escape,
+        Pressed::Up => Key::Up,
+        Pressed::Down => Key::Down,
+        Pressed::PageUp => Key::PageUp,
+        Pressed::PageDown => Key::PageDown,
+        Pressed::Home => Key::Home,
+        Pressed::End => Key::End,
+        Pressed::Backspace => Key::Backspace,
+        Pressed::ClearLine => Key::Ctrl('u'),
+        Pressed::Interrupt => Key::Ctrl('c'),
+        Pressed::Suspend => Key::Ctrl('z'),
+        Pressed::EndOfInput => Key::Ctrl('d'),
+    };
+    Some(Input::Key(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_enter_that_comes_with_other_keys_is_no_answer() {
+        let of = |bytes: &[u8]| inputs(Keys::default().take(bytes));
+        assert_eq!(of(b"\r"), [Event::Input(Input::Key(Key::Enter))]);
+        assert_eq!(of(b"x\r"), [Event::Input(Input::Paste("x".into()))]);
+        assert_eq!(of(b"jj"), [Event::Input(Input::Key(Key::Char('j'))), Event::Input(Input::Key(Key::Char('j')))]);
+    }
+}

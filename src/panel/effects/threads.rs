@@ -1,0 +1,91 @@
+//! Threads that find something out or carry something out, each with a context of its own, and their answers.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use super::{answers, deeds, failure};
+use crate::error::{Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::ops::context::waiting::{Rope, Waiting};
+use crate::panel::event::Event;
+use crate::panel::request::{Deed, Question, Ticket};
+
+/// The threads.
+pub struct Threads {
+    main: PathBuf,
+    rope: Option<Rope>,
+    sender: Sender<Event>,
+    receiver: Receiver<Event>,
+    deeds: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// None yet. `main` is the main worktree; an answer ends the wait of `waiting`.
+    pub fn new(main: PathBuf, waiting: &Waiting) -> Self {
+        let (sender, receiver) = channel();
+        Self { main, rope: waiting.rope(), sender, receiver, deeds: Vec::new() }
+    }
+
+    /// What came since the last call.
+    pub fn answers(&mut self) -> Vec<Event> {
+        self.deeds.retain(|thread| !thread.is_finished());
+        self.receiver.try_iter().collect()
+    }
+
+    /// Finds something out.
+    pub fn ask(&mut self, ticket: Ticket, question: Question) {
+        let answer = move |main: &Path| {
+            let answer = open(main, Purpose::Look).and_then(|ctx| answers::answer(&ctx, &question));
+            Event::Answered(ticket, answer.map_err(|error| failure(&error)))
+        };
+        let started = self.start("panel asks", answer);
+        if let Err(error) = started {
+            let _ = self.sender.send(Event::Answered(ticket, Err(failure(&error))));
+        }
+    }
+
+    /// Carries something out.
+    pub fn carry_out(&mut self, deed: Deed) {
+        let wanted = deed.clone();
+        let outcome = move |main: &Path| {
+            let outcome = open(main, Purpose::Write).and_then(|mut ctx| {
+                let repaired = ctx.mend_log();
+                let lines = deeds::carry_out(&mut ctx, &deed)?;
+                Ok(lines.into_iter().chain(repaired.iter().map(|warning| format!("warning: {warning}"))).collect())
+            });
+            Event::Done(deed, outcome.map_err(|error| failure(&error)))
+        };
+        match self.start("panel does", outcome) {
+            Ok(thread) => self.deeds.push(thread),
+            Err(error) => drop(self.sender.send(Event::Done(wanted, Err(failure(&error))))),
+        }
+    }
+
+    fn start(&self, name: &str, work: impl FnOnce(&Path) -> Event + Send + 'static) -> Result<JoinHandle<()>> {
+        let (main, sender, rope) = (self.main.clone(), self.sender.clone(), self.rope.as_ref().and_then(Rope::another));
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let event = work(&main);
+            // Where the panel has ended, nobody wants to know.
+            let _ = sender.send(event);
+            if let Some(rope) = rope {
+                rope.ring();
+            }
+        });
+        thread.map_err(|e| Error::cannot_start("a thread of the panel", e))
+    }
+
+    /// Waits until everything that was begun is done: nothing is left half-way because the panel ends.
+    pub fn finish(&mut self) {
+        for thread in self.deeds.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn open(main: &Path, purpose: Purpose) -> Result<Context> {
+    let mut ctx = Context::open(main, purpose)?;
+    ctx.load_usable_config()?;
+    Ok(ctx)
+}

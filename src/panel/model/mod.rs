@@ -1,0 +1,227 @@
+//! The model: what is on disk, what is selected, what is open. Its reaction to an event is in [`update`]; pure.
+
+mod commands;
+mod dialog;
+mod selection;
+#[cfg(test)]
+pub(in crate::panel) mod tests;
+mod update;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use jiff::Timestamp;
+
+use super::keys::Keys;
+use super::request::{Deed, Ticket};
+use super::seen::{AgentRow, CheckpointRow, GateRow, Moment, OutputLine, Seen, TaskRow};
+
+pub use commands::impossible;
+pub use dialog::{About, Body, Chosen, Dialog, Item, Then, Typed};
+pub use update::{menu, update};
+
+/// How many lines of output are kept.
+pub const MOST_OUTPUT: usize = 5_000;
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // the views
+pub enum View {
+    Agents,
+    Tasks,
+    Gates,
+    Output,
+    Timeline,
+}
+
+impl View {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [Self::Agents, Self::Tasks, Self::Gates, Self::Output, Self::Timeline];
+
+    /// Its name.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Agents => "Agents",
+            Self::Tasks => "Tasks",
+            Self::Gates => "Gates",
+            Self::Output => "Output",
+            Self::Timeline => "Timeline",
+        }
+    }
+}
+
+/// What is to be told below the views.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether something went wrong.
+    pub bad: bool,
+    /// One line.
+    pub text: String,
+}
+
+/// The output of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The agent or task that is followed.
+    pub of: Option<String>,
+    /// Its last lines.
+    pub lines: VecDeque<OutputLine>,
+    /// How many lines above the end the shown part ends; 0 follows what comes.
+    pub back: usize,
+}
+
+/// What was read once, and may be older than the rest.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fetched<T> {
+    /// Nobody has asked for it.
+    Unknown,
+    /// It is being read.
+    Coming(Ticket),
+    /// It was read at this event.
+    Known(T),
+    /// It could not be read.
+    Failed(Vec<String>),
+}
+
+/// The model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// What is on disk.
+    pub seen: Seen,
+    /// Which key does what.
+    pub keys: Keys,
+    /// What is shown.
+    pub view: View,
+    /// Whether output has the whole screen.
+    pub full: bool,
+    /// The selected agent, task, gate, and moment, by their names.
+    pub agent: Option<String>,
+    /// See `agent`.
+    pub task: Option<String>,
+    /// See `agent`.
+    pub gate: Option<String>,
+    /// See `agent`.
+    pub moment: Option<String>,
+    /// The output of the selected agent.
+    pub output: Output,
+    /// The timeline.
+    pub timeline: Fetched<Vec<Moment>>,
+    /// What is open above the views; the last one has the keys.
+    pub dialogs: Vec<Dialog>,
+    /// What is to be told.
+    pub notice: Option<Notice>,
+    /// What is being done.
+    pub doing: Vec<Deed>,
+    /// The size of the terminal, in columns and rows.
+    pub size: (u16, u16),
+    /// The time.
+    pub now: Timestamp,
+    /// The last question's number.
+    ticket: Ticket,
+    /// Whether Ctrl+C was pressed while something was being done.
+    warned: bool,
+}
+
+impl Model {
+    /// The first model.
+    pub fn new(seen: Seen, keys: Keys, size: (u16, u16), now: Timestamp) -> Self {
+        let mut model = Self {
+            seen,
+            keys,
+            view: View::Agents,
+            full: false,
+            agent: None,
+            task: None,
+            gate: None,
+            moment: None,
+            output: Output::default(),
+            timeline: Fetched::Unknown,
+            dialogs: Vec::new(),
+            notice: None,
+            doing: Vec::new(),
+            size,
+            now,
+            ticket: 0,
+            warned: false,
+        };
+        model.keep_selection();
+        model
+    }
+
+    /// The agent that keys act on: the selected one, or the one that works on the selected task.
+    pub fn agent_row(&self) -> Option<&AgentRow> {
+        match self.view {
+            View::Agents | View::Output | View::Timeline => self.agents().find(|row| Some(&row.id) == self.agent.as_ref()),
+            View::Tasks | View::Gates => {
+                let agent = self.task_row()?.agent.clone()?;
+                self.agents().find(|row| row.id == agent)
+            }
+        }
+    }
+
+    /// The task that keys act on: the selected one, or that of the selected agent or gate.
+    pub fn task_row(&self) -> Option<&TaskRow> {
+        let id = match self.view {
+            View::Agents | View::Output | View::Timeline => {
+                self.agents().find(|row| Some(&row.id) == self.agent.as_ref()).and_then(|row| row.task.clone())
+            }
+            View::Tasks => self.task.clone(),
+            View::Gates => self.gate_row().and_then(|gate| gate.task.clone()),
+        }?;
+        self.seen.tasks.iter().find(|row| row.id == id)
+    }
+
+    /// The selected gate.
+    pub fn gate_row(&self) -> Option<&GateRow> {
+        self.seen.gates.iter().find(|row| Some(&row.id) == self.gate.as_ref())
+    }
+
+    /// The selected moment.
+    pub fn moment_row(&self) -> Option<&Moment> {
+        self.moments().iter().find(|row| Some(row.what.id()) == self.moment.as_deref())
+    }
+
+    /// The timeline, as far as it is known.
+    pub fn moments(&self) -> &[Moment] {
+        match &self.timeline {
+            Fetched::Known(moments) => moments,
+            Fetched::Unknown | Fetched::Coming(_) | Fetched::Failed(_) => &[],
+        }
+    }
+
+    fn agents(&self) -> impl Iterator<Item = &AgentRow> {
+        self.seen.agents.iter()
+    }
+
+    /// How many agents work.
+    pub fn working(&self) -> usize {
+        self.agents().filter(|row| row.task.is_some()).count()
+    }
+
+    fn fresh_ticket(&mut self) -> Ticket {
+        self.ticket += 1;
+        self.ticket
+    }
+
+    fn tell(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { bad: false, text: text.into() });
+    }
+
+    fn complain(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { bad: true, text: text.into() });
+    }
+}
+
+/// The checkpoints of the manager, and which are marked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Managed {
+    /// The heading of their lines.
+    pub heading: String,
+    /// Each of them.
+    pub rows: Vec<CheckpointRow>,
+    /// A line on all of them.
+    pub summary: String,
+    /// The marked ones.
+    pub marked: BTreeSet<String>,
+    /// The selected one.
+    pub at: usize,
+}

@@ -1,0 +1,170 @@
+//! What the model asks of the effects, and what comes back. Data only.
+
+use super::seen::{CheckpointRow, Moment};
+use crate::domain::work::session::Mode;
+
+/// The number of a question; an answer names it, so that one that is no longer wanted is dropped.
+pub type Ticket = u64;
+
+/// What the model asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Change something.
+    Do(Deed),
+    /// Find something out, beside the loop. Changes nothing.
+    Ask(Ticket, Question),
+    /// Show the output of this agent or task from now on.
+    Follow(Option<String>),
+    /// Stop this process, as Ctrl+Z does.
+    Suspend,
+    /// Draw everything again.
+    Redraw,
+    /// The panel ends.
+    Close(Closing),
+}
+
+/// How the panel ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// As wanted.
+    Done,
+    /// By Ctrl+C.
+    Interrupted,
+}
+
+/// A change, carried out by the same function of `ops` as the verb. Each has a dialog that was agreed to, except those of
+/// [`Deed::needs_no_question`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)] // they are named as the verbs
+pub enum Deed {
+    Pause,
+    PauseAtOnce,
+    Resume,
+    Stop(String),
+    Kill(String),
+    Redirect { agent: String, to: String },
+    Block { task: String, reason: String },
+    Unblock(String),
+    Checkpoint(Option<String>),
+    DeleteCheckpoints(Vec<String>),
+    CompactCheckpoints,
+    Mode(Mode),
+    Quit,
+    CheckpointAndQuit,
+    Approve(String),
+    Reject { gate: String, reason: String },
+    Answer { gate: String, text: String },
+    RollBack(String),
+    RollBackTask(String),
+    RestoreFile { checkpoint: String, path: String },
+    Undo(String),
+}
+
+impl Deed {
+    /// Whether it may be done by a key alone: it takes nothing away, or nothing at all.
+    pub fn needs_no_question(&self) -> bool {
+        match self {
+            Self::Pause | Self::Resume | Self::Unblock(_) | Self::Checkpoint(_) => true,
+            Self::Mode(mode) => *mode != Mode::Autopilot,
+            Self::PauseAtOnce | Self::Stop(_) | Self::Kill(_) | Self::Redirect { .. } | Self::Block { .. } => false,
+            Self::DeleteCheckpoints(_) | Self::CompactCheckpoints | Self::Quit | Self::CheckpointAndQuit => false,
+            Self::Approve(_) | Self::Reject { .. } | Self::Answer { .. } => false,
+            Self::RollBack(_) | Self::RollBackTask(_) | Self::RestoreFile { .. } | Self::Undo(_) => false,
+        }
+    }
+
+    /// What is under way, in words.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Pause | Self::PauseAtOnce => "pausing".to_owned(),
+            Self::Resume => "resuming".to_owned(),
+            Self::Stop(agent) => format!("stopping {agent}"),
+            Self::Kill(agent) => format!("killing {agent}"),
+            Self::Redirect { agent, to } => format!("sending {agent} to {to}"),
+            Self::Block { task, .. } => format!("blocking {task}"),
+            Self::Unblock(task) => format!("unblocking {task}"),
+            Self::Checkpoint(_) => "making a checkpoint".to_owned(),
+            Self::DeleteCheckpoints(_) => "deleting checkpoints".to_owned(),
+            Self::CompactCheckpoints => "packing checkpoints".to_owned(),
+            Self::Mode(mode) => format!("changing to {}", mode.as_str()),
+            Self::Quit | Self::CheckpointAndQuit => "ending the session".to_owned(),
+            Self::Approve(gate) | Self::Reject { gate, .. } | Self::Answer { gate, .. } => format!("deciding at {gate}"),
+            Self::RollBack(name) => format!("going back to {name}"),
+            Self::RollBackTask(task) => format!("taking {task} back"),
+            Self::RestoreFile { path, .. } => format!("restoring {path}"),
+            Self::Undo(id) => format!("undoing {id}"),
+        }
+    }
+}
+
+/// What is to be found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// What a deed would do: the real dry run, in the words that the verb prints before it asks.
+    Plan(Deed),
+    /// What undoing this transaction would do; the newest where none is named.
+    PlanUndo(Option<String>),
+    /// What going back to the beginning of the session would do.
+    PlanSession,
+    /// Where an agent could be sent.
+    Choices(String),
+    /// Who runs, before the session ends.
+    AtWork,
+    /// What helps to decide at a gate.
+    Gate(String),
+    /// What a task changed.
+    Diff(String),
+    /// What changed since a checkpoint.
+    Since(String),
+    /// The checkpoints.
+    Checkpoints,
+    /// The timeline.
+    Timeline,
+    /// What agents learnt.
+    Learnings,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// What would be done.
+    Plan(Plan),
+    /// Things to choose from, each with the word that names it.
+    Choices {
+        /// Lines before them.
+        before: Vec<String>,
+        /// The name of each, and its line.
+        items: Vec<(String, String)>,
+    },
+    /// Lines to read.
+    Text(Vec<String>),
+    /// The timeline, newest first.
+    Timeline(Vec<Moment>),
+    /// The checkpoints, newest first, with a heading and a line on all of them.
+    Checkpoints {
+        /// The heading of their lines.
+        heading: String,
+        /// Each of them.
+        rows: Vec<CheckpointRow>,
+        /// How many of how many, and the space.
+        summary: String,
+    },
+}
+
+/// What would be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// In words.
+    pub lines: Vec<String>,
+    /// What to do where the human agrees; `None` where nothing would change.
+    pub deed: Option<Deed>,
+}
+
+/// Why something was not done or found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The error's code.
+    pub code: &'static str,
+    /// The message and the hints.
+    pub lines: Vec<String>,
+}

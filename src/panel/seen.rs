@@ -1,0 +1,239 @@
+//! What is on disk, as the panel shows it: plain data, read by `effects::look`.
+
+use jiff::Timestamp;
+
+use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::gate::GateKind;
+use crate::domain::work::project::SessionNow;
+use crate::domain::work::session::Mode;
+
+/// Everything that the panel shows without being asked for more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The number of the last event.
+    pub seq: u64,
+    /// The session.
+    pub session: Session,
+    /// The agents, and what humans run themselves, in the order of their names.
+    pub agents: Vec<AgentRow>,
+    /// The cases as a tree: each after the group that it is a part of.
+    pub tasks: Vec<TaskRow>,
+    /// What waits for a human.
+    pub gates: Vec<GateRow>,
+    /// What has to be recovered, in words.
+    pub recovery: Vec<String>,
+    /// Cases by what they are.
+    pub counts: Counts,
+}
+
+/// The session, and the repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its state.
+    pub now: SessionNow,
+    /// Whether a supervisor runs.
+    pub supervised: bool,
+    /// The mode.
+    pub mode: Mode,
+    /// The branch that work is merged into.
+    pub target: Option<String>,
+    /// Its limits and what was used of them, in words.
+    pub budget: Option<String>,
+    /// What its iterations used.
+    pub tokens: Option<u64>,
+    /// The same in US dollars.
+    pub cost: Option<f64>,
+    /// How many checkpoints there are.
+    pub checkpoints: usize,
+    /// The space that is left, in words.
+    pub disk: Option<String>,
+    /// The last action.
+    pub last_action: Option<String>,
+}
+
+/// Whose program runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runner {
+    /// An agent of the session.
+    Agent,
+    /// A human: an attached session.
+    Human {
+        /// Why it is not protected.
+        unprotected: Option<String>,
+    },
+}
+
+/// One agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentRow {
+    /// Its id; of an attached session its program and key.
+    pub id: String,
+    /// Who runs it.
+    pub runner: Runner,
+    /// Its state: running, waiting and so on.
+    pub state: String,
+    /// The task that it works on.
+    pub task: Option<String>,
+    /// The task's title, or the prompts of an attached session.
+    pub title: String,
+    /// Iterations of this claim, and the most that the session allows.
+    pub iteration: (u32, Option<u32>),
+    /// Progress in percent.
+    pub progress: Option<u8>,
+    /// When it began with the task.
+    pub since: Option<Timestamp>,
+    /// Tokens that the task used.
+    pub tokens: Option<u64>,
+    /// Cost of the task.
+    pub cost: Option<f64>,
+    /// When it was last heard of.
+    pub heard: Option<Timestamp>,
+    /// What it does right now.
+    pub doing: Option<String>,
+    /// The phase that it reports.
+    pub phase: Option<String>,
+    /// Lines added and removed in its workspace.
+    pub lines: Option<(u64, u64)>,
+    /// Its workspace.
+    pub workspace: Option<String>,
+    /// Its limits and what was used of them, in words.
+    pub budget: Option<String>,
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// How deep it is in the tree.
+    pub depth: usize,
+    /// The stored status.
+    pub status: Status,
+    /// The status in words, as `task list` has it.
+    pub shown: String,
+    /// Whether it is merged.
+    pub merged: bool,
+    /// Progress in percent.
+    pub progress: u8,
+    /// The cases that have to be merged before it.
+    pub after: Vec<String>,
+    /// How many open cases wait for it.
+    pub unblocks: usize,
+    /// The agent that works on it.
+    pub agent: Option<String>,
+    /// Why it is blocked or failed.
+    pub reason: Option<String>,
+    /// Its workspace.
+    pub workspace: Option<String>,
+}
+
+/// Something that waits for a human.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateRow {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: GateKind,
+    /// The task.
+    pub task: Option<String>,
+    /// One line on what waits.
+    pub reason: String,
+    /// More about it.
+    pub details: Vec<String>,
+    /// Since when.
+    pub since: Timestamp,
+    /// What was decided and is not carried out yet.
+    pub decided: Option<String>,
+    /// Whether words are asked for.
+    pub asks: bool,
+}
+
+/// Tasks by what they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // as in `status`
+pub struct Counts {
+    pub total: u32,
+    pub ready: u32,
+    pub waiting: u32,
+    pub active: u32,
+    pub done: u32,
+    pub merged: u32,
+    pub blocked: u32,
+    pub failed: u32,
+}
+
+/// A moment of the timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    /// When it was.
+    pub at: Timestamp,
+    /// The same in words, in the user's time zone.
+    pub clock: String,
+    /// What it is.
+    pub what: MomentKind,
+    /// In words.
+    pub words: String,
+    /// Who did it; nobody for a checkpoint.
+    pub by: String,
+}
+
+/// What can be done with a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MomentKind {
+    /// A checkpoint of this name: one can go back to it.
+    Checkpoint(String),
+    /// A transaction of this id.
+    Transaction {
+        /// Its id.
+        id: String,
+        /// Whether it can be undone, as far as the log says.
+        undoable: bool,
+    },
+}
+
+impl MomentKind {
+    /// The name or id.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Checkpoint(name) => name,
+            Self::Transaction { id, .. } => id,
+        }
+    }
+}
+
+/// A checkpoint, as a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointRow {
+    /// Its name.
+    pub name: String,
+    /// Its line in the table.
+    pub line: String,
+}
+
+/// A line of an agent's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputLine {
+    /// What it is.
+    pub kind: OutputKind,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a line of output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // as `domain::agent::stream::readable::Part`
+pub enum OutputKind {
+    Heading,
+    Said,
+    Call,
+    Result,
+    Removed,
+    Added,
+    Trouble,
+    Remark,
+    Other,
+}

@@ -1,0 +1,132 @@
+//! Header, tabs, notice, footer.
+
+use ratatui::layout::Rect;
+
+use super::canvas::{Canvas, Piece, Row, Tone, width};
+use super::words::{cost, tokens};
+use crate::domain::work::project::SessionNow;
+use crate::domain::work::session::Mode;
+use crate::panel::keys::{Command, TABLE};
+use crate::panel::model::{Model, View};
+
+/// State, mode, target, counts by state, what was used, what waits.
+pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let session = &model.seen.session;
+    let plain = |text: String| (text, Tone::Plain);
+    let state = match session.now {
+        SessionNow::Running => (" running ".to_owned(), Tone::Good),
+        SessionNow::Pausing => (" pausing ".to_owned(), Tone::Warn),
+        SessionNow::Paused => (" paused ".to_owned(), Tone::Warn),
+        SessionNow::Crashed => (" crashed ".to_owned(), Tone::Bad),
+        SessionNow::Idle => (" no session ".to_owned(), Tone::Dim),
+    };
+    let mode = match session.mode {
+        Mode::Autopilot => Tone::Warn,
+        Mode::SemiAuto | Mode::Review => Tone::Plain,
+    };
+    let mut pieces: Vec<Piece> = vec![state, ("│ ".to_owned(), Tone::Dim), (format!("{} ", session.mode.as_str()), mode)];
+    if let Some(target) = &session.target {
+        pieces.push(plain(format!("→ {target} ")));
+    }
+    let counts = &model.seen.counts;
+    let mut part = |text: String, tone: Tone| {
+        pieces.push(("│ ".to_owned(), Tone::Dim));
+        pieces.push((format!("{text} "), tone));
+    };
+    part(format!("{} working", model.working()), Tone::Plain);
+    part(format!("{}/{} merged", counts.merged, counts.total), Tone::Plain);
+    let stuck = counts.blocked + counts.failed;
+    if stuck > 0 {
+        part(format!("{stuck} stuck"), Tone::Bad);
+    }
+    let waiting = model.seen.gates.iter().filter(|gate| gate.decided.is_none()).count();
+    if waiting > 0 {
+        part(format!("{waiting} for you"), Tone::Warn);
+    }
+    if !model.seen.recovery.is_empty() {
+        part("recover".to_owned(), Tone::Bad);
+    }
+    if let Some(used) = session.cost {
+        part(cost(used), Tone::Plain);
+    }
+    if let Some(used) = session.tokens {
+        part(format!("{} tokens", tokens(used)), Tone::Plain);
+    }
+    if let Some(disk) = &session.disk {
+        part(disk.clone(), Tone::Dim);
+    }
+    canvas.row(area, &pieces, Row::Other);
+}
+
+fn tab(model: &Model, view: View) -> String {
+    let number = View::ALL.iter().position(|one| *one == view).map_or(0, |place| place + 1);
+    let many = match view {
+        View::Agents => model.seen.agents.len(),
+        View::Tasks => model.seen.tasks.len(),
+        View::Gates => model.seen.gates.len(),
+        View::Output | View::Timeline => 0,
+    };
+    let many = if many > 0 { format!(" ({many})") } else { String::new() };
+    format!(" {number} {}{many} ", view.title())
+}
+
+/// Each view with the columns of its tab.
+pub fn tab_places(model: &Model) -> Vec<(View, usize, usize)> {
+    let mut from = 0;
+    let place = |view: &View| {
+        let to = from + width(&tab(model, *view));
+        let place = (*view, from, to);
+        from = to;
+        place
+    };
+    View::ALL.iter().map(place).collect()
+}
+
+/// The tabs; that of the shown view is reversed.
+pub fn tabs(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    for (view, from, to) in tab_places(model) {
+        let (from, to) = (u16::try_from(from).unwrap_or(u16::MAX), u16::try_from(to).unwrap_or(u16::MAX));
+        if to > area.width {
+            break;
+        }
+        let place = Rect { x: area.x + from, width: to - from, ..area };
+        let row = if view == model.view { Row::Selected } else { Row::Other };
+        canvas.row(place, &[(tab(model, view), Tone::Plain)], row);
+    }
+}
+
+/// What is being done, what was done, or what has to be done.
+pub fn notice(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let told = model.notice.as_ref().map(|notice| (notice.text.clone(), if notice.bad { Tone::Bad } else { Tone::Good }));
+    let doing = model.doing.first().map(|deed| (format!("… {}", deed.in_words()), Tone::Warn));
+    let recover = || model.seen.recovery.first().map(|why| (format!("{why}: git axiom recover"), Tone::Bad));
+    let last = || model.seen.session.last_action.as_ref().map(|action| (format!("last: {action}"), Tone::Dim));
+    // What went wrong is not hidden by what is still being done.
+    let bad = told.clone().filter(|(_, tone)| *tone == Tone::Bad);
+    if let Some(piece) = bad.or(doing).or(told).or_else(recover).or_else(last) {
+        canvas.row(area, &[(" ".to_owned(), Tone::Plain), piece], Row::Other);
+    }
+}
+
+/// The most important keys, as many as there is room for.
+pub fn footer(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let mut rows: Vec<_> = TABLE.iter().filter(|row| row.footer > 0).collect();
+    rows.sort_by_key(|row| row.footer);
+    let (mut pieces, mut used): (Vec<Piece>, usize) = (Vec::new(), 0);
+    for row in rows {
+        let key = model.keys.shown(row.command);
+        if key == "-" {
+            continue;
+        }
+        let resumes = row.command == Command::Pause && model.seen.session.now == SessionNow::Paused;
+        let words = if resumes { "resume" } else { row.short };
+        let next = width(&key) + width(words) + 3;
+        if used + next > usize::from(area.width) {
+            break;
+        }
+        used += next;
+        pieces.push((format!(" {key}"), Tone::Accent));
+        pieces.push((format!(" {words} "), Tone::Dim));
+    }
+    canvas.row(area, &pieces, Row::Other);
+}

@@ -1,0 +1,270 @@
+//! The views that are lists: agents, tasks, gates, the timeline.
+
+use ratatui::layout::Rect;
+
+use super::canvas::{Canvas, Piece, Row, Tone, fit, wrapped};
+use super::words::{age, bar, cost, or_dash, tokens};
+use crate::domain::work::case::{Kind, Status};
+use crate::panel::keys::Command;
+use crate::panel::model::{Fetched, Model, View};
+use crate::panel::seen::{AgentRow, GateRow, Moment, MomentKind, Runner, TaskRow};
+
+/// A terminal of so many columns has room for everything.
+const WIDE: u16 = 120;
+
+/// The rows of a list that are shown, and where.
+struct Shown {
+    /// The first row of the list that is shown.
+    first: usize,
+    /// Where the rows are, below the heading.
+    rows: Rect,
+    /// What is left below them for details.
+    rest: Rect,
+}
+
+impl Shown {
+    /// A list of `many` rows with a heading; where `details` are shown, at most so many lines are left for the rows.
+    fn of(many: usize, at: usize, area: Rect, details: u16) -> Self {
+        let wanted = u16::try_from(many).unwrap_or(u16::MAX).saturating_add(1);
+        let height = wanted.min(area.height.saturating_sub(details)).max(2.min(area.height));
+        let rows = Rect { y: area.y + 1.min(area.height), height: height.saturating_sub(1), ..area };
+        let room = usize::from(rows.height);
+        let first = at.saturating_sub(room / 2).min(many.saturating_sub(room));
+        let rest = Rect { y: area.y + height, height: area.height.saturating_sub(height), ..area };
+        Self { first, rows, rest }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = (usize, Rect)> {
+        let (first, rows) = (self.first, self.rows);
+        (0..rows.height).map(move |line| (first + usize::from(line), Rect { y: rows.y + line, height: 1, ..rows }))
+    }
+}
+
+/// How many lines are left for details below a list.
+fn details(view: View, area: Rect) -> u16 {
+    match view {
+        View::Agents => area.height / 2,
+        View::Gates | View::Tasks => 4,
+        View::Timeline => 2,
+        View::Output => 0,
+    }
+}
+
+fn shown(model: &Model, view: View, area: Rect) -> Shown {
+    let at = model.place(view).unwrap_or(0);
+    Shown::of(model.names(view).len(), at, area, details(view, area))
+}
+
+/// The name of what is at a row of the screen.
+pub fn row_at(model: &Model, area: Rect, row: u16) -> Option<String> {
+    let shown = shown(model, model.view, area);
+    let (place, _) = shown.lines().find(|(_, line)| line.y == row)?;
+    model.names(model.view).get(place).map(|name| (*name).to_owned())
+}
+
+/// Draws a list: a heading, its rows, or a line where there are none. Returns what is left.
+fn list(
+    model: &Model,
+    view: View,
+    area: Rect,
+    canvas: &mut Canvas<'_>,
+    heading: &str,
+    row: impl Fn(usize) -> Option<Vec<Piece>>,
+    none: &str,
+) -> Rect {
+    let shown = shown(model, view, area);
+    let selected = model.place(view);
+    if model.names(view).is_empty() {
+        canvas.line(Rect { y: area.y + 1, height: 1, ..area }, &format!("  {none}"), Tone::Dim);
+        return Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
+    }
+    canvas.line(area, heading, Tone::Strong);
+    for (place, line) in shown.lines() {
+        if let Some(pieces) = row(place) {
+            let is = if selected == Some(place) { Row::Selected } else { Row::Other };
+            canvas.row(line, &pieces, is);
+        }
+    }
+    shown.rest
+}
+
+fn state_tone(state: &str) -> Tone {
+    match state {
+        "running" => Tone::Good,
+        "waiting" | "paused" | "stopping" => Tone::Warn,
+        "dead" | "UNPROTECTED" => Tone::Bad,
+        _ => Tone::Dim,
+    }
+}
+
+fn agent(row: &AgentRow, model: &Model, columns: u16) -> Vec<Piece> {
+    let plain = |text: String, width: usize| (fit(&text, width) + " ", Tone::Plain);
+    let iteration = match row.iteration {
+        (0, _) => "-".to_owned(),
+        (now, Some(most)) => format!("{now}/{most}"),
+        (now, None) => now.to_string(),
+    };
+    let mut pieces = vec![
+        (" ".to_owned(), Tone::Plain),
+        plain(row.id.clone(), 11),
+        (fit(&row.state, 8) + " ", state_tone(&row.state)),
+        plain(or_dash(row.task.clone()), 13),
+        plain(iteration, 6),
+        plain(or_dash(row.progress.map(|percent| format!("{percent}%"))), 4),
+        plain(or_dash(row.since.map(|since| age(since, model.now))), 5),
+        plain(or_dash(row.heard.map(|heard| age(heard, model.now))), 5),
+    ];
+    if columns >= WIDE {
+        pieces.push(plain(or_dash(row.tokens.map(tokens)), 7));
+        pieces.push(plain(or_dash(row.cost.map(cost)), 8));
+        pieces.push(plain(row.title.clone(), 32));
+    }
+    pieces.push((row.doing.clone().unwrap_or_default(), Tone::Dim));
+    pieces
+}
+
+/// The agents, and below them what the selected one does.
+pub fn agents(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let wide = if area.width >= WIDE { "TOKENS  COST     TITLE                            " } else { "" };
+    let heading = format!(" AGENT       STATE    TASK          ITER   %    TIME  HEARD {wide}NOW");
+    let row = |place: usize| model.seen.agents.get(place).map(|row| agent(row, model, area.width));
+    let none = "No agent has worked yet: git axiom run begins a session.";
+    let rest = list(model, View::Agents, area, canvas, &heading, row, none);
+    if let Some(row) = model.place(View::Agents).and_then(|place| model.seen.agents.get(place)) {
+        agent_details(row, model, rest, canvas);
+    }
+}
+
+fn agent_details(row: &AgentRow, model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let mut lines: Vec<Vec<Piece>> = vec![vec![("─".repeat(usize::from(area.width)), Tone::Dim)]];
+    let task = row.task.as_deref().map_or_else(String::new, |task| format!(" on {task}: {}", row.title));
+    let title = if row.task.is_none() && !row.title.is_empty() { format!(": {}", row.title) } else { task };
+    lines.push(vec![(format!(" {}", row.id), Tone::Strong), (title, Tone::Plain)]);
+    let mut facts: Vec<String> = Vec::new();
+    facts.extend(row.progress.map(|percent| format!("{} {percent}%", bar(percent, 10))));
+    facts.extend(row.phase.clone());
+    facts.extend(row.lines.map(|(added, removed)| format!("+{added} -{removed}")));
+    facts.extend(row.tokens.map(|used| format!("{} tokens", tokens(used))));
+    facts.extend(row.cost.map(cost));
+    facts.extend(row.budget.clone());
+    if !facts.is_empty() {
+        lines.push(vec![(format!(" {}", facts.join(" · ")), Tone::Plain)]);
+    }
+    if let Runner::Human { unprotected: Some(why) } = &row.runner {
+        lines.push(vec![(format!(" not protected: {why}"), Tone::Bad)]);
+    }
+    let room = usize::from(area.height).saturating_sub(lines.len());
+    lines.extend(super::output::last(model, room));
+    draw_lines(&lines, area, canvas);
+}
+
+fn draw_lines(lines: &[Vec<Piece>], area: Rect, canvas: &mut Canvas<'_>) {
+    for (line, y) in lines.iter().zip(area.y..area.y + area.height) {
+        canvas.row(Rect { y, height: 1, ..area }, line, Row::Other);
+    }
+}
+
+fn task_tone(row: &TaskRow) -> Tone {
+    match row.status {
+        Status::Active => Tone::Good,
+        Status::Blocked | Status::Failed => Tone::Bad,
+        Status::Done if row.merged => Tone::Dim,
+        Status::Archived => Tone::Dim,
+        Status::Done => Tone::Accent,
+        Status::Pending => Tone::Plain,
+    }
+}
+
+fn task(row: &TaskRow, columns: u16) -> Vec<Piece> {
+    let indent = "  ".repeat(row.depth.min(8));
+    let mark = if row.kind == Kind::Task { "" } else { "▾ " };
+    let shown = if row.merged { "merged" } else { &row.shown };
+    let title = usize::from(columns).saturating_sub(62).max(12);
+    let unblocks = if row.unblocks > 0 { format!("unblocks {}", row.unblocks) } else { String::new() };
+    vec![
+        (format!(" {}", fit(&format!("{indent}{mark}{}", row.id), 18)), Tone::Plain),
+        (format!(" {}", fit(shown, 11)), task_tone(row)),
+        (format!(" {:>3}% ", row.progress), Tone::Plain),
+        (fit(row.agent.as_deref().unwrap_or_default(), 10) + " ", Tone::Accent),
+        (fit(&unblocks, 12) + " ", Tone::Dim),
+        (fit(&row.title, title), if row.kind == Kind::Task { Tone::Plain } else { Tone::Strong }),
+    ]
+}
+
+/// The cases as a tree.
+pub fn tasks(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let heading = " ID                 STATUS       DONE AGENT      WAITED FOR   TITLE";
+    let row = |place: usize| model.seen.tasks.get(place).map(|row| task(row, area.width));
+    let none = "There is no case yet: git axiom task add TITLE, or git axiom plan.";
+    let rest = list(model, View::Tasks, area, canvas, heading, row, none);
+    let Some(row) = model.place(View::Tasks).and_then(|place| model.seen.tasks.get(place)) else { return };
+    let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
+    lines.push(vec![(format!(" {}", row.id), Tone::Strong), (format!(": {}", row.title), Tone::Plain)]);
+    if !row.after.is_empty() {
+        lines.push(vec![(format!(" after {}", row.after.join(", ")), Tone::Plain)]);
+    }
+    if let Some(reason) = &row.reason {
+        lines.push(vec![(format!(" {reason}"), Tone::Bad)]);
+    }
+    draw_lines(&lines, rest, canvas);
+}
+
+fn gate(row: &GateRow, model: &Model) -> Vec<Piece> {
+    let decided = row.decided.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
+    vec![
+        (format!(" {}", fit(&row.id, 22)), Tone::Plain),
+        (format!(" {}", fit(row.kind.as_str(), 12)), if row.decided.is_some() { Tone::Dim } else { Tone::Warn }),
+        (format!(" {}", fit(&age(row.since, model.now), 5)), Tone::Dim),
+        (format!(" {}{decided}", row.reason), Tone::Plain),
+    ]
+}
+
+/// What waits for a human.
+pub fn gates(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let heading = " GATE                   KIND         SINCE WHAT WAITS";
+    let row = |place: usize| model.seen.gates.get(place).map(|row| gate(row, model));
+    let rest = list(model, View::Gates, area, canvas, heading, row, "Nothing waits for you.");
+    let Some(row) = model.gate_row() else { return };
+    let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
+    let key = model.keys.shown(Command::Open);
+    lines.push(vec![(format!(" {key}"), Tone::Accent), (" shows what helps to decide, and asks".to_owned(), Tone::Dim)]);
+    let columns = usize::from(rest.width).saturating_sub(2);
+    let details = row.details.iter().flat_map(|detail| wrapped(detail, columns));
+    lines.extend(details.map(|detail| vec![(format!(" {detail}"), Tone::Plain)]));
+    draw_lines(&lines, rest, canvas);
+}
+
+fn moment(row: &Moment) -> Vec<Piece> {
+    let (mark, tone) = match &row.what {
+        MomentKind::Checkpoint(_) => ("●", Tone::Accent),
+        MomentKind::Transaction { undoable: true, .. } => ("↶", Tone::Plain),
+        MomentKind::Transaction { undoable: false, .. } => (" ", Tone::Dim),
+    };
+    vec![
+        (format!(" {} ", row.clock), Tone::Dim),
+        (format!("{mark} "), tone),
+        (fit(&row.by, 11) + " ", Tone::Dim),
+        (row.words.clone(), tone),
+    ]
+}
+
+/// Checkpoints and transactions, newest first.
+pub fn timeline(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let none = match &model.timeline {
+        Fetched::Unknown | Fetched::Coming(_) => "It is being read …".to_owned(),
+        Fetched::Known(_) => "Nothing was done yet.".to_owned(),
+        Fetched::Failed(lines) => lines.join(" "),
+    };
+    let row = |place: usize| model.moments().get(place).map(moment);
+    let rest = list(model, View::Timeline, area, canvas, " TIME       BY          WHAT", row, &none);
+    let Some(row) = model.moment_row() else { return };
+    let does = match &row.what {
+        MomentKind::Checkpoint(name) => format!("shows what going back to {name} would change, and asks"),
+        MomentKind::Transaction { undoable: true, id } => format!("shows what undoing {id} would change, and asks"),
+        MomentKind::Transaction { undoable: false, id } => format!("says why {id} cannot be undone"),
+    };
+    let key = model.keys.shown(Command::Open);
+    let lines =
+        [vec![("─".repeat(usize::from(rest.width)), Tone::Dim)], vec![(format!(" {key} "), Tone::Accent), (does, Tone::Dim)]];
+    draw_lines(&lines, rest, canvas);
+}

@@ -1,0 +1,85 @@
+//! Draws a model on cells. Pure: the same model and size give the same cells. All text goes through [`canvas::Canvas`], which
+//! escapes it; nothing of agents or files reaches a cell raw.
+
+pub mod canvas;
+mod dialogs;
+mod frame;
+mod lists;
+mod output;
+#[cfg(test)]
+pub(in crate::panel) mod tests;
+mod words;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::model::{Model, View};
+use canvas::Canvas;
+pub use canvas::Colours;
+
+/// The smallest terminal that anything can be read on.
+const SMALLEST: (u16, u16) = (40, 10);
+
+/// Where things are on a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    header: Rect,
+    tabs: Rect,
+    body: Rect,
+    notice: Rect,
+    footer: Rect,
+}
+
+impl Layout {
+    fn of(model: &Model, area: Rect) -> Self {
+        let line = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
+        let above = if model.full { 0 } else { 2 };
+        let header = u16::from(above > 0);
+        Self {
+            header: line(0, header),
+            tabs: line(header, header),
+            body: line(above, area.height.saturating_sub(above + 2)),
+            notice: line(area.height.saturating_sub(2), 1),
+            footer: line(area.height.saturating_sub(1), 1),
+        }
+    }
+}
+
+/// Draws the whole screen.
+pub fn draw(model: &Model, colours: Colours, area: Rect, buffer: &mut Buffer) {
+    let mut canvas = Canvas::new(buffer, colours);
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let words = format!("this terminal is too small: {} × {} at least", SMALLEST.0, SMALLEST.1);
+        canvas.line(Rect { height: 1.min(area.height), ..area }, &words, canvas::Tone::Plain);
+        return;
+    }
+    let layout = Layout::of(model, area);
+    if !model.full {
+        frame::header(model, layout.header, &mut canvas);
+        frame::tabs(model, layout.tabs, &mut canvas);
+    }
+    match model.view {
+        View::Agents => lists::agents(model, layout.body, &mut canvas),
+        View::Tasks => lists::tasks(model, layout.body, &mut canvas),
+        View::Gates => lists::gates(model, layout.body, &mut canvas),
+        View::Output => output::output(model, layout.body, &mut canvas),
+        View::Timeline => lists::timeline(model, layout.body, &mut canvas),
+    }
+    frame::notice(model, layout.notice, &mut canvas);
+    frame::footer(model, layout.footer, &mut canvas);
+    for dialog in &model.dialogs {
+        dialogs::draw(model, dialog, area, &mut canvas);
+    }
+}
+
+/// The view whose tab is at a column.
+pub fn tab_at(model: &Model, column: u16) -> Option<View> {
+    let column = usize::from(column);
+    frame::tab_places(model).into_iter().find(|(_, from, to)| (*from..*to).contains(&column)).map(|(view, _, _)| view)
+}
+
+/// The name of what is at a row of the screen.
+pub fn row_at(model: &Model, row: u16) -> Option<String> {
+    let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };
+    lists::row_at(model, Layout::of(model, area).body, row)
+}

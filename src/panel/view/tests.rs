@@ -1,0 +1,153 @@
+//! Screens without a terminal, compared with approved ones. `INSTA_UPDATE=always` writes new ones; look at them before committing.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{Colours, draw};
+use crate::domain::work::project::SessionNow;
+use crate::panel::event::Event;
+use crate::panel::model::tests::{answer, model, moments, press, seen};
+use crate::panel::model::{Model, update};
+use crate::panel::request::{Answer, Deed, Failure, Plan};
+use crate::panel::seen::CheckpointRow;
+
+fn buffer(model: &Model, colours: Colours) -> Buffer {
+    let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };
+    let mut buffer = Buffer::empty(area);
+    draw(model, colours, area, &mut buffer);
+    buffer
+}
+
+/// The screen as text.
+pub fn drawn(model: &Model) -> String {
+    let buffer = buffer(model, Colours::Sixteen);
+    let mut text = String::new();
+    for row in 0..model.size.1 {
+        let mut line = String::new();
+        let mut skip = 0;
+        for column in 0..model.size.0 {
+            let symbol = buffer[(column, row)].symbol();
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            skip = super::canvas::width(symbol).saturating_sub(1);
+            line.push_str(symbol);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (200, 60)];
+
+/// Compares the screens of both sizes after some keys.
+fn screens(name: &str, play: impl Fn(&mut Model)) {
+    for (width, height) in SIZES {
+        let mut model = model(width, height);
+        play(&mut model);
+        let screen = drawn(&model);
+        assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}') && !screen.contains('\u{7}'), "{screen}");
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn timeline(model: &mut Model) {
+    let requests = press(model, "5");
+    answer(model, &requests, Answer::Timeline(moments()));
+}
+
+#[test]
+fn every_view_is_as_approved() {
+    screens("agents", |_| {});
+    screens("agents_attached", |model| drop(press(model, "G")));
+    screens("tasks", |model| drop(press(model, "2 j j j j")));
+    screens("gates", |model| drop(press(model, "3")));
+    screens("output", |model| drop(press(model, "l")));
+    screens("output_full", |model| drop(press(model, "f")));
+    screens("timeline", timeline);
+    screens("empty", |model| {
+        let mut none = seen();
+        (none.agents, none.tasks, none.gates) = Default::default();
+        none.session.now = SessionNow::Crashed;
+        none.recovery = vec!["the last session ended unexpectedly".into()];
+        update(model, Event::Seen(Box::new(none)));
+    });
+}
+
+#[test]
+fn every_dialog_is_as_approved() {
+    screens("help", |model| drop(press(model, "?")));
+    screens("menu", |model| drop(press(model, "i Tab")));
+    screens("stop", |model| drop(press(model, "s")));
+    screens("kill", |model| drop(press(model, "x")));
+    screens("block", |model| drop(press(model, "b n o Space k e y")));
+    screens("autopilot", |model| drop(press(model, "m")));
+    screens("pausing", |model| drop(press(model, "Space")));
+    screens("checkpoint", |model| drop(press(model, "n v 1")));
+    screens("plan_comes", |model| drop(press(model, "R")));
+    screens("plan", |model| {
+        let requests = press(model, "R");
+        let lines =
+            vec!["Would take 'ch-004' back on main:".into(), "  1 commit reverted".into(), format!("    {}", "x".repeat(90))];
+        let deed = Some(Deed::RollBackTask("ch-004".into()));
+        answer(model, &requests, Answer::Plan(Plan { lines, deed }));
+    });
+    screens("plan_refused", |model| {
+        press(model, "U");
+        let lines = vec!["CHANGED_MEANWHILE: a.txt has changed".into(), "hint: git axiom log".into()];
+        update(model, Event::Answered(1, Err(Failure { code: "CHANGED_MEANWHILE", lines })));
+    });
+    screens("quit", |model| {
+        let requests = press(model, "q");
+        answer(model, &requests, Answer::Text(vec!["2 agents are running: ed-001 on ch-004 (50%)".into()]));
+    });
+    screens("question", |model| {
+        press(model, "3");
+        let requests = press(model, "Enter");
+        answer(model, &requests, Answer::Text(vec!["question-ch-006: Which database?".into()]));
+        press(model, "a s q l");
+    });
+    screens("redirect", |model| {
+        let requests = press(model, "r");
+        let items = vec![("ch-009".into(), "ch-009  Rate limiting  m1-core  (atomic)  recommended".into())];
+        answer(model, &requests, Answer::Choices { before: vec!["ed-001 works on ch-004".into()], items });
+    });
+    screens("checkpoints", |model| {
+        let requests = press(model, "C");
+        let row = |name: &str| CheckpointRow { name: name.into(), line: format!("1  2026-01-13 14:30:00  auto  {name}") };
+        let (heading, summary) = ("#  TIME  TYPE  NAME".into(), "2/50 checkpoints".into());
+        answer(
+            model,
+            &requests,
+            Answer::Checkpoints { heading, rows: vec![row("before-merge-1"), row("session-start")], summary },
+        );
+        press(model, "Space j");
+    });
+}
+
+#[test]
+fn without_colours_there_are_none_and_the_selection_is_seen_all_the_same() {
+    use ratatui::style::{Color, Modifier};
+    let model = model(80, 24);
+    let plain = buffer(&model, Colours::None);
+    assert!(plain.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    assert!(plain[(5, 3)].modifier.contains(Modifier::REVERSED));
+    let coloured = buffer(&model, Colours::Sixteen);
+    assert!(coloured.content().iter().any(|cell| cell.fg == Color::Green));
+    assert!(coloured.content().iter().all(|cell| !matches!(cell.fg, Color::Rgb(..) | Color::Indexed(_))), "sixteen colours");
+}
+
+#[test]
+fn a_small_terminal_says_so_and_no_size_panics() {
+    for (width, height) in [(1, 1), (0, 0), (39, 24), (80, 9), (40, 10), (41, 11), (500, 200)] {
+        for keys in ["1", "2", "3", "4", "5", "i", "?", "s", "b", "Space", "R"] {
+            let mut model = model(width, height);
+            press(&mut model, keys);
+            drawn(&model);
+        }
+    }
+}

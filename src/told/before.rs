@@ -1,0 +1,101 @@
+//! What an intervention will do, and how it is taken back, before it is agreed to. Lines for people; pure.
+
+use crate::domain::work::session::Mode;
+
+/// An agent with its task, as far as these texts need it.
+#[derive(Debug, Clone, Copy)]
+pub struct AtWork<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// The task and its title.
+    pub task: (&'a str, &'a str),
+    /// The iteration and the most of them.
+    pub iteration: (u32, Option<u32>),
+    /// Progress in percent.
+    pub progress: Option<u8>,
+    /// Its workspace.
+    pub workspace: Option<&'a str>,
+}
+
+impl AtWork<'_> {
+    fn line(&self) -> String {
+        let most = self.iteration.1.map_or_else(String::new, |most| format!("/{most}"));
+        let progress = self.progress.map_or_else(String::new, |percent| format!(", {percent}%"));
+        let (task, title) = self.task;
+        format!("{} works on {task}: {title} (iteration {}{most}{progress})", self.agent, self.iteration.0)
+    }
+
+    fn kept(&self) -> Vec<String> {
+        self.workspace.map(|path| format!("• Its workspace stays: {path}")).into_iter().collect()
+    }
+
+    fn waits(&self) -> String {
+        format!("• {} is pending again and waits for you, in autopilot too", self.task.0)
+    }
+
+    fn back(&self) -> Vec<String> {
+        vec![String::new(), format!("To take it back: git axiom gate approve {}", self.task.0)]
+    }
+}
+
+/// Before an agent is stopped.
+pub fn stop(who: AtWork<'_>) -> Vec<String> {
+    let mut lines = vec![who.line(), String::new()];
+    lines.push("• Its program gets its signal, a grace time, then SIGKILL".to_owned());
+    lines.push("• What it did is committed on the task's branch".to_owned());
+    lines.extend(who.kept());
+    lines.push(who.waits());
+    lines.extend(who.back());
+    lines
+}
+
+/// Before an agent is killed.
+pub fn kill(who: AtWork<'_>) -> Vec<String> {
+    let mut lines = vec![who.line(), String::new()];
+    lines.push("• Its program is ended at once, with everything that it started".to_owned());
+    lines.push("• What it reported in this iteration is discarded".to_owned());
+    lines.push("• Its workspace is captured first, then what it did is committed".to_owned());
+    lines.extend(who.kept());
+    lines.push(who.waits());
+    lines.extend(who.back());
+    lines
+}
+
+/// Before an agent is sent to another task.
+pub fn redirect(who: AtWork<'_>) -> Vec<String> {
+    let mut lines = vec![who.line(), String::new()];
+    lines.push("• A checkpoint is made, and what it did is committed on the task's branch".to_owned());
+    lines.extend(who.kept());
+    lines.push(who.waits());
+    lines
+}
+
+/// Before a task is blocked, with the agent that works on it.
+pub fn block(task: (&str, &str), who: Option<AtWork<'_>>) -> Vec<String> {
+    let (id, title) = task;
+    let mut lines = vec![format!("{id}: {title}"), String::new()];
+    if let Some(who) = who {
+        lines.push(format!("• {} is stopped and free for other tasks; what it did is committed", who.agent));
+        lines.extend(who.kept());
+    }
+    lines.push("• The task is blocked, with the reason, until you unblock it".to_owned());
+    lines.push(String::new());
+    lines.push(format!("To take it back: git axiom task unblock {id}"));
+    lines
+}
+
+/// Before the mode changes.
+pub fn mode(old: Mode, new: Mode) -> Vec<String> {
+    let does = match new {
+        Mode::SemiAuto => "Each claim and each merge waits for you.",
+        Mode::Review => "Tasks are claimed by themselves; each merge waits for you.",
+        Mode::Autopilot => "Tasks are claimed and merged by themselves; questions and merges that conflict wait for you.",
+    };
+    let mut lines = vec![format!("{} → {}", old.as_str(), new.as_str()), String::new(), does.to_owned()];
+    if new == Mode::Autopilot {
+        lines.push("A checkpoint is made first (checkpoints.beforeAutopilot).".to_owned());
+    }
+    lines.push(String::new());
+    lines.push(format!("To take it back: git axiom mode {}", old.as_str()));
+    lines
+}

@@ -1,0 +1,98 @@
+//! What helps to decide at a gate, in words.
+
+use crate::cli::screen::table;
+use crate::cli::visible;
+use crate::domain::base::names::RepoPath;
+use crate::domain::work::case::Case;
+use crate::domain::work::gate::{GateKind, is_of_conflict, to_settle_first};
+use crate::domain::work::verification::Checker;
+use crate::ops::interventions::gates::{Look, Step};
+use crate::ops::merge::sides::Sides;
+use crate::ops::task_diff::TaskDiff;
+
+use super::diff;
+use super::verified::{self, Verified};
+
+/// How many commits are named.
+const NAMED: usize = 20;
+
+/// The gate, the work that it is about, and how it can continue.
+pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>]) -> String {
+    let gate = &look.gate;
+    let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason));
+    for detail in gate.detail_lines().into_iter().chain(to_settle_first(&gate.reason)) {
+        text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
+    }
+    if let Some(changed) = &look.diff {
+        text.push_str(&work(changed));
+    }
+    if !look.guarded.is_empty() {
+        text.push_str(&format!("Guarded, and changed: {}\n", paths(&look.guarded)));
+    }
+    match &look.conflict {
+        Some(conflict) => text.push_str(&both_sides(conflict)),
+        None if gate.kind == GateKind::Merge && is_of_conflict(&gate.reason) => {
+            text.push_str("It does not conflict any more: approving merges it.\n");
+        }
+        None => {}
+    }
+    for Step { by: _, command, failure } in look.steps.iter().filter(|step| step.by == Checker::Hook) {
+        let how = failure.as_deref().map_or_else(|| "passed".to_owned(), |why| format!("FAILED, {why}"));
+        text.push_str(&format!("Verified by '{}': {}\n", visible::line(command), visible::line(&how)));
+    }
+    if let Some(case) = case {
+        let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verified::rows(&case.id, step)).collect();
+        text.push_str(&table(&rows));
+    }
+    if gate.decision.is_none() {
+        text.push_str(&format!("To continue: {}\n", gate.kind.command(gate.id.as_str())));
+    }
+    text
+}
+
+/// Who changed the files in conflict, and how.
+fn both_sides(Sides { files, ours, theirs }: &Sides) -> String {
+    let mut text = String::new();
+    for side in [ours, theirs] {
+        let tasks: Vec<&str> = side.tasks.iter().map(String::as_str).collect();
+        let tasks = if tasks.is_empty() { String::new() } else { format!(", {}", tasks.join(", ")) };
+        text.push_str(&format!(
+            "Changed on {}:\n",
+            visible::line(&format!("{} (at {}{tasks})", side.branch.short(), side.tip.short()))
+        ));
+        for commit in &side.commits {
+            text.push_str(&format!("  {} {}\n", commit.oid.short(), visible::line(&commit.subject)));
+            // Where only one file is in conflict, all of them changed it.
+            if files.len() > 1 && !commit.files.is_empty() {
+                text.push_str(&format!("    {}\n", paths(&commit.files)));
+            }
+        }
+    }
+    text
+}
+
+fn work(changed: &TaskDiff) -> String {
+    let mut text = String::new();
+    for commit in changed.commits.iter().take(NAMED) {
+        text.push_str(&format!("{} {}\n", commit.oid.short(), visible::line(&commit.subject)));
+    }
+    if changed.commits.len() > NAMED {
+        text.push_str(&format!("and {} more commits\n", changed.commits.len() - NAMED));
+    }
+    text.push_str(&diff::stat(changed));
+    if !changed.uncommitted.is_empty() {
+        text.push_str(&format!("Not committed: {}\n", paths(&changed.uncommitted)));
+    }
+    let secrets: Vec<RepoPath> = changed.secrets().cloned().collect();
+    if !secrets.is_empty() {
+        text.push_str(&format!("Look like secrets: {}\n", paths(&secrets)));
+    }
+    text
+}
+
+fn paths(all: &[RepoPath]) -> String {
+    let shown = all.iter().take(NAMED).map(|path| visible::quoted(path.as_bytes()));
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", shown.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,192 @@
+//! The panel at a pseudo-terminal, its screens read by a parser of their own.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+
+use crate::session_support::{World, wait_until};
+use crate::support::Scratch;
+use crate::terminal::Terminal;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The panel at a terminal.
+struct Panel {
+    terminal: Terminal,
+    size: (u16, u16),
+}
+
+impl Panel {
+    fn start(mut command: Command, size: (u16, u16)) -> Self {
+        // As a shell with jobs starts it.
+        command.process_group(0);
+        Self { terminal: Terminal::start_in(command, size), size }
+    }
+
+    fn of(world: &World, size: (u16, u16)) -> Self {
+        Self::start(world.env.axiom_command(&world.env.repo(), ["panel"]), size)
+    }
+
+    fn screen(&self) -> String {
+        let mut parser = vt100::Parser::new(self.size.0.try_into().unwrap(), self.size.1.try_into().unwrap(), 0);
+        parser.process(&self.terminal.bytes());
+        parser.screen().contents()
+    }
+
+    /// Waits until the screen has all of these.
+    #[track_caller]
+    fn shows(&self, texts: &[&str]) -> String {
+        let begun = Instant::now();
+        loop {
+            let screen = self.screen();
+            if texts.iter().all(|text| screen.contains(text)) {
+                return screen;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{texts:?} is not shown:\n{screen}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn type_keys(&mut self, keys: &[&str]) {
+        self.terminal.keys(keys);
+    }
+}
+
+fn with_a_task() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.axiom(&["task", "add", "User model", "--id", "x"]);
+    scratch
+}
+
+fn in_scratch(scratch: &Scratch) -> Panel {
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    command.arg("panel");
+    Panel::start(command, (24, 80))
+}
+
+#[test]
+fn a_session_is_seen_and_an_agent_stopped_after_its_dialog() {
+    let world = World::new();
+    world.waiting_task("t");
+    let live = world.start(&["--mode", "review"]);
+    world.wait_for_file("begun");
+    let mut panel = Panel::of(&world, (24, 80));
+    panel.shows(&["running", "review → main", "agent-001", "1 working"]);
+    // Every view and many dialogs, each closed by Escape.
+    for (keys, shown) in [
+        (&["2"][..], "WAITED FOR"),
+        (&["3"], "Nothing waits for you"),
+        (&["4"], "agent-001: follows"),
+        (&["5"], "session-start"),
+        (&["1", "?"], "KEYS"),
+        (&["\x1b", "i"], "ACTIONS"),
+        (&["\x1b", "C"], "1/50 checkpoints"),
+        (&["\r"], "Would go back to checkpoint session-start"),
+        (&["\x1b", "\x1b", "D"], "CHANGED"),
+        (&["\x1b", "q"], "1 agent is running: agent-001 on t"),
+        (&["\x1b", "s"], "STOP agent-001"),
+        (&["\x1b", "m"], "To take it back: git axiom mode review"),
+        (&["\x1b", "x"], "KILL agent-001"),
+    ] {
+        panel.type_keys(keys);
+        panel.shows(&[shown]);
+    }
+    panel.type_keys(&["\x1b"]);
+    assert_eq!(world.agents()[0]["state"], "running", "nothing was done yet");
+    panel.type_keys(&["s", "\r"]);
+    panel.shows(&["Stopped agent-001.", "1 for you"]);
+    assert_eq!(world.gates()[0]["held"], "stopped");
+    // A checkpoint, and the gate approved in place.
+    panel.type_keys(&["c"]);
+    panel.shows(&["Made checkpoint"]);
+    panel.type_keys(&["3", "\r"]);
+    panel.shows(&["GATE", "Approve: let it continue"]);
+    panel.type_keys(&["a"]);
+    wait_until("it goes on", || world.agents()[0]["state"] == "running");
+    panel.type_keys(&["1", "q"]);
+    panel.shows(&["QUIT?", "Leave it running"]);
+    panel.type_keys(&["l"]);
+    let (status, _) = panel.terminal.end();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(world.agents()[0]["state"], "running", "the session goes on");
+    world.signal_file("go");
+    world.quits_well(live);
+}
+
+#[test]
+fn whatever_ends_the_panel_the_terminal_is_as_it_was() {
+    let scratch = with_a_task();
+    for how in ["q", "\x03", "TERM", "HUP"] {
+        let mut panel = in_scratch(&scratch);
+        panel.shows(&["No agent has worked yet", "no session"]);
+        assert!(!panel.terminal.is_as_shells_want_it());
+        match how {
+            "TERM" => kill_process(panel.terminal.pid(), Signal::TERM).unwrap(),
+            "HUP" => kill_process(panel.terminal.pid(), Signal::HUP).unwrap(),
+            key => panel.type_keys(&[key]),
+        }
+        while panel.terminal.is_running() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(panel.terminal.is_as_shells_want_it(), "{how}");
+        let (status, seen) = panel.terminal.end();
+        let ended = (status.code(), status.signal());
+        let wanted = match how {
+            "q" => (Some(0), None),
+            "TERM" => (None, Some(15)),
+            "HUP" => (None, Some(1)),
+            _ => (Some(130), None),
+        };
+        assert_eq!(ended, wanted, "{how}");
+        let (_, after) = seen.rsplit_once("\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l").unwrap_or_default();
+        assert!(seen.contains("\x1b[?1049l") && ["", "\x1b[?25h"].contains(&after), "{how}: {seen:?}");
+    }
+}
+
+#[test]
+fn ctrl_z_and_a_new_size_are_taken_well() {
+    let scratch = with_a_task();
+    let mut panel = in_scratch(&scratch);
+    panel.shows(&["No agent has worked yet"]);
+    panel.type_keys(&["\x1a"]);
+    let begun = Instant::now();
+    while waitpid(Some(panel.terminal.pid()), WaitOptions::UNTRACED | WaitOptions::NOHANG).unwrap().is_none() {
+        assert!(begun.elapsed() < PATIENCE, "it is not stopped");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(panel.terminal.is_as_shells_want_it());
+    kill_process(panel.terminal.pid(), Signal::CONT).unwrap();
+    panel.type_keys(&["2"]);
+    panel.shows(&["User model"]);
+    assert!(!panel.terminal.is_as_shells_want_it());
+    panel.size = (40, 120);
+    panel.terminal.resize((40, 120));
+    kill_process(panel.terminal.pid(), Signal::WINCH).unwrap();
+    panel.type_keys(&["i"]);
+    panel.shows(&["Show what agents learnt", "Close the panel"]);
+    panel.type_keys(&["\x1b", "q"]);
+    assert!(panel.terminal.end().0.success());
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do_and_with_piped_input_it_reads_the_terminal() {
+    let scratch = with_a_task();
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    let ended = command.arg("panel").stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(said.contains("error[USAGE]: the panel needs a terminal") && said.contains("git axiom status --watch"), "{said}");
+    scratch.refused(&["panel", "--json"], "USAGE", 2);
+    // A terminal of its own, so that there is a /dev/tty.
+    let program = env!("CARGO_BIN_EXE_git-axiom");
+    let mut command = scratch.command("setsid");
+    command.args(["-c", "sh", "-c", &format!("echo q | '{program}' panel")]);
+    let mut panel = Panel { terminal: Terminal::start_in(command, (24, 80)), size: (24, 80) };
+    panel.shows(&["No agent has worked yet"]);
+    panel.type_keys(&["2"]);
+    panel.shows(&["User model"]);
+    panel.type_keys(&["q"]);
+    assert!(panel.terminal.end().0.success());
+}
