@@ -104,7 +104,7 @@ fn the_first_use_that_readme_shows_works_as_written() {
     // The second shows other agents, which are not installed here.
     let lines = [blocks[0], blocks[2]].into_iter().flat_map(str::lines);
     let lines: Vec<&str> = lines.map(|line| line.split("  #").next().unwrap().trim_end()).collect();
-    assert!(lines.len() == 9 && lines.contains(&"git axiom undo"), "{lines:?}");
+    assert!(lines.len() == 10 && lines.contains(&"git axiom undo"), "{lines:?}");
     let path = std::path::Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap();
     let path = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
     // One that watches for ever is seen once.
@@ -112,6 +112,10 @@ fn the_first_use_that_readme_shows_works_as_written() {
         let mut command = scratch.command("sh");
         command.args(["-c", &line]).env("PATH", &path).env("GIT_PAGER", "cat");
         let mut terminal = Terminal::start(command);
+        if line == "git axiom panel" {
+            terminal.wait_for("Timeline");
+            terminal.keys(&["q"]);
+        }
         if line == "git axiom undo" {
             let plan = terminal.wait_for("Take it back?");
             assert!(plan.contains("merge task-002 into main") && plan.contains("loud.txt: is deleted"), "{plan}");
