@@ -338,6 +338,25 @@ fn anything() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// What could be found out.
+fn any_answer(question: &Question) -> Answer {
+    let plan = |deed: &Deed| Answer::Plan(Plan { lines: vec!["plan".into()], deed: Some(deed.clone()) });
+    match question {
+        Question::Plan(deed) => plan(deed),
+        Question::PlanUndo(_) | Question::PlanSession => plan(&Deed::Undo("t9".into())),
+        Question::Choices(_) => Answer::Choices { before: Vec::new(), items: vec![("ch-009".into(), "ch-009".into())] },
+        Question::Timeline => Answer::Timeline(moments()),
+        Question::Checkpoints => Answer::Checkpoints {
+            heading: "#".into(),
+            rows: vec![CheckpointRow { name: "one".into(), line: "1 one".into() }],
+            summary: "1/50".into(),
+        },
+        Question::AtWork | Question::Gate(_) | Question::Diff(_) | Question::Since(_) | Question::Learnings => {
+            Answer::Text(vec!["text".into()])
+        }
+    }
+}
+
 /// Whether the open dialog, as it was before a key, offers this deed.
 fn offered(dialog: Option<&Dialog>, deed: &Deed) -> bool {
     match dialog {
@@ -363,22 +382,7 @@ proptest! {
                 match request {
                     Request::Do(deed) => prop_assert!(deed.needs_no_question() || offered(before.as_ref(), deed), "{deed:?}"),
                     Request::Ask(ticket, question) => {
-                        let deed = match question { Question::Plan(deed) => deed.clone(), _ => Deed::Undo("t9".into()) };
-                        let answered = match question {
-                            Question::Plan(_) | Question::PlanUndo(_) | Question::PlanSession => {
-                                Answer::Plan(Plan { lines: vec!["plan".into()], deed: Some(deed) })
-                            }
-                            Question::Choices(_) => {
-                                Answer::Choices { before: Vec::new(), items: vec![("ch-009".into(), "ch-009".into())] }
-                            }
-                            Question::Timeline => Answer::Timeline(moments()),
-                            Question::Checkpoints => Answer::Checkpoints {
-                                heading: "#".into(),
-                                rows: vec![CheckpointRow { name: "one".into(), line: "1 one".into() }],
-                                summary: "1/50".into(),
-                            },
-                            _ => Answer::Text(vec!["text".into()]),
-                        };
+                        let answered = any_answer(question);
                         update(&mut model, Event::Answered(*ticket, Ok(answered)));
                     }
                     Request::Follow(_) | Request::Suspend | Request::Redraw | Request::Close(_) => {}
