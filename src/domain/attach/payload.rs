@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::program::Program;
+use super::shell;
 
 /// What a hook of a program says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,7 +126,7 @@ fn of_claude(program: Program, name: &str, value: &Value) -> Option<Moment> {
     match name {
         "SessionStart" => Some(Moment::SessionStart),
         "UserPromptSubmit" => Some(prompt(program, value)),
-        "PreToolUse" if is_shell => Some(Moment::BeforeShell { command: command_of(input) }),
+        "PreToolUse" if is_shell => Some(before_shell(command_of(input))),
         "PreToolUse" if is_edit => Some(Moment::BeforeEdit { paths: paths_of(input) }),
         "PostToolUse" | "PostToolUseFailure" if is_shell => Some(Moment::AfterShell),
         "PostToolUse" | "PostToolUseFailure" if is_edit => Some(Moment::AfterEdit { paths: paths_of(input) }),
@@ -136,6 +137,14 @@ fn of_claude(program: Program, name: &str, value: &Value) -> Option<Moment> {
         "SessionEnd" => Some(Moment::SessionEnd),
         _ => None,
     }
+}
+
+/// A shell command is about to run. Codex edits files by a command `apply_patch <<EOF` where its model has no tool for that, and then
+/// tells nothing afterwards.
+fn before_shell(command: String) -> Moment {
+    let is_patch = command.trim_start().starts_with("apply_patch") && shell::risk(&command).is_none();
+    let paths: Vec<String> = if is_patch { paths_in_patch(&command).take(MOST_PATHS).collect() } else { Vec::new() };
+    if paths.is_empty() { Moment::BeforeShell { command } } else { Moment::BeforeEdit { paths } }
 }
 
 /// A batch of calls that has ended: the edits among them. Shell calls have an event of their own.

@@ -1,4 +1,6 @@
-//! A payload for each event, written after the documented keys of its program, is in `fixtures/attach`.
+//! A payload for each event is in `fixtures/attach`: what Claude Code 2.1.330, Codex 0.169, Gemini CLI 0.61 and opencode 1.18 sent,
+//! with other paths and ids; those of Cursor, the edit tool and the interrupt of Codex, and the removed worktree of Claude Code are written
+//! after the documented keys.
 
 use super::*;
 
@@ -14,7 +16,7 @@ fn of_fixture(program: Program, name: &str) -> Option<HookEvent> {
 fn words(moment: &Moment) -> String {
     match moment {
         Moment::SessionStart => "start".into(),
-        Moment::Prompt { text } => format!("prompt {text}"),
+        Moment::Prompt { text } => format!("prompt {}", text.lines().next().unwrap_or_default()),
         Moment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
         Moment::BeforeShell { command } => format!("before-shell {command}"),
         Moment::AfterEdit { paths } => format!("after-edit {}", paths.join(" ")),
@@ -32,11 +34,14 @@ fn every_event_of_every_program_is_understood() {
     for (program, name, expected) in [
         (Claude, "SessionStart", "start"),
         (Claude, "UserPromptSubmit", "prompt tidy up the parser"),
-        (Claude, "PreToolUse-Write", "before-edit /r/src/a.rs"),
+        (Claude, "PreToolUse-Write", "before-edit /r/b.txt"),
+        (Claude, "PreToolUse-Edit", "before-edit /r/src/a.rs"),
         (Claude, "PreToolUse-Bash", "before-shell rm -rf build && ls"),
         (Claude, "PostToolUse-Bash", "after-shell"),
-        (Claude, "PostToolBatch", "after-edit /r/src/a.rs /r/b.txt"),
+        (Claude, "PostToolUseFailure-Bash", "after-shell"),
+        (Claude, "PostToolBatch", "after-edit /r/b.txt"),
         (Claude, "Stop", "turn"),
+        (Claude, "StopFailure", "turn"),
         (Claude, "SubagentStop", "subagent"),
         (Claude, "WorktreeRemove", "worktree"),
         (Claude, "SessionEnd", "end"),
@@ -44,6 +49,8 @@ fn every_event_of_every_program_is_understood() {
         (Codex, "UserPromptSubmit", "prompt tidy up the parser"),
         (Codex, "PreToolUse-apply_patch", "before-edit new.txt src/a.rs old.txt moved.txt"),
         (Codex, "PreToolUse-Bash", "before-shell git checkout -- ."),
+        (Codex, "PreToolUse-Bash-apply_patch", "before-edit new.txt src/a.rs x"),
+        (Codex, "PostToolUse-Bash", "after-shell"),
         (Codex, "PostToolUse-apply_patch", "after-edit new.txt src/a.rs old.txt moved.txt"),
         (Codex, "Stop", "turn"),
         (Codex, "Interrupt", "turn"),
@@ -53,10 +60,13 @@ fn every_event_of_every_program_is_understood() {
         (Gemini, "BeforeTool-write_file", "before-edit src/a.rs"),
         (Gemini, "BeforeTool-run_shell_command", "before-shell rm x"),
         (Gemini, "AfterTool-run_shell_command", "after-shell"),
+        (Gemini, "AfterTool-write_file", "after-edit src/a.rs"),
         (Gemini, "AfterAgent", "turn"),
         (Opencode, "UserPromptSubmit", "prompt tidy up the parser"),
         (Opencode, "PreToolUse-bash", "before-shell rm x"),
-        (Opencode, "PostToolUse-edit", "after-edit /r/src/a.rs"),
+        (Opencode, "PreToolUse-write", "before-edit b.txt"),
+        (Opencode, "PostToolUse-write", "after-edit b.txt"),
+        (Opencode, "PostToolUse-bash", "after-shell"),
         (Opencode, "Stop", "turn"),
         (Cursor, "beforeSubmitPrompt", "prompt tidy up the parser"),
         (Cursor, "preToolUse-Write", "before-edit /r/src/a.rs"),
@@ -113,4 +123,17 @@ fn large_texts_line_ends_and_wrong_types_are_read_all_the_same() {
     let at = bytes.windows(4).position(|part| part == b"tidy").unwrap();
     bytes[at] = 0xff;
     assert!(read(Program::Claude, &bytes).is_some());
+}
+
+#[test]
+fn a_patch_within_a_shell_command_names_its_files_unless_the_command_does_more() {
+    let moment = |command: &str| {
+        let payload = serde_json::json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "session_id": "s", "cwd": "/r",
+            "tool_input": {"command": command}});
+        read(Program::Codex, payload.to_string().as_bytes()).unwrap().moment
+    };
+    let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a\n@@\n-rm x\n*** End Patch\nEOF";
+    assert_eq!(words(&moment(patch)), "before-edit a");
+    assert!(matches!(moment(&format!("{patch}\nrm -rf b")), Moment::BeforeShell { .. }));
+    assert!(matches!(moment("apply_patch --help"), Moment::BeforeShell { .. }));
 }

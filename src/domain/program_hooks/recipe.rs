@@ -77,6 +77,8 @@ pub static RECIPES: [Recipe; 6] = [
                 on("UserPromptSubmit", None, Some(20)),
                 on("PreToolUse", Some("Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit"), Some(20)),
                 beside("PostToolUse", Some("Bash|PowerShell"), Some(60)),
+                // Of a command that fails it tells in this way.
+                beside("PostToolUseFailure", Some("Bash|PowerShell"), Some(60)),
                 on("PostToolBatch", None, Some(20)),
                 on("Stop", None, Some(60)),
                 on("StopFailure", None, Some(60)),
