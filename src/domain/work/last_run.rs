@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::agent::{IterationReport, Outcome};
+use super::outcome::End;
 use super::resuming::{ProgramSession, Resumed, left_by};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::seen::ToolStarted;
@@ -36,7 +37,7 @@ pub struct LastRun {
     /// Calls that had begun and not ended, and may not simply be repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// Where its program was, where a crash cut it off.
+    /// Where its program was, where a crash cut it off or somebody stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Box<CutOff>>,
     /// The verify step that failed after it.
@@ -95,6 +96,20 @@ pub fn leaves_open(outcome: &Outcome) -> bool {
 /// The refused calls in words.
 pub fn denied(told: &Summary) -> Vec<String> {
     told.denied.iter().take(MOST).map(|one| short(&one.in_words())).collect()
+}
+
+/// Whether it is told where the program was: where a crash cut it off or somebody stopped it, and its work counts.
+pub fn tells_where(end: &End, outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Crashed => true,
+        Outcome::Stopped => *end == End::Stopped,
+        Outcome::Complete
+        | Outcome::Blocked { .. }
+        | Outcome::Waiting { .. }
+        | Outcome::Unfinished { .. }
+        | Outcome::Limited { .. }
+        | Outcome::NeedsHuman { .. } => false,
+    }
 }
 
 /// The calls in words that had begun and not ended, of tools that may have effects beyond the files of the workspace. Where the run

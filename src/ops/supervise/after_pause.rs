@@ -58,7 +58,11 @@ impl Supervisor<'_> {
 
     /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
     fn decision_after_pause(&mut self, agent: &AgentId, work: &Work) -> Result<Option<(CrashDecision, bool)>> {
-        let facts = scan::facts(self.ctx, &work.task, (Recorded::Whole, None), &Counted::of(self.ctx.state(), &work.task))?;
+        let state = self.ctx.state();
+        // Where its program was is told to an evaluator; what is left of its record does not matter: its end is recorded.
+        let last = state.record.cases.get(&work.task).and_then(|record| record.last_run.as_ref());
+        let cut = last.and_then(|run| run.cut.as_deref());
+        let facts = scan::facts(self.ctx, &work.task, (Recorded::Whole, cut), &Counted::of(state, &work.task))?;
         let decided = match certain_after_pause(&facts) {
             Some(decision) => Some(decision),
             None => self.evaluated(agent, work, &facts)?,

@@ -76,7 +76,7 @@ impl Supervisor<'_> {
         let cut_off = outcome == Outcome::Crashed || was_cut_off(end, &outcome);
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
         let run = self.ctx.layout().run_dir(agent, &token);
-        let cut = if outcome == Outcome::Crashed { Some(Box::new(self.cut_off(agent, &work, &run))) } else { None };
+        let cut = last_run::tells_where(end, &outcome).then(|| Box::new(self.cut_off(agent, &work, &run)));
         let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
         let report = IterationReport { cut, ..self.report(ran, kept) };
         self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;

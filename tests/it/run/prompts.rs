@@ -195,3 +195,19 @@ fn the_prompt_after_a_crash_and_after_a_stop_says_what_is_known_of_the_attempt()
     assert_eq!(std::fs::read_to_string(home.join("four")).unwrap(), "none\n");
     world.all_is_well();
 }
+
+/// After `pause --force` the next prompt says where the program was, as after a crash.
+#[test]
+fn the_prompt_after_a_forced_pause_says_where_the_program_was() {
+    let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"Bash","input":{"command":"./deploy"}}]}}"#;
+    let world = world_of(&format!("1) echo '{call}'; echo half > half.txt; touch \"$HOME/begun\"; sleep 1000;;"));
+    world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
+    let live = world.start_autopilot(&[]);
+    wait_until("it is heard", || world.env.ok(&["events"]).contains("tool Bash"));
+    world.env.ok(&["pause", "--force", "--wait"]);
+    world.env.ok(&["resume"]);
+    live.wait();
+    has(&world, 2, &["attempted but was stopped.", "- Stopped during iteration 1\n- Where it was: Bash had begun: ./deploy\n"]);
+    assert_eq!(world.find_task("t")["retryCount"], 0);
+    world.all_is_well();
+}
