@@ -38,7 +38,7 @@ fn edge_case_1_concurrent_daemon_startup() {
 
 #[test]
 fn edge_case_2_partial_json_write() {
-    let world = world("echo half > half.txt", "test ! -e half.txt; echo done > t.txt");
+    let world = world("echo half > half.txt", "test ! -e half.txt && echo done > t.txt");
     dies(&world);
     let spec = run_folder(&world).join("spec.json");
     let whole = std::fs::read(&spec).unwrap();
@@ -68,7 +68,7 @@ fn a_damaged_record_of_a_keeper_costs_one_attempt() {
     let damages: Vec<(&str, Option<Vec<u8>>)> =
         vec![("gone", None), ("NUL", Some(vec![0; 400])), ("another version", Some(b"{\"v\":2}\n".to_vec()))];
     several_at_a_time(damages, |(what, content)| {
-        let world = world("echo half > half.txt", "test ! -e half.txt; echo done > t.txt");
+        let world = world("echo half > half.txt", "test ! -e half.txt && echo done > t.txt");
         dies(&world);
         let record = run_folder(&world).join("keeper.json");
         let whole: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
