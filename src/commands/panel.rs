@@ -7,10 +7,11 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::panel::keys::Keys;
 use crate::panel::view::Colours;
-use crate::panel::{self, Options};
+use crate::panel::{self, Options, Place};
 
 /// Arguments of `panel`.
 #[derive(Debug, Args)]
@@ -21,19 +22,32 @@ it will be, with the way back, and is done after Enter. Escape changes nothing.
 
 Closing the panel changes nothing: agents and session go on. It needs a terminal; 'git axiom
 status --watch' shows what happens in plain text, and every action is a verb of its own.")]
-pub struct PanelArgs {}
+pub struct PanelArgs {
+    /// Draw on the screen of the shell, not on one of its own: the last picture stays
+    #[arg(long)]
+    inline: bool,
+}
 
 /// Shows the panel until it is closed.
 ///
 /// # Errors
 /// `USAGE` with `--json`, and as [`panel::run`].
-pub fn run(_args: &PanelArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PanelArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if screen.wants_json() || global.non_interactive {
         return Err(Error::new(Code::Usage, "the panel needs a terminal")
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
     }
     let ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     ctx.for_humans_only("panel")?;
+    show(ctx, if args.inline { Place::Inline } else { Place::OwnScreen })
+}
+
+/// Shows the panel with the keys of the configuration.
+///
+/// # Errors
+/// `CONFIG_INVALID` for keys; as [`panel::run`].
+pub fn show(ctx: Context, place: Place) -> Result<Exit> {
+    let keys = Keys::configured(&ctx.config.panel.keys)?;
     let colours = if env::var("NO_COLOR").is_some() { Colours::None } else { Colours::Sixteen };
-    panel::run(ctx, Options { colours, keys: Keys::default() })
+    panel::run(ctx, Options { colours, keys, place })
 }

@@ -59,6 +59,9 @@ pub struct Run {
     /// Run in the background; return when the session has begun
     #[arg(long)]
     pub detach: bool,
+    /// Run in the background, and show the panel; closing it ends nothing
+    #[arg(long, conflicts_with_all = ["detach", "detached", "until_idle"])]
+    pub panel: bool,
     /// This is the session in the background
     #[arg(long, hide = true, conflicts_with = "detach")]
     pub detached: bool,
@@ -97,10 +100,18 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ctx.found.does_nothing.take().map_or(Ok(()), Err)?;
     still_protected(&ctx)?;
     let mut options = options(&ctx, args, global)?;
-    let session = if args.detach { recover::first::Session::InBackground } else { recover::first::Session::Here };
+    if args.panel && (screen.wants_json() || !std::io::stdout().is_terminal()) {
+        return Err(Error::new(Code::Usage, "--panel needs a terminal")
+            .hint("git axiom run --detach    runs in the background without one"));
+    }
+    let session = if args.detach || args.panel { recover::first::Session::InBackground } else { recover::first::Session::Here };
     recover::first::ask(&mut ctx, &mut options, session, screen)?;
     if args.detach {
         return detach::run(&mut ctx, screen);
+    }
+    if args.panel {
+        detach::begin(&mut ctx)?;
+        return super::panel::show(ctx, crate::panel::Place::OwnScreen);
     }
     if args.detached {
         crate::own_process::session::begin_session()?;
@@ -188,7 +199,7 @@ fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Sc
 
 /// The options that make a session like this one again.
 fn arguments(args: &Run, program: Vec<String>) -> Vec<String> {
-    let Run { agents, mode, max_iterations, until_idle, retry: _, budget, detach: _, detached: _, program: _ } = args;
+    let Run { agents, mode, max_iterations, until_idle, retry: _, budget, detach: _, panel: _, detached: _, program: _ } = args;
     let valued = [
         ("--agents", agents.map(|n| n.to_string())),
         ("--mode", mode.map(|mode| mode.as_str().to_owned())),

@@ -114,6 +114,7 @@ pub const KEYS: &[Key] = &[
     key("attach", "minInterval", Kind::Seconds),
     key("attach", "onFailure", Kind::OneOf(&["ask", "continue"])),
     key("attach", "promptText", Kind::OneOf(&["local", "none"])),
+    key("panel", "keys", Kind::List),
     key("merge", "target", Kind::Text),
     key("merge", "verify", Kind::List),
     key("merge", "guarded", Kind::Names),

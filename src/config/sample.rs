@@ -119,7 +119,7 @@ const LINES: &[Line] = &[
 
 /// Sections that a project has no reason to set.
 #[cfg(test)]
-const LEFT_OUT: &[&str] = &["state", "attach"];
+const LEFT_OUT: &[&str] = &["state", "attach", "panel"];
 
 /// The text of the file.
 ///

@@ -39,6 +39,8 @@ section! {
         agents: Agents = Agents::default(),
         /// Agents that a human runs.
         attach: Attach = Attach::default(),
+        /// The panel.
+        panel: Panel = Panel::default(),
         /// Merging.
         merge: Merge = Merge::default(),
         /// Verify steps, of tasks and of merges.
@@ -226,6 +228,14 @@ section! {
         on_failure: String = "ask".into(),
         /// Whether the first line of each prompt is kept on this machine: `local` or `none`.
         prompt_text: String = "local".into(),
+    }
+}
+
+section! {
+    /// The panel.
+    Panel {
+        /// Keys in place of those of the table: `COMMAND=KEY KEY …`.
+        keys: Vec<String> = Vec::new(),
     }
 }
 

@@ -22,6 +22,7 @@ pub mod lock;
 pub mod merge;
 pub mod operation;
 pub mod output;
+pub mod own_verb;
 pub mod pager;
 pub mod plan;
 pub mod program_hooks;

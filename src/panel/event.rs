@@ -19,6 +19,8 @@ pub enum Event {
     Answered(Ticket, Result<Answer, Failure>),
     /// A deed was done, and this is what the verb would print.
     Done(Deed, Result<Vec<String>, Failure>),
+    /// An editor has ended, or a verb.
+    Edited(Result<Vec<String>, Failure>),
     /// The terminal has this size.
     Resized {
         /// In columns.

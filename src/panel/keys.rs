@@ -18,6 +18,8 @@ pub enum Command {
     Block,
     Unblock,
     RollBackTask,
+    Edit,
+    Debug,
     Diff,
     Pause,
     Mode,
@@ -43,6 +45,8 @@ pub enum Command {
     Gates,
     Output,
     Timeline,
+    Filter,
+    Verb,
     Help,
     Close,
 }
@@ -141,6 +145,8 @@ pub const TABLE: &[Row] = &[
         Of::Task,
         ("take back", "Take the task back: its commits are reverted"),
     ),
+    row(Command::Edit, "edit", &[Char('e')], Of::Task, ("edit", "Edit the task's instructions in your editor")),
+    row(Command::Debug, "debug", &[Char('d')], Of::Task, ("debug", "Open its workspace in your editor; its agent is held")),
     row(Command::Diff, "diff", &[Char('D')], Of::Task, ("diff", "Show what the task changed, untracked files too")),
     shown(
         3,
@@ -211,6 +217,8 @@ pub const TABLE: &[Row] = &[
     row(Command::Gates, "gates", &[Char('3')], Of::View, ("gates", "What waits for you")),
     row(Command::Output, "output", &[Char('4')], Of::View, ("output", "The output of the selected agent")),
     row(Command::Timeline, "timeline", &[Char('5')], Of::View, ("timeline", "Checkpoints, merges, rollbacks, undos")),
+    row(Command::Filter, "filter", &[Char('/')], Of::View, ("filter", "Show only lines that contain a text; nothing: all")),
+    row(Command::Verb, "verb", &[Char(':')], Of::View, ("verb", "Run any verb of git axiom, and come back")),
     shown(2, row(Command::Help, "help", &[Char('?')], Of::View, ("help", "All keys"))),
     row(Command::Close, "close", &[Key::Escape], Of::View, ("close", "Close what is open, or leave full screen")),
 ];
@@ -234,25 +242,23 @@ impl Keys {
         Self { by_key: pairs.collect(), by_command }
     }
 
-    /// The keys of the table, with those changed that are configured: the name of a command, and its keys.
+    /// The keys of the table, with those changed that are configured: `NAME=KEY KEY …`, nothing after `=` for no key.
     ///
     /// # Errors
     /// `CONFIG_INVALID` for a name or key that there is not, and where two commands would have one key.
-    pub fn configured(changes: &BTreeMap<String, Vec<String>>) -> Result<Self> {
+    pub fn configured(changes: &[String]) -> Result<Self> {
         let mut by_command = Self::default().by_command;
-        for (name, keys) in changes {
-            let Some(row) = TABLE.iter().find(|row| row.name == *name) else {
+        for change in changes {
+            let (name, keys) = change.split_once('=').map_or((change.as_str(), ""), |(name, keys)| (name.trim(), keys));
+            let Some(row) = TABLE.iter().find(|row| row.name == name) else {
                 let names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
                 let error = Error::new(Code::ConfigInvalid, format!("panel.keys: there is no command '{name}'"));
                 return Err(error.hint(format!("commands are {}", names.join(", "))));
             };
-            let keys = keys.iter().map(|key| key.parse::<Key>()).collect::<Result<Vec<Key>>>();
+            let keys = keys.split_whitespace().map(str::parse::<Key>).collect::<Result<Vec<Key>>>();
             let keys = keys.map_err(|error| {
-                let why = error.to_string();
-                error
-                    .hints()
-                    .iter()
-                    .fold(Error::new(Code::ConfigInvalid, format!("panel.keys.{name}")).why(why), |e, hint| e.hint(hint))
+                let invalid = Error::new(Code::ConfigInvalid, format!("panel.keys: '{change}'")).why(error.to_string());
+                error.hints().iter().fold(invalid, |invalid, hint| invalid.hint(hint))
             })?;
             by_command.insert(row.command, keys);
         }
@@ -265,7 +271,7 @@ impl Keys {
                         Code::ConfigInvalid,
                         format!("panel.keys: '{key}' is the key of '{one}' and of '{two}'"),
                     )
-                    .hint(format!("give one of them another key: panel.keys.{one} or panel.keys.{two}")));
+                    .hint(format!("give one of them another key, such as \"{two}=Z\"")));
                 }
             }
         }
@@ -324,21 +330,22 @@ mod tests {
         let keys: Vec<Key> = TABLE.iter().flat_map(|row| row.keys.iter().copied()).collect();
         assert_eq!((commands.len(), names.len()), (TABLE.len(), TABLE.len()));
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());
-        assert!(Keys::configured(&BTreeMap::new()).unwrap() == Keys::default());
+        assert!(Keys::configured(&[]).unwrap() == Keys::default());
     }
 
     #[test]
     fn keys_can_be_changed_and_no_key_does_two_things() {
-        let with = |name: &str, keys: &[&str]| {
-            let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-            Keys::configured(&BTreeMap::from([(name.to_owned(), keys)]))
-        };
-        let keys = with("stop", &["Ctrl+S", "z"]).unwrap();
+        let with = |changes: &[&str]| Keys::configured(&changes.iter().map(|change| (*change).to_owned()).collect::<Vec<_>>());
+        let keys = with(&["stop=Ctrl+S z"]).unwrap();
         assert_eq!(keys.command(Key::Char('z')), Some(Command::Stop));
         assert_eq!((keys.command(Char('s')), keys.shown(Command::Stop)), (None, "Ctrl+S".to_owned()));
-        assert_eq!(with("stop", &[]).unwrap().shown(Command::Stop), "-");
-        for (name, keys) in [("stop", &["x"][..]), ("stopp", &["z"]), ("stop", &["zz"])] {
-            assert_eq!(with(name, keys).unwrap_err().code(), Code::ConfigInvalid, "{name}");
+        assert_eq!(with(&["stop="]).unwrap().shown(Command::Stop), "-");
+        assert_eq!(with(&["stop=x", "kill=s"]).unwrap().command(Key::Char('s')), Some(Command::Kill));
+        for wrong in ["stop=x", "stopp=z", "stop=zz", "stop", "=z"] {
+            match with(&[wrong]) {
+                Err(error) => assert_eq!(error.code(), Code::ConfigInvalid, "{wrong}"),
+                Ok(keys) => assert!(wrong == "stop" && keys.of_command(Command::Stop).is_empty(), "{wrong}"),
+            }
         }
     }
 }

@@ -17,4 +17,4 @@ pub mod request;
 pub mod seen;
 pub mod view;
 
-pub use effects::{Options, run};
+pub use effects::{Options, Place, run};

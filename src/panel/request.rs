@@ -15,6 +15,10 @@ pub enum Request {
     Ask(Ticket, Question),
     /// Show the output of this agent or task from now on.
     Follow(Option<String>),
+    /// Give the terminal to an editor.
+    Edit(Editing),
+    /// Give the terminal to a verb, typed as on a command line.
+    Run(String),
     /// Stop this process, as Ctrl+Z does.
     Suspend,
     /// Draw everything again.
@@ -30,6 +34,15 @@ pub enum Closing {
     Done,
     /// By Ctrl+C.
     Interrupted,
+}
+
+/// What is opened in an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Editing {
+    /// The workspace of a task, whose agent is held meanwhile.
+    Workspace(String),
+    /// The instructions of a task.
+    Body(String),
 }
 
 /// A change, carried out by the same function of `ops` as the verb. Each has a dialog that was agreed to, except those of
@@ -116,6 +129,8 @@ pub enum Question {
     Diff(String),
     /// What changed since a checkpoint.
     Since(String),
+    /// Which checkpoints deleting those older than so many days would delete.
+    Older(String),
     /// The checkpoints.
     Checkpoints,
     /// The timeline.

@@ -16,6 +16,14 @@ struct RunDetachAnswer {
     ended: bool,
 }
 
+/// Starts the session in the background, for the panel.
+///
+/// # Errors
+/// As [`detach::start`].
+pub(super) fn begin(ctx: &mut Context) -> Result<()> {
+    detach::start(ctx).map(drop)
+}
+
 /// Starts the session in the background, and prints its process id and log.
 ///
 /// # Errors

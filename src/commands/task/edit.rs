@@ -12,13 +12,10 @@ use crate::commands::grammar::arguments::Global;
 use crate::commands::{input, open, open_configured, working_dir};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::listed;
-use crate::domain::base::text::MAX_TEXT;
 use crate::domain::state::audit::change_text;
 use crate::domain::work::case::CaseChange;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::cases::{edit, texts};
-use crate::ops::context::handle::Context;
-use crate::ops::editor;
+use crate::ops::cases::{edit, in_editor};
 
 /// Arguments of `task edit`.
 #[derive(Debug, Args)]
@@ -110,7 +107,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let decides = !edit.limits.is_empty() || edit.persona.is_some() || edit.verify.is_some();
     let mut ctx = if decides { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
     if args.editor {
-        edit.body = Some(edited(&ctx, &id, global)?);
+        edit.body = Some(in_editor::body(&ctx, &id, &working_dir(global)?)?);
     }
     let changes = edit::edit(&mut ctx, &id, edit)?;
     screen.answer(&TaskEditAnswer { id: &id, changes: &changes }, || {
@@ -120,11 +117,4 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
         changes.iter().map(|change| format!("{id}: {}\n", visible::line(&change_text(change)))).collect()
     })?;
     Ok(Exit::Done)
-}
-
-/// The body of a case as the user has edited it; `None` where nothing is left of it.
-fn edited(ctx: &Context, id: &CaseId, global: &Global) -> Result<Option<String>> {
-    let body = ctx.state().case(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
-    let text = editor::edit(&working_dir(global)?, &body.unwrap_or_default(), MAX_TEXT as u64)?;
-    Ok(Some(text).filter(|text| !text.is_empty()))
 }

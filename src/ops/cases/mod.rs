@@ -6,5 +6,6 @@
 
 pub mod edit;
 pub mod import;
+pub mod in_editor;
 pub mod limits;
 pub mod texts;

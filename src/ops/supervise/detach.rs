@@ -128,7 +128,7 @@ fn arguments(ours: Vec<OsString>) -> Vec<OsString> {
         if !rest && argument == "--json" {
             continue;
         }
-        arguments.push(if !rest && argument == "--detach" { "--detached".into() } else { argument });
+        arguments.push(if !rest && (argument == "--detach" || argument == "--panel") { "--detached".into() } else { argument });
     }
     arguments
 }

@@ -1,6 +1,6 @@
 //! Finds out what a dialog or a view asks for. Changes nothing.
 
-use super::deeds::{of_task, whole};
+use super::deeds::{in_main_worktree, of_task, whole};
 use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
@@ -13,6 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::{gates, pausing, redirect};
+use crate::ops::rollback::{Part, Wish};
 use crate::ops::{history, revert_task, rollback, task_diff, undo};
 use crate::panel::request::{Answer, Deed, Plan, Question};
 use crate::panel::seen::{CheckpointRow, Moment, MomentKind};
@@ -57,6 +58,7 @@ pub fn answer(ctx: &Context, question: &Question) -> Result<Answer> {
         }
         Question::Diff(task) => difference(ctx, task),
         Question::Since(name) => since(ctx, name),
+        Question::Older(days) => older(ctx, days).map(Answer::Plan),
         Question::Checkpoints => all_checkpoints(ctx),
         Question::Timeline => timeline(ctx).map(Answer::Timeline),
         Question::Learnings => Ok(learnt(ctx)),
@@ -93,13 +95,15 @@ fn plan(ctx: &Context, deed: &Deed) -> Result<Plan> {
         Deed::DeleteCheckpoints(names) => {
             let records = checkpoint::chosen(ctx, names, true)?;
             let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
-            let plain: Vec<String> = names.iter().map(ToString::to_string).collect();
-            let mut lines = vec![format!("Deletes {}", listed(&names))];
-            if let Err(error) = checkpoint::chosen(ctx, &plain, false) {
-                lines.extend([String::new(), error.to_string()]);
+            Ok(deletes(ctx, &names))
+        }
+        Deed::RestoreFile { checkpoint, path } => {
+            let paths = [in_main_worktree(ctx, path)?];
+            let preview = rollback::preview(ctx, Wish { part: Part::Paths(&paths), ..whole(checkpoint) })?;
+            if preview.changes_nothing {
+                return Ok(Plan { lines: lines_of(&nothing_changes(&preview)), deed: None });
             }
-            lines.extend([String::new(), "To take it back: git axiom undo".to_owned()]);
-            Ok(Plan { lines, deed: Some(Deed::DeleteCheckpoints(plain)) })
+            Ok(Plan { lines: with_way_back(&people(&preview, "Would go"), KEPT), deed: Some(deed.clone()) })
         }
         Deed::CompactCheckpoints => {
             let lines = ["Packs loose objects and refs, those of checkpoints included.", "Nothing that is referenced goes away."];
@@ -108,8 +112,29 @@ fn plan(ctx: &Context, deed: &Deed) -> Result<Plan> {
         Deed::Pause | Deed::PauseAtOnce | Deed::Resume | Deed::Quit | Deed::CheckpointAndQuit | Deed::Mode(_) => no_dry_run(deed),
         Deed::Stop(_) | Deed::Kill(_) | Deed::Redirect { .. } | Deed::Block { .. } | Deed::Unblock(_) => no_dry_run(deed),
         Deed::Approve(_) | Deed::Reject { .. } | Deed::Answer { .. } | Deed::Checkpoint(_) => no_dry_run(deed),
-        Deed::RestoreFile { .. } | Deed::Undo(_) => no_dry_run(deed),
+        Deed::Undo(_) => no_dry_run(deed),
     }
+}
+
+/// A plan that deletes these checkpoints, saying which one is protected.
+fn deletes(ctx: &Context, names: &[CheckpointName]) -> Plan {
+    if names.is_empty() {
+        return Plan { lines: vec!["There is nothing to delete.".to_owned()], deed: None };
+    }
+    let plain: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut lines = vec![format!("Deletes {}", listed(names))];
+    if let Err(error) = checkpoint::chosen(ctx, &plain, false) {
+        lines.extend([String::new(), error.to_string()]);
+    }
+    lines.extend([String::new(), "To take it back: git axiom undo".to_owned()]);
+    Plan { lines, deed: Some(Deed::DeleteCheckpoints(plain)) }
+}
+
+fn older(ctx: &Context, days: &str) -> Result<Plan> {
+    let number = days.trim().trim_end_matches('d').parse::<u16>();
+    let number = number.map_err(|_| Error::new(Code::InvalidInput, format!("'{days}' is not a number of days")))?;
+    let age = jiff::SignedDuration::from_hours(24 * i64::from(number));
+    Ok(deletes(ctx, &checkpoint::cleanup_plan(ctx, Some(age), None, false)?))
 }
 
 /// What these do is known without looking at the repository; the model asks about them itself.
@@ -158,18 +183,32 @@ fn places(ctx: &Context, agent: &str) -> Result<Answer> {
 fn difference(ctx: &Context, task: &str) -> Result<Answer> {
     let diff = task_diff::of(ctx, &CaseId::new(task.to_owned())?)?;
     let mut lines = lines_of(&diff::stat(&diff));
-    let patch = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new)?);
     lines.push(String::new());
-    lines.extend(patch.lines().take(MOST_LINES).map(|line| line.replace('\t', "    ")));
-    if patch.lines().nth(MOST_LINES).is_some() {
-        lines.push(format!("… cut after {MOST_LINES} lines; git axiom diff {task}    has all of them"));
-    }
+    let text = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new)?);
+    lines.extend(patch(&text, &format!("git axiom diff {task}")));
     Ok(Answer::Text(lines))
 }
 
+/// What changed in the main worktree since a checkpoint, as `checkpoint diff` shows it.
 fn since(ctx: &Context, name: &str) -> Result<Answer> {
-    let preview = rollback::preview(ctx, whole(name))?;
-    Ok(text(&if preview.changes_nothing { nothing_changes(&preview) } else { people(&preview, "Would go") }))
+    let difference = checkpoint::difference(ctx, name, None)?;
+    if difference.files.is_empty() {
+        return Ok(text("Nothing has changed since."));
+    }
+    let (old, new) = &difference.trees;
+    let mut lines: Vec<String> = difference.files.iter().take(MOST_LINES).map(|file| format!("  {}", file.path)).collect();
+    lines.push(String::new());
+    lines.extend(patch(&visible::bytes(&ctx.repo.history().patch(old, new)?), &format!("git axiom checkpoint diff {name}")));
+    Ok(Answer::Text(lines))
+}
+
+/// The lines of a patch, as many as can be read; `all` is the verb that shows all of them.
+fn patch(text: &str, all: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().take(MOST_LINES).map(|line| line.replace('\t', "    ")).collect();
+    if text.lines().nth(MOST_LINES).is_some() {
+        lines.push(format!("… cut after {MOST_LINES} lines; {all}    has all of them"));
+    }
+    lines
 }
 
 fn all_checkpoints(ctx: &Context) -> Result<Answer> {

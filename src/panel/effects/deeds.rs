@@ -100,13 +100,21 @@ fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
             Ok(went_back(&done))
         }
         Deed::RestoreFile { checkpoint, path } => {
-            let paths = [PathBuf::from(path)];
+            let paths = [in_main_worktree(ctx, path)?];
             let done = rollback::to_checkpoint(ctx, Wish { part: Part::Paths(&paths), ..whole(checkpoint) }, true)?;
             Ok(went_back(&done))
         }
         Deed::RollBackTask(task) => take_back(ctx, task),
         Deed::Undo(id) => undo(ctx, id),
     }
+}
+
+/// A path that was typed: from the top of the main worktree.
+///
+/// # Errors
+/// `BARE_REPOSITORY`.
+pub fn in_main_worktree(ctx: &Context, path: &str) -> Result<PathBuf> {
+    Ok(ctx.repo.worktrees().main_worktree()?.path().join(path))
 }
 
 /// A rollback to a checkpoint as the verb does it without options.

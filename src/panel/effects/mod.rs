@@ -5,6 +5,7 @@
 mod answers;
 mod deeds;
 mod follow;
+mod foreground;
 mod look;
 mod terminal;
 mod threads;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use self::follow::Follower;
+pub use self::terminal::Place;
 use self::terminal::Terminal;
 use self::threads::Threads;
 use super::event::Event;
@@ -46,6 +48,8 @@ pub struct Options {
     pub colours: Colours,
     /// Which key does what.
     pub keys: Keys,
+    /// Where it is drawn.
+    pub place: Place,
 }
 
 /// Shows the panel until it is closed. Agents and session go on.
@@ -58,7 +62,7 @@ pub fn run(mut ctx: Context, options: Options) -> Result<Exit> {
     ctx.store.refresh()?;
     let signals = end_signals::leave_signals_to_question();
     let closing = {
-        let terminal = Terminal::begin(options.colours)?;
+        let terminal = Terminal::begin(options.colours, options.place)?;
         let mut panel = Panel::begin(ctx, terminal, options.keys, main)?;
         let closing = panel.until_closed(&signals);
         terminal::give_back();
@@ -77,6 +81,7 @@ pub fn run(mut ctx: Context, options: Options) -> Result<Exit> {
 
 struct Panel {
     ctx: Context,
+    main: PathBuf,
     terminal: Terminal,
     model: Model,
     follower: Follower,
@@ -98,12 +103,12 @@ impl Panel {
         for signal in [SIGTERM, SIGHUP, SIGINT, SIGCONT, SIGWINCH] {
             waiting.also_for(signal);
         }
-        let threads = Threads::new(main, &waiting);
+        let threads = Threads::new(main.clone(), &waiting);
         let follower = Follower::default();
         let continued = Arc::new(AtomicBool::new(false));
         // Where it cannot be noticed, Ctrl+L draws everything again.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
-        Ok(Self { ctx, terminal, model, follower, threads, waiting, looked: Instant::now(), changed: true, continued })
+        Ok(Self { ctx, main, terminal, model, follower, threads, waiting, looked: Instant::now(), changed: true, continued })
     }
 
     fn until_closed(&mut self, signals: &LeftToQuestion) -> Result<Closing> {
@@ -194,6 +199,16 @@ impl Panel {
                     if let Some(printed) = self.follower.look(&self.ctx)? {
                         requests.extend(update(&mut self.model, Event::Output(printed)));
                     }
+                }
+                Request::Edit(what) => {
+                    let (ctx, main) = (&mut self.ctx, &self.main);
+                    let event = self.terminal.without(|| foreground::edit(ctx, main, &what))?;
+                    requests.extend(update(&mut self.model, event));
+                }
+                Request::Run(line) => {
+                    let main = &self.main;
+                    let event = self.terminal.without(|| foreground::run(main, &line))?;
+                    requests.extend(update(&mut self.model, event));
                 }
                 Request::Suspend => self.terminal.suspend()?,
                 Request::Redraw => self.terminal.redraw()?,

@@ -22,16 +22,32 @@ use crate::panel::input::{Input, Key, Way};
 use crate::panel::model::Model;
 use crate::panel::view::{self, Colours};
 
-/// Alternate screen, marked pastes.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h";
+/// Marked pastes.
+const ENTER: &[u8] = b"\x1b[?2004h";
+/// A screen of its own, and back to the one before.
+const ENTER_OTHER: &[u8] = b"\x1b[?1049h";
+const LEAVE_OTHER: &[u8] = b"\x1b[?1049l";
 /// The buttons and the wheel of the mouse, in their decimal form.
 const ENTER_MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1006h";
-/// Everything as it was: mouse, pastes, cursor, colours, screen.
-const LEAVE: &[u8] = b"\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+/// Everything as it was: mouse, pastes, colours, cursor.
+const LEAVE: &[u8] = b"\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h";
+/// Below everything that is on the screen.
+const TO_THE_END: &[u8] = b"\x1b[9999;1H\n";
 
 /// Whether the terminal is not as it was.
 static ENTERED: AtomicBool = AtomicBool::new(false);
+/// Whether it is drawn on the screen of the shell.
+static INLINE: AtomicBool = AtomicBool::new(false);
 static HOOKED: Once = Once::new();
+
+/// Where the panel is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On a screen of its own; what was there before comes back.
+    OwnScreen,
+    /// On the screen of the shell: what was there before is scrolled up, and the last picture stays.
+    Inline,
+}
 
 /// The terminal.
 pub struct Terminal {
@@ -46,7 +62,7 @@ impl Terminal {
     ///
     /// # Errors
     /// `USAGE` where standard output is no terminal, or none can be read; `IO_FAILED`.
-    pub fn begin(colours: Colours) -> Result<Self> {
+    pub fn begin(colours: Colours, place: Place) -> Result<Self> {
         if !std::io::stdout().is_terminal() {
             return Err(none("standard output is not a terminal"));
         }
@@ -55,6 +71,7 @@ impl Terminal {
             true => None,
             false => Some(File::open("/dev/tty").map_err(|e| none("standard input is not a terminal").because(e))?),
         };
+        INLINE.store(place == Place::Inline, Ordering::SeqCst);
         HOOKED.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
@@ -82,7 +99,15 @@ impl Terminal {
         ENTERED.store(true, Ordering::SeqCst);
         enable_raw_mode().map_err(failed)?;
         let mut out = std::io::stdout().lock();
-        out.write_all(ENTER).and_then(|()| out.write_all(ENTER_MOUSE)).and_then(|()| out.flush()).map_err(failed)?;
+        let screen = match INLINE.load(Ordering::SeqCst) {
+            true => b"\n".repeat(usize::from(self.cells.size().map_err(failed)?.height)),
+            false => ENTER_OTHER.to_vec(),
+        };
+        out.write_all(&screen)
+            .and_then(|()| out.write_all(ENTER))
+            .and_then(|()| out.write_all(ENTER_MOUSE))
+            .and_then(|()| out.flush())
+            .map_err(failed)?;
         drop(out);
         self.keys = Keys::default();
         self.redraw()
@@ -193,7 +218,8 @@ impl Drop for Terminal {
 pub fn give_back() {
     if ENTERED.swap(false, Ordering::SeqCst) {
         let mut out = std::io::stdout();
-        let _ = out.write_all(LEAVE).and_then(|()| out.flush());
+        let last = if INLINE.load(Ordering::SeqCst) { TO_THE_END } else { LEAVE_OTHER };
+        let _ = out.write_all(LEAVE).and_then(|()| out.write_all(last)).and_then(|()| out.flush());
         let _ = disable_raw_mode();
     }
 }

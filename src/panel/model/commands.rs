@@ -7,7 +7,7 @@ use crate::domain::work::project::SessionNow;
 use crate::domain::work::session::Mode;
 use crate::panel::input::Way;
 use crate::panel::keys::Command;
-use crate::panel::request::{Closing, Deed, Question, Request};
+use crate::panel::request::{Closing, Deed, Editing, Question, Request};
 use crate::panel::seen::{AgentRow, MomentKind, Runner};
 use crate::told::before::{self, AtWork};
 
@@ -26,7 +26,14 @@ pub fn impossible(model: &Model, command: Command) -> Option<String> {
             Ok(Status::Pending | Status::Active | Status::Done | Status::Archived) => Some("it is not blocked".to_owned()),
             Err(why) => Some(why),
         },
-        Command::RollBackTask | Command::Diff => task_status(model).err(),
+        Command::RollBackTask | Command::Edit => task_status(model).err(),
+        Command::Diff if selected_checkpoint(model).is_some() => None,
+        Command::Diff => task_status(model).err(),
+        Command::Debug => match model.task_row() {
+            Some(row) if row.workspace.is_some() => None,
+            Some(row) => Some(format!("{} has no workspace", row.id)),
+            None => Some("no task is selected".to_owned()),
+        },
         Command::Pause => match model.seen.session.now {
             SessionNow::Running | SessionNow::Pausing | SessionNow::Paused if model.seen.session.supervised => None,
             _ if model.seen.agents.iter().any(|row| row.state == "running" && row.runner == Runner::Agent) => None,
@@ -44,8 +51,16 @@ pub fn impossible(model: &Model, command: Command) -> Option<String> {
         | Command::Open => None,
         Command::Down | Command::Up | Command::PageDown | Command::PageUp | Command::First | Command::Last => None,
         Command::Agents | Command::Tasks | Command::Gates | Command::Output | Command::Timeline => None,
-        Command::Help | Command::Close => None,
+        Command::Filter | Command::Verb | Command::Help | Command::Close => None,
     }
+}
+
+/// The checkpoint that is selected in the timeline.
+fn selected_checkpoint(model: &Model) -> Option<String> {
+    model.moment_row().filter(|_| model.view == View::Timeline).and_then(|row| match &row.what {
+        MomentKind::Checkpoint(name) => Some(name.clone()),
+        MomentKind::Transaction { .. } => None,
+    })
 }
 
 fn needs_agent(model: &Model) -> Result<&AgentRow, String> {
@@ -95,6 +110,14 @@ pub(super) fn begin(model: &mut Model, command: Command) -> Vec<Request> {
         Command::RollBackTask => with_task(model, |model, id| {
             find_out(model, format!("TAKE BACK {id}"), Question::Plan(Deed::RollBackTask(id.to_owned())))
         }),
+        Command::Edit => with_task(model, |_, id| vec![Request::Edit(Editing::Body(id.to_owned()))]),
+        Command::Debug => with_task(model, |_, id| vec![Request::Edit(Editing::Workspace(id.to_owned()))]),
+        Command::Filter => type_filter(model),
+        Command::Verb => type_verb(model),
+        Command::Diff if selected_checkpoint(model).is_some() => {
+            let name = selected_checkpoint(model).unwrap_or_default();
+            find_out(model, format!("WHAT CHANGED SINCE {name}"), Question::Since(name))
+        }
         Command::Diff => {
             with_task(model, |model, id| find_out(model, format!("WHAT {id} CHANGED"), Question::Diff(id.to_owned())))
         }
@@ -111,16 +134,14 @@ pub(super) fn begin(model: &mut Model, command: Command) -> Vec<Request> {
         }
         Command::Quit => close(model),
         Command::Logs => logs(model),
-        Command::Fullscreen => {
-            model.full = !model.full;
-            if model.full { show(model, View::Output) } else { Vec::new() }
-        }
+        Command::Fullscreen => full_screen(model),
         Command::Open => open_selected(model),
         Command::Menu => open(model, Dialog::Menu { at: 0 }),
         Command::Help => open(model, Dialog::Help { top: 0 }),
         Command::Close => {
             model.full = false;
             model.notice = None;
+            model.filters.remove(&model.view);
             Vec::new()
         }
         Command::Next => turn(model, Way::Down),
@@ -172,7 +193,9 @@ pub(super) fn find_out(model: &mut Model, title: String, question: Question) -> 
     let ticket = model.fresh_ticket();
     let body = Body::Coming(ticket);
     let dialog = match &question {
-        Question::Plan(_) | Question::PlanUndo(_) | Question::PlanSession => Dialog::Plan { title, body, deed: None, top: 0 },
+        Question::Plan(_) | Question::PlanUndo(_) | Question::PlanSession | Question::Older(_) => {
+            Dialog::Plan { title, body, deed: None, top: 0 }
+        }
         Question::Choices(agent) => choice(title, About::Redirect(agent.clone()), body),
         Question::Gate(gate) => choice(title, About::Gate(gate.clone()), body),
         Question::AtWork => choice(title, About::Quit, body),
@@ -193,6 +216,7 @@ pub(super) fn items(model: &Model, about: &About, open: Vec<(String, String)>) -
         About::Gate(gate) => decisions(model, gate),
         About::Redirect(agent) => places(agent, open),
         About::Quit => ways_out(),
+        About::Checkpoint(_) => Vec::new(),
     }
 }
 
@@ -237,6 +261,49 @@ fn change_mode(model: &mut Model) -> Vec<Request> {
     agree(model, "MODE".to_owned(), before::mode(old, new), deed)
 }
 
+/// What can be done with a checkpoint.
+fn choose_at(model: &mut Model, name: String) -> Vec<Request> {
+    let item = |letter, line: &str, then| Item { letter: Some(letter), line: line.to_owned(), then };
+    let back = Question::Plan(Deed::RollBack(name.clone()));
+    let items = vec![
+        item(
+            'b',
+            "Go back to it: shows what would change, and asks",
+            Chosen::Ask { title: format!("GO BACK TO {name}"), question: back },
+        ),
+        item(
+            'w',
+            "What changed since",
+            Chosen::Ask { title: format!("WHAT CHANGED SINCE {name}"), question: Question::Since(name.clone()) },
+        ),
+        item(
+            'o',
+            "Restore one file or folder",
+            Chosen::Type {
+                label: "File or folder, from the top of the repository".to_owned(),
+                then: Then::Restore(name.clone()),
+            },
+        ),
+    ];
+    let body = Body::Ready(vec!["Whatever you do with it can be undone.".to_owned()]);
+    open(model, Dialog::Choose { title: name.clone(), about: About::Checkpoint(name), body, items, at: 0, top: 0 })
+}
+
+fn type_filter(model: &mut Model) -> Vec<Request> {
+    let view = model.view;
+    let before =
+        vec!["Only lines that contain it are shown; small and capital letters are the same. Esc shows all again.".to_owned()];
+    let text = model.filters.get(&view).cloned().unwrap_or_default();
+    let (title, label) = (format!("FILTER {}", view.title().to_uppercase()), "Text".to_owned());
+    open(model, Dialog::Typed(Typed { title, before, label, text, then: Then::Filter(view) }))
+}
+
+fn type_verb(model: &mut Model) -> Vec<Request> {
+    let before = vec!["It runs on the terminal below the panel, as from a shell; then the panel comes back.".to_owned()];
+    let (title, label) = ("VERB".to_owned(), "git axiom".to_owned());
+    open(model, Dialog::Typed(Typed { title, before, label, text: String::new(), then: Then::Verb }))
+}
+
 /// Asks for the name of a checkpoint.
 pub(super) fn new_checkpoint(model: &mut Model) -> Vec<Request> {
     let before = vec!["Every worktree, committed or not, and all tasks.".to_owned()];
@@ -255,6 +322,11 @@ pub(super) fn close(model: &mut Model) -> Vec<Request> {
             Vec::new()
         }
     }
+}
+
+fn full_screen(model: &mut Model) -> Vec<Request> {
+    model.full = !model.full;
+    if model.full { show(model, View::Output) } else { Vec::new() }
 }
 
 fn logs(model: &mut Model) -> Vec<Request> {
@@ -278,9 +350,7 @@ fn open_selected(model: &mut Model) -> Vec<Request> {
             None => Vec::new(),
         },
         View::Timeline => match model.moment_row().map(|row| row.what.clone()) {
-            Some(MomentKind::Checkpoint(name)) => {
-                find_out(model, format!("GO BACK TO {name}"), Question::Plan(Deed::RollBack(name)))
-            }
+            Some(MomentKind::Checkpoint(name)) => choose_at(model, name),
             Some(MomentKind::Transaction { id, .. }) => find_out(model, "UNDO".to_owned(), Question::PlanUndo(Some(id))),
             None => Vec::new(),
         },

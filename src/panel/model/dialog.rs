@@ -1,7 +1,7 @@
 //! What is open above the views.
 
-use super::Managed;
-use crate::panel::request::{Closing, Deed, Ticket};
+use super::{Managed, View};
+use crate::panel::request::{Closing, Deed, Question, Ticket};
 
 /// What is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub enum About {
     Redirect(String),
     /// What becomes of the session when the panel ends.
     Quit,
+    /// What is done with this checkpoint.
+    Checkpoint(String),
 }
 
 /// A text that may still be coming.
@@ -119,18 +121,46 @@ pub enum Then {
     Answer(String),
     /// The reason of a no at this gate.
     Reject(String),
+    /// A file or folder that comes back from this checkpoint.
+    Restore(String),
+    /// The age above which checkpoints are deleted, in days.
+    Older,
+    /// What the lines of a view have to contain.
+    Filter(View),
+    /// A verb of git axiom.
+    Verb,
+}
+
+/// What a typed line comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// This is done.
+    Do(Deed),
+    /// This is found out, and shown.
+    Ask(String, Question),
+    /// The lines of a view have to contain this; nothing: all are shown.
+    Filter(View, Option<String>),
+    /// This verb is run.
+    Run(String),
 }
 
 impl Then {
     /// What is done with the text; `None` where it needs one.
-    pub fn with(&self, text: &str) -> Option<Deed> {
+    pub fn with(&self, text: &str) -> Option<Outcome> {
         let text = text.trim().to_owned();
         let some = (!text.is_empty()).then(|| text.clone());
         match self {
-            Self::Block(task) => some.map(|reason| Deed::Block { task: task.clone(), reason }),
-            Self::Checkpoint => Some(Deed::Checkpoint(some)),
-            Self::Answer(gate) => some.map(|text| Deed::Answer { gate: gate.clone(), text }),
-            Self::Reject(gate) => some.map(|reason| Deed::Reject { gate: gate.clone(), reason }),
+            Self::Block(task) => some.map(|reason| Outcome::Do(Deed::Block { task: task.clone(), reason })),
+            Self::Checkpoint => Some(Outcome::Do(Deed::Checkpoint(some))),
+            Self::Answer(gate) => some.map(|text| Outcome::Do(Deed::Answer { gate: gate.clone(), text })),
+            Self::Reject(gate) => some.map(|reason| Outcome::Do(Deed::Reject { gate: gate.clone(), reason })),
+            Self::Restore(checkpoint) => some.map(|path| {
+                let deed = Deed::RestoreFile { checkpoint: checkpoint.clone(), path: path.clone() };
+                Outcome::Ask(format!("RESTORE {path}"), Question::Plan(deed))
+            }),
+            Self::Older => some.map(|days| Outcome::Ask("DELETE CHECKPOINTS".to_owned(), Question::Older(days))),
+            Self::Filter(view) => Some(Outcome::Filter(*view, some)),
+            Self::Verb => some.map(Outcome::Run),
         }
     }
 }
@@ -157,6 +187,13 @@ pub enum Chosen {
         label: String,
         /// What it is for.
         then: Then,
+    },
+    /// Finds this out, and shows it.
+    Ask {
+        /// Its heading.
+        title: String,
+        /// What is found out.
+        question: Question,
     },
     /// Ends the panel.
     Close(Closing),

@@ -7,7 +7,7 @@ mod selection;
 pub(in crate::panel) mod tests;
 mod update;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ use super::request::{Deed, Ticket};
 use super::seen::{AgentRow, CheckpointRow, GateRow, Moment, OutputLine, Seen, TaskRow};
 
 pub use commands::impossible;
-pub use dialog::{About, Body, Chosen, Dialog, Item, Then, Typed};
+pub use dialog::{About, Body, Chosen, Dialog, Item, Outcome, Then, Typed};
 pub use update::{menu, update};
 
 /// How many lines of output are kept.
@@ -101,6 +101,8 @@ pub struct Model {
     pub gate: Option<String>,
     /// See `agent`.
     pub moment: Option<String>,
+    /// What the lines of a view have to contain, in small letters.
+    pub filters: BTreeMap<View, String>,
     /// The output of the selected agent.
     pub output: Output,
     /// The timeline.
@@ -133,6 +135,7 @@ impl Model {
             task: None,
             gate: None,
             moment: None,
+            filters: BTreeMap::new(),
             output: Output::default(),
             timeline: Fetched::Unknown,
             dialogs: Vec::new(),

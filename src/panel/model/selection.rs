@@ -2,17 +2,50 @@
 
 use super::{Fetched, Model, View};
 use crate::panel::input::Way;
+use crate::panel::seen::{AgentRow, GateRow, Moment, TaskRow};
 
 impl Model {
     /// The names of the rows of a view, in order.
     pub fn names(&self, view: View) -> Vec<&str> {
         match view {
-            View::Agents => self.seen.agents.iter().map(|row| row.id.as_str()).collect(),
-            View::Tasks => self.seen.tasks.iter().map(|row| row.id.as_str()).collect(),
-            View::Gates => self.seen.gates.iter().map(|row| row.id.as_str()).collect(),
-            View::Timeline => self.moments().iter().map(|row| row.what.id()).collect(),
+            View::Agents => self.shown_agents().map(|row| row.id.as_str()).collect(),
+            View::Tasks => self.shown_tasks().map(|row| row.id.as_str()).collect(),
+            View::Gates => self.shown_gates().map(|row| row.id.as_str()).collect(),
+            View::Timeline => self.shown_moments().map(|row| row.what.id()).collect(),
             View::Output => Vec::new(),
         }
+    }
+
+    /// Whether a row with these texts is shown in a view: one of them contains what is asked for.
+    pub fn fits(&self, view: View, texts: &[&str]) -> bool {
+        let contains = |wanted: &String| texts.iter().any(|text| text.to_lowercase().contains(wanted));
+        self.filters.get(&view).is_none_or(contains)
+    }
+
+    /// The agents that are shown.
+    pub fn shown_agents(&self) -> impl Iterator<Item = &AgentRow> {
+        let fits =
+            |row: &&AgentRow| self.fits(View::Agents, &[&row.id, &row.state, &row.title, row.task.as_deref().unwrap_or("")]);
+        self.seen.agents.iter().filter(fits)
+    }
+
+    /// The tasks that are shown.
+    pub fn shown_tasks(&self) -> impl Iterator<Item = &TaskRow> {
+        let fits = |row: &&TaskRow| {
+            let shown = if row.merged { "merged" } else { &row.shown };
+            self.fits(View::Tasks, &[&row.id, &row.title, shown, row.agent.as_deref().unwrap_or("")])
+        };
+        self.seen.tasks.iter().filter(fits)
+    }
+
+    /// The gates that are shown.
+    pub fn shown_gates(&self) -> impl Iterator<Item = &GateRow> {
+        self.seen.gates.iter().filter(|row| self.fits(View::Gates, &[&row.id, row.kind.as_str(), &row.reason]))
+    }
+
+    /// The moments that are shown.
+    pub fn shown_moments(&self) -> impl Iterator<Item = &Moment> {
+        self.moments().iter().filter(|row| self.fits(View::Timeline, &[&row.words, &row.by, row.what.id()]))
     }
 
     /// The place of the selected row of a view.

@@ -298,6 +298,48 @@ fn the_selection_stays_by_name_and_output_follows_it() {
 }
 
 #[test]
+fn a_filter_shows_what_contains_a_text_and_escape_shows_all_again() {
+    let mut model = model(80, 24);
+    press(&mut model, "2 / R E G I S T E R Enter");
+    assert_eq!(model.names(View::Tasks), ["ch-004"]);
+    assert_eq!(model.task.as_deref(), Some("ch-004"), "what is shown is selected");
+    assert_eq!(model.names(View::Agents).len(), 4, "other views are as they were");
+    press(&mut model, "Esc");
+    assert_eq!(model.names(View::Tasks).len(), 6);
+    press(&mut model, "/ n o t h i n g Enter");
+    assert_eq!((model.names(View::Tasks).len(), press(&mut model, "R")), (0, Vec::new()));
+    press(&mut model, "/ Ctrl+U Enter");
+    assert_eq!(model.names(View::Tasks).len(), 6, "no text: no filter");
+}
+
+#[test]
+fn editors_and_verbs_get_the_terminal() {
+    use crate::panel::request::Editing;
+    let mut model = model(80, 24);
+    assert_eq!(press(&mut model, "e"), [Request::Edit(Editing::Body("ch-004".into()))]);
+    assert_eq!(press(&mut model, "d"), [], "it has no workspace here");
+    model.seen.tasks[2].workspace = Some("/repo/.worktrees/ed-001-ch-004".into());
+    assert_eq!(press(&mut model, "d"), [Request::Edit(Editing::Workspace("ch-004".into()))]);
+    assert_eq!(press(&mut model, ": Enter"), [], "a verb is needed");
+    assert_eq!(press(&mut model, "l o g Enter"), [Request::Run("log".into())]);
+    assert!(model.dialogs.is_empty());
+}
+
+#[test]
+fn at_a_checkpoint_one_file_comes_back_after_its_plan() {
+    let mut model = model(80, 24);
+    let requests = press(&mut model, "5");
+    answer(&mut model, &requests, Answer::Timeline(moments()));
+    assert_eq!(press(&mut model, "j Enter"), []);
+    let restore = Deed::RestoreFile { checkpoint: "before-merge-1".into(), path: "a".into() };
+    let requests = press(&mut model, "o a Enter");
+    assert_eq!(asked(&requests), Some(&Question::Plan(restore.clone())));
+    answer(&mut model, &requests, Answer::Plan(Plan { lines: Vec::new(), deed: Some(restore.clone()) }));
+    assert_eq!(press(&mut model, "Enter"), [Request::Do(restore)]);
+    assert_eq!(asked(&press(&mut model, "D")), Some(&Question::Since("before-merge-1".into())));
+}
+
+#[test]
 fn pasted_text_is_no_command_and_goes_into_a_line_that_is_typed() {
     let mut model = model(80, 24);
     assert_eq!(update(&mut model, Event::Input(Input::Paste("sx\r".into()))), []);
@@ -343,7 +385,7 @@ fn any_answer(question: &Question) -> Answer {
     let plan = |deed: &Deed| Answer::Plan(Plan { lines: vec!["plan".into()], deed: Some(deed.clone()) });
     match question {
         Question::Plan(deed) => plan(deed),
-        Question::PlanUndo(_) | Question::PlanSession => plan(&Deed::Undo("t9".into())),
+        Question::PlanUndo(_) | Question::PlanSession | Question::Older(_) => plan(&Deed::Undo("t9".into())),
         Question::Choices(_) => Answer::Choices { before: Vec::new(), items: vec![("ch-009".into(), "ch-009".into())] },
         Question::Timeline => Answer::Timeline(moments()),
         Question::Checkpoints => Answer::Checkpoints {
@@ -362,7 +404,7 @@ fn offered(dialog: Option<&Dialog>, deed: &Deed) -> bool {
     match dialog {
         Some(Dialog::Plan { body: Body::Ready(_), deed: Some(shown), .. }) => shown == deed,
         Some(Dialog::Choose { items, .. }) => items.iter().any(|item| item.then == Chosen::Do(deed.clone())),
-        Some(Dialog::Typed(typed)) => typed.then.with(&typed.text).as_ref() == Some(deed),
+        Some(Dialog::Typed(typed)) => typed.then.with(&typed.text) == Some(Outcome::Do(deed.clone())),
         Some(Dialog::Pausing) => *deed == Deed::PauseAtOnce,
         Some(_) | None => false,
     }
@@ -385,7 +427,8 @@ proptest! {
                         let answered = any_answer(question);
                         update(&mut model, Event::Answered(*ticket, Ok(answered)));
                     }
-                    Request::Follow(_) | Request::Suspend | Request::Redraw | Request::Close(_) => {}
+                    Request::Follow(_) | Request::Edit(_) | Request::Run(_) => {}
+                    Request::Suspend | Request::Redraw | Request::Close(_) => {}
                 }
             }
             for deed in model.doing.clone() {

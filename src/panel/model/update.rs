@@ -1,6 +1,6 @@
 //! What an event does to the model.
 
-use super::dialog::{Body, Chosen, Dialog, Item, Typed};
+use super::dialog::{Body, Chosen, Dialog, Item, Outcome, Then, Typed};
 use super::{Fetched, MOST_OUTPUT, Model, Output, View, commands};
 use crate::domain::work::project::SessionNow;
 use crate::panel::event::{Event, Printed};
@@ -32,6 +32,10 @@ pub fn update(model: &mut Model, event: Event) -> Vec<Request> {
             Vec::new()
         }
         Event::Done(deed, outcome) => done(model, &deed, outcome),
+        Event::Edited(outcome) => {
+            tell_outcome(model, "EDITED", outcome);
+            Vec::new()
+        }
         Event::Resized { width, height } => {
             model.size = (width, height);
             Vec::new()
@@ -49,7 +53,13 @@ pub fn update(model: &mut Model, event: Event) -> Vec<Request> {
             model.doing.push(deed.clone());
             true
         }
-        Request::Ask(..) | Request::Follow(_) | Request::Suspend | Request::Redraw | Request::Close(_) => true,
+        Request::Ask(..)
+        | Request::Follow(_)
+        | Request::Edit(_)
+        | Request::Run(_)
+        | Request::Suspend
+        | Request::Redraw
+        | Request::Close(_) => true,
     });
     requests
 }
@@ -212,7 +222,7 @@ fn in_dialog(model: &mut Model, key: Key) -> Vec<Request> {
         Dialog::Typed(typed) => {
             if key == Key::Enter {
                 match typed.then.with(&typed.text) {
-                    Some(deed) => return start(model, deed),
+                    Some(outcome) => return typed_in(model, outcome),
                     None => model.complain("it needs some words; Esc leaves"),
                 }
             }
@@ -304,9 +314,28 @@ fn choose(model: &mut Model, item: Item, title: String, before: Vec<String>) -> 
     match item.then {
         Chosen::Do(deed) => start(model, deed),
         Chosen::Close(how) => vec![Request::Close(how)],
+        Chosen::Ask { title, question } => commands::find_out(model, title, question),
         Chosen::Nothing => Vec::new(),
         Chosen::Type { label, then } => {
             model.dialogs.push(Dialog::Typed(Typed { title, before, label, text: String::new(), then }));
+            Vec::new()
+        }
+    }
+}
+
+/// A line was typed.
+fn typed_in(model: &mut Model, outcome: Outcome) -> Vec<Request> {
+    match outcome {
+        Outcome::Do(deed) => start(model, deed),
+        Outcome::Ask(title, question) => commands::find_out(model, title, question),
+        Outcome::Run(line) => vec![Request::Run(line)],
+        Outcome::Filter(view, text) => {
+            match text {
+                Some(text) => drop(model.filters.insert(view, text.to_lowercase())),
+                None => drop(model.filters.remove(&view)),
+            }
+            model.output.back = 0;
+            model.keep_selection();
             Vec::new()
         }
     }
@@ -349,6 +378,13 @@ fn in_manager(model: &mut Model, mut dialog: Dialog, key: Key) -> Vec<Request> {
             let marked: Vec<String> = managed.marked.iter().cloned().collect();
             let names = if marked.is_empty() { vec![name] } else { marked };
             Some(("DELETE CHECKPOINTS".to_owned(), Question::Plan(Deed::DeleteCheckpoints(names))))
+        }
+        (Key::Char('o'), _) => {
+            let before = vec!["Protected ones stay: named, the session's beginning, what an undo needs.".to_owned()];
+            let (title, label) = ("DELETE OLD CHECKPOINTS".to_owned(), "Older than how many days".to_owned());
+            model.dialogs.push(dialog);
+            model.dialogs.push(Dialog::Typed(Typed { title, before, label, text: String::new(), then: Then::Older }));
+            return Vec::new();
         }
         (Key::Char('p'), _) => Some(("PACK CHECKPOINTS".to_owned(), Question::Plan(Deed::CompactCheckpoints))),
         (_, _) => {

@@ -42,7 +42,9 @@ pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>)
     let columns = area.width.saturating_sub(4).min(WIDEST);
     let inside = usize::from(columns.saturating_sub(4));
     let content = content(model, dialog, inside);
-    let wanted = content.lines.len() + content.fixed.len() + 4;
+    let key_rows = rows_of_keys(&content.keys, inside);
+    let below = content.fixed.len() + 1 + key_rows.len();
+    let wanted = content.lines.len() + below + 2;
     let height = u16::try_from(wanted).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
     let outer = Rect { x: area.x + (area.width - columns) / 2, y: area.y + (area.height - height) / 2, width: columns, height };
     // Half of a wide character would stay beside the dialog, and shift its edge.
@@ -58,23 +60,43 @@ pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>)
     let inner = block.inner(outer);
     block.render(outer, canvas.buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let room = usize::from(inner.height).saturating_sub(content.fixed.len() + 2);
+    let room = usize::from(inner.height).saturating_sub(below);
     let top = content.top.min(content.lines.len().saturating_sub(room));
     let shown = content.lines.iter().skip(top).take(room);
     for (y, (pieces, row)) in (inner.y..).zip(shown.chain(&content.fixed)) {
         canvas.row(Rect { y, height: 1, ..inner }, pieces, *row);
     }
     let more = content.lines.len().saturating_sub(top + room);
-    let last = Rect { y: inner.y + inner.height.saturating_sub(1), height: 1, ..inner };
-    let mut pieces: Vec<Piece> = Vec::new();
-    if more > 0 {
-        pieces.push((format!("▾ {more} more  "), Tone::Warn));
+    let first = inner.y + inner.height.saturating_sub(u16::try_from(key_rows.len()).unwrap_or(1));
+    for (place, (y, keys)) in (first..).zip(&key_rows).enumerate() {
+        let mut pieces: Vec<Piece> = Vec::new();
+        if more > 0 && place == 0 {
+            pieces.push((format!("▾ {more} more  "), Tone::Warn));
+        }
+        for (key, words) in keys {
+            pieces.push((format!("[{key}]"), Tone::Accent));
+            pieces.push((format!(" {words}  "), Tone::Dim));
+        }
+        canvas.row(Rect { y, height: 1, ..inner }, &pieces, Row::Other);
     }
-    for (key, words) in &content.keys {
-        pieces.push((format!("[{key}]"), Tone::Accent));
-        pieces.push((format!(" {words}  "), Tone::Dim));
+}
+
+/// The keys of a dialog in as many rows as they need; the first one has room for how much more there is.
+fn rows_of_keys(keys: &[(String, &'static str)], columns: usize) -> Vec<Vec<(String, &'static str)>> {
+    let mut rows = vec![Vec::new()];
+    let mut used = "▾ 9999 more  ".chars().count();
+    for (key, words) in keys {
+        let wide = width(key) + width(words) + 5;
+        if used + wide > columns + 2 && rows.last().is_some_and(|row| !row.is_empty()) {
+            rows.push(Vec::new());
+            used = 0;
+        }
+        used += wide;
+        if let Some(row) = rows.last_mut() {
+            row.push((key.clone(), *words));
+        }
     }
-    canvas.row(last, &pieces, Row::Other);
+    rows
 }
 
 fn fit_title(title: &str, columns: usize) -> String {
@@ -277,6 +299,7 @@ fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Con
         (Key::Enter.to_string(), "go back"),
         (Key::Char(' ').to_string(), "mark"),
         ("d".to_owned(), "delete"),
+        ("o".to_owned(), "old"),
         ("p".to_owned(), "pack"),
         new,
         esc("close"),

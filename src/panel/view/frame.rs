@@ -93,6 +93,16 @@ pub fn tabs(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
         let row = if view == model.view { Row::Selected } else { Row::Other };
         canvas.row(place, &[(tab(model, view), Tone::Plain)], row);
     }
+    filter(model, area, canvas);
+}
+
+/// What the lines of the shown view have to contain.
+fn filter(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let Some(text) = model.filters.get(&model.view) else { return };
+    let text = format!(" {}{text} ", model.keys.shown(Command::Filter));
+    let room = usize::from(area.width).saturating_sub(tab_places(model).last().map_or(0, |(_, _, to)| *to));
+    let columns = u16::try_from(width(&text).min(room)).unwrap_or(0);
+    canvas.line(Rect { x: area.x + area.width - columns, width: columns, ..area }, &text, Tone::Warn);
 }
 
 /// What is being done, what was done, or what has to be done.

@@ -74,6 +74,8 @@ fn list(
 ) -> Rect {
     let shown = shown(model, view, area);
     let selected = model.place(view);
+    let filtered = model.filters.get(&view).map(|text| format!("Nothing contains '{text}'."));
+    let none = filtered.as_deref().unwrap_or(none);
     if model.names(view).is_empty() {
         canvas.line(Rect { y: area.y + 1, height: 1, ..area }, &format!("  {none}"), Tone::Dim);
         return Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
@@ -127,10 +129,11 @@ fn agent(row: &AgentRow, model: &Model, columns: u16) -> Vec<Piece> {
 pub fn agents(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     let wide = if area.width >= WIDE { "TOKENS  COST     TITLE                            " } else { "" };
     let heading = format!(" AGENT       STATE    TASK          ITER   %    TIME  HEARD {wide}NOW");
-    let row = |place: usize| model.seen.agents.get(place).map(|row| agent(row, model, area.width));
+    let rows: Vec<_> = model.shown_agents().collect();
+    let row = |place: usize| rows.get(place).map(|row| agent(row, model, area.width));
     let none = "No agent has worked yet: git axiom run begins a session.";
     let rest = list(model, View::Agents, area, canvas, &heading, row, none);
-    if let Some(row) = model.place(View::Agents).and_then(|place| model.seen.agents.get(place)) {
+    if let Some(row) = model.place(View::Agents).and_then(|place| rows.get(place)) {
         agent_details(row, model, rest, canvas);
     }
 }
@@ -194,10 +197,11 @@ fn task(row: &TaskRow, columns: u16) -> Vec<Piece> {
 /// The cases as a tree.
 pub fn tasks(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " ID                 STATUS       DONE AGENT      WAITED FOR   TITLE";
-    let row = |place: usize| model.seen.tasks.get(place).map(|row| task(row, area.width));
+    let rows: Vec<_> = model.shown_tasks().collect();
+    let row = |place: usize| rows.get(place).map(|row| task(row, area.width));
     let none = "There is no case yet: git axiom task add TITLE, or git axiom plan.";
     let rest = list(model, View::Tasks, area, canvas, heading, row, none);
-    let Some(row) = model.place(View::Tasks).and_then(|place| model.seen.tasks.get(place)) else { return };
+    let Some(row) = model.place(View::Tasks).and_then(|place| rows.get(place)) else { return };
     let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
     lines.push(vec![(format!(" {}", row.id), Tone::Strong), (format!(": {}", row.title), Tone::Plain)]);
     if !row.after.is_empty() {
@@ -222,7 +226,8 @@ fn gate(row: &GateRow, model: &Model) -> Vec<Piece> {
 /// What waits for a human.
 pub fn gates(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " GATE                   KIND         SINCE WHAT WAITS";
-    let row = |place: usize| model.seen.gates.get(place).map(|row| gate(row, model));
+    let rows: Vec<_> = model.shown_gates().collect();
+    let row = |place: usize| rows.get(place).map(|row| gate(row, model));
     let rest = list(model, View::Gates, area, canvas, heading, row, "Nothing waits for you.");
     let Some(row) = model.gate_row() else { return };
     let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
@@ -255,7 +260,8 @@ pub fn timeline(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
         Fetched::Known(_) => "Nothing was done yet.".to_owned(),
         Fetched::Failed(lines) => lines.join(" "),
     };
-    let row = |place: usize| model.moments().get(place).map(moment);
+    let rows: Vec<_> = model.shown_moments().collect();
+    let row = |place: usize| rows.get(place).map(|row| moment(row));
     let rest = list(model, View::Timeline, area, canvas, " TIME       BY          WHAT", row, &none);
     let Some(row) = model.moment_row() else { return };
     let does = match &row.what {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::canvas::{Canvas, Piece, Row, Tone, wrapped};
 use crate::domain::base::plural::count;
 use crate::panel::keys::Command;
-use crate::panel::model::Model;
+use crate::panel::model::{Model, View};
 use crate::panel::seen::{OutputKind, OutputLine};
 
 fn piece(line: &OutputLine) -> (&'static str, Tone) {
@@ -51,7 +51,7 @@ pub fn output(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     }
     let (columns, mut bottom) = (usize::from(area.width), below.y + below.height);
     // From the bottom up, until the area is full.
-    for line in output.lines.iter().rev().skip(output.back) {
+    for line in output.lines.iter().rev().filter(|line| model.fits(View::Output, &[&line.text])).skip(output.back) {
         let (mark, tone) = piece(line);
         for part in wrapped(&format!("{mark}{}", line.text), columns).into_iter().rev() {
             if bottom == below.y {

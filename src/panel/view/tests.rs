@@ -69,6 +69,7 @@ fn every_view_is_as_approved() {
     screens("output", |model| drop(press(model, "l")));
     screens("output_full", |model| drop(press(model, "f")));
     screens("timeline", timeline);
+    screens("filtered", |model| drop(press(model, "2 / j w t Enter")));
     screens("empty", |model| {
         let mut none = seen();
         (none.agents, none.tasks, none.gates) = Default::default();
@@ -110,6 +111,12 @@ fn every_dialog_is_as_approved() {
         let requests = press(model, "Enter");
         answer(model, &requests, Answer::Text(vec!["question-ch-006: Which database?".into()]));
         press(model, "a s q l");
+    });
+    screens("filter", |model| drop(press(model, "/ j w t")));
+    screens("verb", |model| drop(press(model, ": l o g")));
+    screens("moment", |model| {
+        timeline(model);
+        press(model, "j Enter");
     });
     screens("redirect", |model| {
         let requests = press(model, "r");

@@ -1,0 +1,21 @@
+//! The instructions of a case in the user's editor.
+
+use std::path::Path;
+
+use super::texts;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::text::MAX_TEXT;
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+use crate::ops::editor;
+
+/// The body of a case as the user has edited it, with the editor that git uses in `folder`; `None` where nothing is left of it.
+/// Changes nothing yet.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; as [`editor::edit`].
+pub fn body(ctx: &Context, id: &CaseId, folder: &Path) -> Result<Option<String>> {
+    let body = ctx.state().case(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let text = editor::edit(folder, &body.unwrap_or_default(), MAX_TEXT as u64)?;
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}

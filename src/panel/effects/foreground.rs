@@ -1,0 +1,57 @@
+//! What needs the terminal: editors, and verbs that a human types.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::failure;
+use crate::cli::visible;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::audit::change_text;
+use crate::error::Result;
+use crate::ops::cases::edit::{self, NewFields};
+use crate::ops::cases::in_editor;
+use crate::ops::context::handle::Context;
+use crate::ops::interventions::debugging::{self, Debugged};
+use crate::ops::own_verb;
+use crate::panel::event::Event;
+use crate::panel::request::Editing;
+
+/// Opens something in the user's editor, and says what came of it.
+pub fn edit(ctx: &mut Context, main: &Path, what: &Editing) -> Event {
+    let outcome = match what {
+        Editing::Workspace(task) => open_workspace(ctx, task),
+        Editing::Body(task) => edit_body(ctx, main, task),
+    };
+    Event::Edited(outcome.map_err(|error| failure(&error)))
+}
+
+fn open_workspace(ctx: &mut Context, task: &str) -> Result<Vec<String>> {
+    let Debugged { workspace, held } = debugging::debug(ctx, &CaseId::new(task.to_owned())?)?;
+    let place = workspace.display();
+    Ok(vec![held.map_or_else(|| format!("Closed {place}"), |agent| format!("{agent} goes on in {place}"))])
+}
+
+fn edit_body(ctx: &mut Context, main: &Path, task: &str) -> Result<Vec<String>> {
+    let id = CaseId::new(task.to_owned())?;
+    let body = in_editor::body(ctx, &id, main)?;
+    ctx.act_as(ctx.by().clone())?;
+    let changes = edit::edit(ctx, &id, NewFields { body: Some(body), ..NewFields::default() })?;
+    if changes.is_empty() {
+        return Ok(vec![format!("{id}: nothing was changed")]);
+    }
+    Ok(changes.iter().map(|change| format!("{id}: {}; git axiom undo takes it back", change_text(change))).collect())
+}
+
+/// Runs a verb, and waits until a human has read what it printed.
+pub fn run(main: &Path, line: &str) -> Event {
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "$ git axiom {}", visible::line(line));
+    let ended = own_verb::run(main, line);
+    if let Ok(status) = &ended {
+        let _ = write!(out, "\n[exit status {status}; Enter goes back to the panel] ");
+        let _ = out.flush();
+        let mut answer = String::new();
+        let _ = std::io::stdin().read_line(&mut answer);
+    }
+    Event::Edited(ended.map(|_| Vec::new()).map_err(|error| failure(&error)))
+}
