@@ -4,11 +4,15 @@ use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::RequestId;
 use crate::domain::state::event::Event;
+use crate::domain::work::agent::Agent;
 use crate::domain::work::session::Request;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
+use crate::process::client::control;
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
 use crate::store::log;
 
 /// How long a verb waits for the supervisor to handle its request.
@@ -33,7 +37,8 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
             Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("git axiom run    begins a session")
         );
     }
-    let id = make(ctx, request)?;
+    let id = make(ctx, request.clone())?;
+    end_programs(ctx, &request);
     let asked_at = ctx.state().seq;
     let (started, mut waiting) = (Instant::now(), Waiting::begin());
     while ctx.state().record.requests.contains_key(&id) {
@@ -53,6 +58,34 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
         waiting.for_events(ctx)?;
     }
     answer_to(ctx, &id, asked_at)
+}
+
+/// Asks the keepers of programs that a request ends whatever the supervisor does meanwhile, so that agents obey at once where it is
+/// just making a commit, a merge or a workspace. The request is in the log by then: the supervisor takes it before their ends, and asks
+/// again those that do not answer here.
+fn end_programs(ctx: &Context, request: &Request) {
+    let concerned: Vec<&Agent> = match request {
+        Request::Stop { agents, .. } => {
+            ctx.state().busy_agents().filter(|agent| agents.is_empty() || agents.contains(&agent.id)).collect()
+        }
+        Request::Block { tasks, .. } => tasks.iter().filter_map(|task| ctx.state().agent_on(task)).collect(),
+        Request::Pause { force: true } => ctx.state().busy_agents().collect(),
+        // The workspace is captured before a kill; a redirection may be refused; the others end no program at once.
+        Request::Kill { .. }
+        | Request::Redirect { .. }
+        | Request::Pause { force: false }
+        | Request::Resume
+        | Request::Merge { .. }
+        | Request::Quit => return,
+    };
+    for agent in concerned {
+        let Some(token) = agent.token() else { continue };
+        if let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token))
+            && let Err(error) = control::stop(&record)
+        {
+            tracing::info!(agent = %agent.id, %error, "the supervisor asks its keeper to end its program");
+        }
+    }
 }
 
 /// Records a request, and does not wait.

@@ -160,6 +160,7 @@ impl Supervisor<'_> {
                 Ok(heard)
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
+            KeeperState::Ended(_) if self.a_human_may_have_ended(token)? => Ok(true),
             KeeperState::Ended(exit) => {
                 self.finish(agent, &run_end::of(&exit), Some(&exit))?;
                 Ok(true)

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use crate::domain::base::ids::AgentId;
+use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Stage;
 use crate::domain::work::failures::Step;
 use crate::domain::work::session::SessionState;
@@ -32,6 +32,17 @@ impl Supervisor<'_> {
             self.looked_at_log = Instant::now();
         }
         Ok(self.interrupts.count() > 0 || !self.ctx.state().record.requests.is_empty())
+    }
+
+    /// Whether requests of a human's come before the end of this iteration: one of them may have asked its keeper to end it, and what
+    /// becomes of its task depends on that. A request is in the log before any keeper is asked.
+    pub(super) fn a_human_may_have_ended(&mut self, token: &Token) -> Result<bool> {
+        if self.halted.contains_key(token) || self.target.is_none() || self.session_state() == SessionState::Ending {
+            return Ok(false);
+        }
+        self.ctx.store.refresh()?;
+        self.looked_at_log = Instant::now();
+        Ok(!self.ctx.state().record.requests.is_empty())
     }
 
     /// The busy agents, from the one on whose turn the last pass was broken off: none is passed over for ever.

@@ -2,7 +2,7 @@
 
 use git_axiom::error::Code;
 
-use crate::session_support::{Ended, Live, World, several_at_a_time, wait_until};
+use crate::session_support::{Ended, Live, World, several_at_a_time, signal, wait_until};
 
 /// A task that leaves something and then never ends, ignoring SIGTERM where `stubborn`, with a child in another session.
 fn endless(world: &World, id: &str, stubborn: bool) {
@@ -373,4 +373,37 @@ fn a_merge_under_way_is_finished() {
     assert_eq!(world.env.read("t.txt"), "1\n");
     assert_eq!(world.env.git(&["status", "--porcelain"]), "");
     world.all_is_well();
+}
+
+/// A supervisor may be in the middle of a merge, or be slow: agents obey all the same, and it learns what a human wanted before it sees
+/// that their programs have ended.
+#[test]
+fn agents_obey_while_the_supervisor_does_something_else() {
+    several_at_a_time(
+        vec![
+            (&["stop", "agent-001"][..], "pending", "stopped"),
+            (&["task", "block", "t", "--reason", "later"], "blocked", ""),
+            (&["pause", "--force"], "pending", ""),
+        ],
+        |(verb, status, held)| {
+            let world = World::new();
+            let beside = world.env.root().display().to_string();
+            let script = format!("trap \"touch '{beside}/obeyed'; exit 1\" TERM; echo x > x; touch '{beside}/begun-t'\n");
+            world.task("t", &(script + "while true; do sleep 0.05; done"), &[]);
+            let live = started(&world, &["--max-iterations", "3"], &["t"]);
+            signal(live.pid(), rustix::process::Signal::STOP);
+            let asking = Live::start(world.env.axiom_command(&world.env.repo(), verb), world.env.root(), "asks");
+            world.wait_for_file("obeyed");
+            wait_until("its keeper has ended", || !world.processes().iter().any(|(_, words)| words.contains(" keeper ")));
+            signal(live.pid(), rustix::process::Signal::CONT);
+            asking.wait().code(0);
+            wait_until("the task is free", || world.status_of("t") == status);
+            let gates = world.gates();
+            let said = gates.iter().find_map(|gate| gate["held"].as_str()).unwrap_or_default();
+            assert_eq!(said, held, "{verb:?} {gates:?}");
+            let ends = world.env.ok(&["log", "--all"]);
+            assert!(ends.contains("ended: stopped") && !ends.contains("unfinished"), "{verb:?}: no attempt counts: {ends}");
+            world.quits_well(live);
+        },
+    );
 }
