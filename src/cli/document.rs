@@ -137,8 +137,19 @@ fn is_time(text: &str) -> bool {
 /// Whether a document, up to a value, ends with a key that has the name of a time.
 fn is_of_a_time(before: &str) -> bool {
     let Some(key) = before.strip_suffix("\":").and_then(|before| Some(&before[before.rfind('"')? + 1..])) else { return false };
-    let named =
-        ["at", "until", "lastActivity", "lastCheckpoint", "waitingSince", "estimatedCompletion", "timestamp", "crashTime"];
+    let named = [
+        "at",
+        "until",
+        "since",
+        "fired",
+        "lastChange",
+        "lastActivity",
+        "lastCheckpoint",
+        "waitingSince",
+        "estimatedCompletion",
+        "timestamp",
+        "crashTime",
+    ];
     named.contains(&key) || key.ends_with("At")
 }
 

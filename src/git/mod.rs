@@ -34,6 +34,7 @@ pub use capture::differing::{HeldFiles, bytes_by, bytes_of, change_of};
 pub use capture::extras::{CaptureExtras, OperationFile};
 pub use capture::extras_merge::Moments;
 pub use capture::fast::Earlier;
+pub use capture::kept::KeptFile;
 pub use capture::parts::CaptureParts;
 pub use capture::permissions::{Attribute, AttributeName, Permissions};
 pub use capture::raw::RawFile;

@@ -38,7 +38,7 @@ pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, c
 pub use compact::{Compacted, Objects, Space, compact, objects, space};
 pub use difference::{ChangedPath, Difference, difference};
 pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
-pub use known::by_worktree as paths_by_worktree;
+pub use known::{Kept, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
@@ -63,6 +63,8 @@ pub struct CheckpointRequest {
     pub allow_unreadable: bool,
     /// The absolute paths that may have changed, where only these are to be examined; `None` examines everything.
     pub only: Option<Vec<PathBuf>>,
+    /// Files as they were before something changed them: then the checkpoint is of that moment.
+    pub kept: Vec<Kept>,
     /// The attached session that it is made for.
     pub attached: Option<Stamp>,
 }
@@ -70,7 +72,7 @@ pub struct CheckpointRequest {
 impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
-        Self { name: None, trigger, about: None, allow_unreadable: false, only: None, attached: None }
+        Self { name: None, trigger, about: None, allow_unreadable: false, only: None, kept: Vec::new(), attached: None }
     }
 }
 
@@ -231,6 +233,7 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
 fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(Captured, HeldRefs)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
+        None if !wanted.kept.is_empty() => known::capture_kept(ctx, &options, &wanted.kept)?,
         Some(paths) => known::capture(ctx, &options, paths)?,
         None => captures::capture_all_with(ctx, &options)?,
     };

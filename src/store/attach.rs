@@ -2,6 +2,7 @@
 //! after a crash but the first lines of prompts, which are nowhere else.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,10 @@ use crate::files;
 
 /// The largest file of ours that is read.
 const LIMIT: u64 = 4 * 1024 * 1024;
+/// The largest file whose bytes are kept.
+const LARGEST_COPY: u64 = 64 * 1024 * 1024;
+/// A copy that is older was forgotten: its line would have been carried out long ago.
+const OLD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How a line that is being written begins.
 const HALF: &str = ".half-";
 
@@ -46,10 +51,10 @@ impl AttachFiles {
     /// # Errors
     /// `IO_FAILED`.
     pub fn ensure(&self) -> Result<()> {
-        if self.spool().is_dir() && self.below("watches").is_dir() {
+        if ["spool", "watches", "before"].into_iter().all(|name| self.below(name).is_dir()) {
             return Ok(());
         }
-        ["sessions", "watches", "spool"].into_iter().try_for_each(|name| files::create_dirs_unsynced(&self.below(name)))
+        ["sessions", "watches", "before", "spool"].into_iter().try_for_each(|name| files::create_dirs_unsynced(&self.below(name)))
     }
 
     /// The folder of the lines that wait for the joiner.
@@ -98,6 +103,36 @@ impl AttachFiles {
     pub fn hand_over(&self, line: &[u8]) -> Result<()> {
         let name = format!("{:024}-{}", env::now().as_nanosecond().max(0), env::fresh_id());
         self.put(&self.spool(), &name, line)
+    }
+
+    /// Keeps bytes until the joiner has saved them; returns the name of the copy. Not synced.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn keep(&self, bytes: &[u8]) -> Result<String> {
+        let copy = env::fresh_id();
+        self.put(&self.below("before"), &copy, bytes)?;
+        Ok(copy)
+    }
+
+    /// Bytes that were kept.
+    pub fn kept(&self, copy: &str) -> Option<Vec<u8>> {
+        let is_name = !copy.is_empty() && copy.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_name.then(|| files::read_optional(&self.below("before").join(copy), LARGEST_COPY).ok().flatten()).flatten()
+    }
+
+    /// Takes away bytes that were saved, and those that no line names: a hook died before it wrote one.
+    pub fn forget_copies<'c>(&self, saved: impl Iterator<Item = &'c str>) {
+        let saved: Vec<PathBuf> = saved.map(|copy| self.below("before").join(copy)).collect();
+        let is_old = |path: &PathBuf| {
+            let modified = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+            modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > OLD)
+        };
+        for path in names_in(&self.below("before")).into_iter().filter(|path| saved.contains(path) || is_old(path)) {
+            if let Err(error) = files::remove_file(&path) {
+                tracing::debug!(%error, "bytes that were kept stay");
+            }
+        }
     }
 
     /// Why the joiner could not save what waits for it; `None` where it did, or has not ended yet.

@@ -154,3 +154,56 @@ fn what_retention_takes_is_in_no_log_and_what_is_edited_elsewhere_is_shown() {
     assert_eq!(session["outside"], serde_json::json!(["/elsewhere/x", beside]));
     assert!(scratch.axiom(&["status"]).contains(&format!("outside of its worktree: {beside} and 1 more")));
 }
+
+#[test]
+fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    scratch.write(".gitignore", "secret\n");
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    let folder = scratch.path().display().to_string();
+    let edit = |event: &str, path: &str| {
+        let payload = format!(
+            r#"{{"hook_event_name":"{event}","tool_name":"Write","session_id":"s","cwd":"{folder}","tool_input":{{"file_path":"{path}"}}}}"#
+        );
+        quiet(&call(&scratch, "claude", payload.as_bytes(), &[]));
+    };
+    scratch.write("a.txt", "mine, between the prompt and the edit\n");
+    scratch.write("sub/new", "mine too\n");
+    scratch.write("secret", "of nobody's business\n");
+    ["a.txt", "sub/new", "secret", "sub/b.txt", "missing", "../outside"].into_iter().for_each(|path| edit("PreToolUse", path));
+    scratch.write("a.txt", "the agent's\n");
+    scratch.write("sub/new", "the agent's\n");
+    edit("PostToolUse", "a.txt");
+    edit("PostToolUse", "sub/new");
+    let of = |trigger: &str| {
+        let list = scratch.json(&["checkpoint", "list"]);
+        let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == trigger);
+        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let held = |name: &str, path: &str| scratch.try_git(&["show", &format!("refs/axiom/captures/{name}:{path}")]);
+    let has = |name: &str, path: &str, text: &str| held(name, path).stdout == text.as_bytes();
+    let ends =
+        || of("edits").last().is_some_and(|name| has(name, "a.txt", "the agent's\n") && has(name, "sub/new", "the agent's\n"));
+    wait_for("the edits are saved", ends);
+    let first = &of("edits")[0];
+    assert!(
+        has(first, "a.txt", "mine, between the prompt and the edit\n") && has(first, "sub/new", "mine too\n"),
+        "{:?}",
+        of("edits")
+    );
+    assert!(!held(first, "secret").status.success(), "what is ignored is in no capture");
+    let before = scratch.path().join(".git/axiom/attach/before");
+    wait_for("the copies are gone", || std::fs::read_dir(&before).unwrap().count() == 0);
+    scratch.axiom(&["rollback", "checkpoint", first, "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "mine, between the prompt and the edit\n");
+    scratch.axiom(&["checkpoint", "verify"]);
+
+    // After a commit there is nothing to build on: everything is looked at first.
+    scratch.git(&["commit", "-qam", "theirs"]);
+    scratch.write("sub/b.txt", "mine after the commit\n");
+    edit("PreToolUse", "sub/b.txt");
+    scratch.write("sub/b.txt", "the agent's\n");
+    wait_for("kept after a commit", || of("edits").iter().any(|name| has(name, "sub/b.txt", "mine after the commit\n")));
+    scratch.axiom(&["checkpoint", "verify"]);
+}

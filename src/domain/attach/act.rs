@@ -27,6 +27,15 @@ pub enum Act {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Later {
+    /// A file is about to be edited that was changed since the last look: its bytes are kept.
+    Kept {
+        /// The file, as the program names it.
+        path: String,
+        /// The name of the copy of its bytes.
+        copy: String,
+        /// Its mode in a tree.
+        mode: u32,
+    },
     /// These files were edited.
     Edited {
         /// The files, as the program names them.
@@ -86,7 +95,7 @@ pub fn joined<'l>(lines: impl Iterator<Item = &'l Later>) -> Joined {
             Later::Anything => all = all.or(Some(Trigger::Edits)),
             Later::Turn => all = Some(Trigger::Turn),
             Later::Start => all = all.filter(|trigger| *trigger == Trigger::Turn).or(Some(Trigger::AttachedStart)),
-            Later::Made { .. } => {}
+            Later::Made { .. } | Later::Kept { .. } => {}
         }
     }
     paths.sort();
@@ -96,6 +105,31 @@ pub fn joined<'l>(lines: impl Iterator<Item = &'l Later>) -> Joined {
         None if paths.is_empty() => Joined::Nothing,
         None => Joined::Paths(paths),
     }
+}
+
+/// A file whose bytes were kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptCopy {
+    /// The file, as the program names it.
+    pub path: String,
+    /// The name of the copy.
+    pub copy: String,
+    /// Its mode in a tree.
+    pub mode: u32,
+}
+
+/// The files whose bytes were kept, in the moments that they show: a file that was kept twice begins another one.
+pub fn kept<'l>(lines: impl Iterator<Item = &'l Later>) -> Vec<Vec<KeptCopy>> {
+    let mut moments: Vec<Vec<KeptCopy>> = Vec::new();
+    for line in lines {
+        let Later::Kept { path, copy, mode } = line else { continue };
+        let one = KeptCopy { path: path.clone(), copy: copy.clone(), mode: *mode };
+        match moments.last_mut().filter(|moment| moment.iter().all(|known| known.path != *path)) {
+            Some(moment) => moment.push(one),
+            None => moments.push(vec![one]),
+        }
+    }
+    moments
 }
 
 /// Whether a program waits for the checkpoint of this trigger: what follows from it is the joiner's.
@@ -146,6 +180,19 @@ mod tests {
         ] {
             assert_eq!(act(&event(moment)), Act::HandOver(later));
         }
+    }
+
+    #[test]
+    fn bytes_that_were_kept_of_one_file_twice_are_two_moments() {
+        let line = |path: &str, copy: &str| Later::Kept { path: path.into(), copy: copy.into(), mode: 0o100_644 };
+        let of = |lines: &[Later]| {
+            let copies = |moment: Vec<KeptCopy>| moment.into_iter().map(|one| one.copy).collect::<Vec<_>>();
+            kept(lines.iter()).into_iter().map(copies).collect::<Vec<_>>()
+        };
+        assert!(of(&[Later::Anything]).is_empty());
+        assert_eq!(of(&[line("a", "1"), Later::Anything, line("b", "2")]), [["1", "2"]]);
+        assert_eq!(of(&[line("a", "1"), line("b", "2"), line("a", "3")]), [vec!["1", "2"], vec!["3"]]);
+        assert_eq!(joined([line("a", "1")].iter()), Joined::Nothing);
     }
 
     #[test]

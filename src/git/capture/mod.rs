@@ -13,6 +13,7 @@ pub(super) mod given_back;
 pub(super) mod given_memory;
 pub(super) mod ignored_held;
 pub(super) mod ignored_then;
+pub(super) mod kept;
 pub(super) mod named_objects;
 pub(super) mod parts;
 pub(super) mod permissions;

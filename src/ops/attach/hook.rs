@@ -1,5 +1,7 @@
 //! One call of a hook: what it says is read, the session is noted, and what is to be done is done or handed over.
 
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,6 +16,7 @@ use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::{Stamp, session_key};
 use crate::domain::checkpoint::document::Trigger;
 use crate::error::{Error, Result};
+use crate::files::{self, Small};
 use crate::git::Repository;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
@@ -21,6 +24,8 @@ use crate::store::attach::AttachFiles;
 use crate::store::fired;
 use crate::store::layout::Layout;
 
+/// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
+const LARGEST: u64 = 50 * 1024 * 1024;
 /// The most files that an agent is told of by name.
 const NAMED: usize = 5;
 
@@ -135,7 +140,7 @@ impl Call {
     }
 
     fn save(&self, trigger: Trigger) -> Answer {
-        let wanted = Wanted { trigger, only: None, stamp: Some(self.stamp.clone()) };
+        let wanted = Wanted { stamp: Some(self.stamp.clone()), ..Wanted::all(trigger) };
         match saving::in_time(&self.folder, wanted) {
             Ok(saved) => self.saved(&saved, trigger),
             Err(error) => self.failed(trigger, &error),
@@ -182,20 +187,41 @@ impl Call {
         Answer::ask(self.program, &self.event.name, &reason)
     }
 
-    /// Saves files that are about to be edited, where they were changed since the last look.
+    /// Keeps the bytes of files that are about to be edited, where they were changed since the last look: at once, and not synced. The joiner
+    /// makes a checkpoint of that moment of them.
     fn keep(&self, paths: &[String]) {
-        let changed = |path: &std::path::Path| {
-            let time = |path: &Path| std::fs::symlink_metadata(path).and_then(|meta| meta.modified()).ok();
-            let looked = time(&self.files.looked_at()).unwrap_or(SystemTime::UNIX_EPOCH);
-            time(path).is_some_and(|modified| modified >= looked)
-        };
-        let named: Vec<PathBuf> = paths.iter().map(|path| self.folder.join(path)).filter(|path| changed(path)).collect();
-        if named.is_empty() {
-            return self.note(|_| {});
+        let mut failed = None;
+        for path in paths {
+            let place = self.folder.join(path);
+            if let Err(error) = self.keep_one(&place) {
+                failed = Some(error.to_string());
+            }
         }
-        let wanted = Wanted { trigger: Trigger::Edits, only: Some(named), stamp: Some(self.stamp.clone()) };
-        let failed = saving::in_time(&self.folder, wanted).err().map(|error| error.to_string());
         self.note(|session| session.unprotected = failed.or(session.unprotected.take()));
+    }
+
+    fn keep_one(&self, place: &Path) -> Result<()> {
+        let Ok(meta) = std::fs::symlink_metadata(place) else { return Ok(()) };
+        let looked = std::fs::symlink_metadata(self.files.looked_at()).and_then(|meta| meta.modified());
+        let is_new = meta.modified().ok() >= Some(looked.unwrap_or(SystemTime::UNIX_EPOCH));
+        if !is_new || !place.starts_with(&self.stamp.worktree) {
+            return Ok(());
+        }
+        let (bytes, mode) = match (meta.is_file(), meta.is_symlink()) {
+            (true, _) => match files::read_small_of_user(place, LARGEST)? {
+                Small::Content(bytes) => (bytes, if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }),
+                // It went, or no capture would hold it.
+                Small::Nothing | Small::Odd(_) => return Ok(()),
+            },
+            (false, true) => match std::fs::read_link(place) {
+                Ok(to) => (to.into_os_string().into_vec(), 0o120_000),
+                Err(_) => return Ok(()),
+            },
+            (false, false) => return Ok(()),
+        };
+        let copy = self.files.keep(&bytes)?;
+        self.hand_over(Later::Kept { path: place.display().to_string(), copy, mode });
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::hook::Line;
 use super::prompts;
 use super::saving::{self, Wanted};
-use crate::domain::attach::act::{Joined, Later, joined};
+use crate::domain::attach::act::{Joined, KeptCopy, Later, joined, kept};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::hook::event::HookEvent;
@@ -17,6 +17,7 @@ use crate::env;
 use crate::error::{Code, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
+use crate::ops::checkpoint::Kept;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
 use crate::ops::watch::{Waiting, Watch};
@@ -87,9 +88,10 @@ fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
         let (paths, lines): (Vec<PathBuf>, Vec<Option<Line>>) =
             files.lines().into_iter().map(|(path, json)| (path, serde_json::from_slice(&json).ok())).unzip();
         let lines: Vec<Line> = lines.into_iter().flatten().collect();
-        match carry_out(&lines) {
+        match carry_out(files, &lines) {
             Ok(()) => {
                 files.carried_out(&paths);
+                files.forget_copies(copies(&lines));
                 note_unsaved(files, None);
             }
             Err(error) if failed + 1 < TRIES => {
@@ -110,14 +112,14 @@ fn note_unsaved(files: &AttachFiles, why: Option<&str>) {
     }
 }
 
-fn carry_out(lines: &[Line]) -> Result<()> {
+fn carry_out(files: &AttachFiles, lines: &[Line]) -> Result<()> {
     let Some(last) = lines.last() else { return Ok(()) };
     let absolute = lines.iter().map(|line| match &line.later {
         Later::Edited { paths } => {
             let there = paths.iter().map(|path| Path::new(&line.folder).join(path).display().to_string());
             Later::Edited { paths: there.collect() }
         }
-        Later::Anything | Later::Turn | Later::Start | Later::Made { .. } => line.later.clone(),
+        Later::Anything | Later::Turn | Later::Start | Later::Made { .. } | Later::Kept { .. } => line.later.clone(),
     });
     let absolute: Vec<Later> = absolute.collect();
     let stamp = lines.iter().rev().find_map(|line| line.stamp.clone());
@@ -128,8 +130,16 @@ fn carry_out(lines: &[Line]) -> Result<()> {
         Joined::Paths(paths) => (Some(Trigger::Edits), Some(paths.into_iter().map(PathBuf::from).collect())),
         Joined::All(trigger) => (Some(trigger), None),
     };
+    // First what was there before the edits.
+    for moment in kept(absolute.iter()) {
+        let kept: Vec<Kept> = moment.into_iter().filter_map(|one| as_it_was(files, one)).collect();
+        if kept.is_empty() {
+            continue;
+        }
+        saving::now(&worktree, &Wanted { kept, stamp: stamp.clone(), ..Wanted::all(Trigger::Edits) })?;
+    }
     let mut ctx = match trigger {
-        Some(trigger) => saved(&worktree, Wanted { trigger, only, stamp })?,
+        Some(trigger) => saved(&worktree, Wanted { only, stamp, ..Wanted::all(trigger) })?,
         None => saving::open(&worktree)?,
     };
     for line in lines {
@@ -139,6 +149,19 @@ fn carry_out(lines: &[Line]) -> Result<()> {
     }
     report::report(&mut ctx, &mut Unwatched);
     prompts::forget_expired(&ctx)
+}
+
+fn copies(lines: &[Line]) -> impl Iterator<Item = &str> {
+    lines.iter().filter_map(|line| match &line.later {
+        Later::Kept { copy, .. } => Some(copy.as_str()),
+        Later::Edited { .. } | Later::Anything | Later::Turn | Later::Start | Later::Made { .. } => None,
+    })
+}
+
+/// The bytes that were kept of a file; `None` where a power loss left none of them, since they were not synced.
+fn as_it_was(files: &AttachFiles, one: KeptCopy) -> Option<Kept> {
+    let bytes = files.kept(&one.copy)?;
+    Some(Kept { path: PathBuf::from(one.path), bytes, mode: one.mode })
 }
 
 /// A file outside of every worktree fails a checkpoint of known paths: then everything is looked at.

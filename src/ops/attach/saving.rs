@@ -9,7 +9,7 @@ use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
 use crate::domain::state::event::By;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::checkpoint::{self, CheckpointRequest};
+use crate::ops::checkpoint::{self, CheckpointRequest, Kept};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, Purpose};
 use crate::store::attach::AttachFiles;
@@ -25,8 +25,17 @@ pub(super) struct Wanted {
     pub trigger: Trigger,
     /// The paths that are looked at; `None` for everything.
     pub only: Option<Vec<PathBuf>>,
+    /// Files as they were before an edit.
+    pub kept: Vec<Kept>,
     /// The session; a watch has none.
     pub stamp: Option<Stamp>,
+}
+
+impl Wanted {
+    /// Everything, by nobody's session.
+    pub(super) fn all(trigger: Trigger) -> Self {
+        Self { trigger, only: None, kept: Vec::new(), stamp: None }
+    }
 }
 
 /// What came of it.
@@ -60,11 +69,19 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
 /// Those of a checkpoint.
 pub(super) fn now(folder: &Path, wanted: &Wanted) -> Result<Saved> {
     let mut ctx = open(folder)?;
-    let request =
-        CheckpointRequest { only: wanted.only.clone(), attached: wanted.stamp.clone(), ..CheckpointRequest::by(wanted.trigger) };
+    let request = CheckpointRequest {
+        only: wanted.only.clone(),
+        kept: wanted.kept.clone(),
+        attached: wanted.stamp.clone(),
+        ..CheckpointRequest::by(wanted.trigger)
+    };
+    if !wanted.kept.is_empty() && !checkpoint::can_build_on_newest(&ctx)? {
+        let all = CheckpointRequest { attached: wanted.stamp.clone(), ..CheckpointRequest::by(wanted.trigger) };
+        checkpoint::create(&mut ctx, &all)?;
+    }
     // Before the look: what changes during it counts as not saved.
     let mark = AttachFiles::of(ctx.layout()).looked_at();
-    let marked = if wanted.only.is_none() { files::write_scratch(&mark, b"") } else { Ok(()) };
+    let marked = if wanted.only.is_none() && wanted.kept.is_empty() { files::write_scratch(&mark, b"") } else { Ok(()) };
     // Each prompt has a number to come back to.
     let record = if wanted.trigger == Trigger::Prompt {
         Some(checkpoint::create(&mut ctx, &request)?)

@@ -13,7 +13,7 @@ use crate::domain::base::own_names::capture_ref;
 use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
 use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Earlier, Worktree};
+use crate::git::{CaptureOptions, Earlier, KeptFile, Worktree};
 use crate::ops::context::handle::Context;
 
 /// The complete checkpoint that the contents of all other paths are taken from.
@@ -88,6 +88,124 @@ fn of_all(
     }
     still.release();
     Ok(Ok(all))
+}
+
+/// A file as it was at an earlier moment.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// Its bytes; of a link, where it pointed to.
+    pub bytes: Vec<u8>,
+    /// Its mode in a tree.
+    pub mode: u32,
+}
+
+/// Whether everything else than files whose bytes were kept can be taken from the newest checkpoint: it holds all worktrees, and none of
+/// them has another HEAD since. Else a complete one has to be made first.
+///
+/// # Errors
+/// Where the worktrees cannot be listed.
+pub fn can_build_on_newest(ctx: &Context) -> Result<bool> {
+    let There { worktrees, .. } = there(ctx)?;
+    Ok(newest(ctx).and_then(|newest| newest.all(ctx, &worktrees)).is_some())
+}
+
+/// Captures the moment before files were changed whose bytes were kept: everything else is as the newest checkpoint has it. Files in no
+/// worktree are left out.
+///
+/// # Errors
+/// `INTERNAL` where nothing can be built on the newest checkpoint: see [`can_build_on_newest`]; those of a capture.
+pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept]) -> Result<Captured> {
+    let There { worktrees, coverage, .. } = there(ctx)?;
+    let mut by_tree: Vec<Vec<KeptFile>> = vec![Vec::new(); worktrees.len()];
+    for file in kept {
+        // Outside of all worktrees there is nothing to keep.
+        let Ok(places) = by_worktree(&worktrees, std::slice::from_ref(&file.path)) else { continue };
+        for (files, paths) in by_tree.iter_mut().zip(places) {
+            files.extend(paths.into_iter().take(1).map(|path| KeptFile { path, bytes: file.bytes.clone(), mode: file.mode }));
+        }
+    }
+    let Some(captured) = newest(ctx).and_then(|newest| newest.all(ctx, &worktrees)) else {
+        return Err(Error::new(Code::Internal, "there is no checkpoint to which files that were kept could be added"));
+    };
+    let mut captured = together(ctx, captured, coverage)?;
+    let files_of =
+        |one: &Worktree| worktrees.iter().position(|worktree| worktree.path() == one.path()).map(|at| by_tree[at].as_slice());
+    let with_kept = |one: &mut CapturedWorktree| -> Result<bool> {
+        let files = files_of(&one.worktree).unwrap_or_default();
+        if files.is_empty() {
+            return Ok(false);
+        }
+        one.capture = ctx.repo.captures().with_kept(&one.worktree, one.capture.clone(), options, files)?;
+        // The next checkpoint of known paths looks at them again, so that they do not go back to what was before.
+        if let Some(only) = &mut one.capture.coverage.only {
+            only.paths.extend(files.iter().map(|file| file.path.clone()));
+            only.paths.sort();
+            only.paths.dedup();
+        }
+        Ok(true)
+    };
+    with_kept(&mut captured.main)?;
+    captured.coverage.insert(captured.main.worktree.path_text()?, captured.main.capture.coverage.clone());
+    for one in &mut captured.workspaces {
+        if with_kept(&mut one.captured)? {
+            captured.coverage.insert(one.state.path.clone(), one.captured.capture.coverage.clone());
+            let message = format!("capture of {}", one.state.path);
+            one.state.capture = ctx.repo.captures().commit_capture(&one.captured.capture, &message, &[])?.commit;
+        }
+    }
+    Ok(captured)
+}
+
+/// The newest checkpoint, whatever was looked at for it.
+struct Newest {
+    name: CheckpointName,
+    capture: Oid,
+    document: CheckpointDocument,
+}
+
+/// `None` where there is none that can be read, or where git axiom itself changed files after it.
+fn newest(ctx: &Context) -> Option<Newest> {
+    known_paths::base(ctx.state()).ok()?;
+    let newest = ctx.state().record.checkpoints.newest(1).ok()?;
+    let record = newest.first()?;
+    let (_, document) = document_of(ctx, &record.capture).ok()?;
+    Some(Newest { name: record.name.clone(), capture: record.capture.clone(), document })
+}
+
+impl Newest {
+    /// Its captures of all these worktrees, where all of them have the same HEAD as then.
+    fn all(&self, ctx: &Context, worktrees: &[Worktree]) -> Option<Commits> {
+        worktrees.iter().map(|worktree| self.of(ctx, worktree)).collect()
+    }
+
+    fn of(&self, ctx: &Context, worktree: &Worktree) -> Option<(CapturedWorktree, Option<Oid>)> {
+        let head = ctx.repo.refs().head(worktree).ok()?;
+        let path = worktree.path_text().ok()?;
+        let linked = self.document.workspaces.iter().find(|then| then.path == path);
+        let (then, branch, commit) = match linked {
+            Some(then) => (&then.capture, then.branch.as_ref(), then.head.as_ref()),
+            None if worktree.is_main() => (&self.capture, self.document.branch.as_ref(), self.document.git_commit.as_ref()),
+            None => return None,
+        };
+        let coverage = self.document.coverage.get(&path)?;
+        if (head.branch(), head.commit()) != (branch, commit) || worktree.verify().is_err() {
+            return None;
+        }
+        // What it was built on is what this one is built on.
+        let (checkpoint, main) = match &coverage.only {
+            Some(only) => (&only.all_else_as_of, only.all_else_capture.as_ref()?),
+            None => (&self.name, &self.capture),
+        };
+        let earlier = Earlier { checkpoint, main, capture: then, coverage };
+        let mut capture = ctx.repo.captures().capture_again(head, earlier).ok()?;
+        if let (Some(only), Some(known)) = (&mut capture.coverage.only, &coverage.only) {
+            only.paths.clone_from(&known.paths);
+        }
+        let commit = (!worktree.is_main()).then(|| then.clone());
+        Some((CapturedWorktree { worktree: worktree.clone(), capture }, commit))
+    }
 }
 
 /// The named paths that exist nowhere: not in the worktree, not in the index, not in the earlier checkpoint. The user may
