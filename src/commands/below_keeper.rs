@@ -22,6 +22,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Disk(disk) => disk.deletes(),
         Verb::Attach(attach) => attach.writes().then_some("attach"),
         Verb::Detach(_) => Some("detach"),
+        Verb::Deinit(_) => Some("deinit"),
         Verb::Init(init) => init.writes_project(),
         Verb::Prompts(prompts) => prompts.forgets(),
         Verb::Demo(_)

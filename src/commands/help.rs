@@ -23,7 +23,7 @@ git axiom: the safety net and control room for coding agents in a git repository
   save      checkpoint create
   go back   undo, redo, restore, rollback
   repair    recover, disk
-  set up    config, agents, trust, hooks, completions SHELL, man, help
+  set up    config, agents, trust, hooks, completions SHELL, man, help, deinit
   agents    signal; lock NAME -- COMMAND
 
   git axiom help           all verbs

@@ -34,9 +34,9 @@ With --shared, the project's files are begun in the main worktree, where they ar
 overwritten, and as they are they change nothing. Commit them; each person approves them once,
 and again after each change: git axiom trust.
 
-With --skill, agents are told how to look at tasks, to save, to report and to ask, and what is for
-humans only: a skill in .claude/skills/git-axiom, and a few lines between markers in AGENTS.md of
-the main worktree. Everything else in that file stays byte for byte.")]
+With --skill, agents are told how to look at tasks, to save, to report and to ask, and what is
+for humans only: a skill in .claude/skills/git-axiom, and a few lines between markers in
+AGENTS.md of the main worktree. Everything else in that file stays byte for byte.")]
 pub struct Init {
     /// Begin .axiom in the main worktree too, for everybody who works on the project
     #[arg(long)]

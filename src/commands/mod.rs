@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod completions;
 pub mod config;
 pub mod debug;
+pub mod deinit;
 pub mod demo;
 pub mod diff;
 pub mod disk;
@@ -105,6 +106,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Attach(args) => attach::run(&args, &global, screen),
         Verb::Detach(args) => attach::detach(&args, &global, screen),
+        Verb::Deinit(args) => deinit::run(&args, &global, screen),
         Verb::Debug(args) => debug::run(&args, &global, screen),
         Verb::Diff(args) => diff::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),

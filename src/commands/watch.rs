@@ -18,8 +18,8 @@ use crate::ops::context::placement;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 For everything that calls no hooks: aider, an editor, you. When the files of this worktree have
-settled for a second, what changed is saved as a checkpoint, as after an edit of an attached agent.
-Ignored files are left out. It ends with the worktree, with --stop, or with Ctrl+C.
+settled for a second, what changed is saved as a checkpoint, as after an edit of an attached
+agent. Ignored files are left out. It ends with the worktree, with --stop, or with Ctrl+C.
 
 At most a quarter of the folders that the system lets you watch are watched; the others are looked
 at now and then. 'git axiom sessions' and 'git axiom status' say what is watched.")]

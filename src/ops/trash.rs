@@ -137,6 +137,23 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
     Ok(())
 }
 
+/// The paths of all trash folders that do not go with a workspace, whether they are there or not; the first is the one next to the
+/// workspaces.
+///
+/// # Errors
+/// `GIT_FAILED` where the worktrees cannot be listed; `BARE_REPOSITORY`.
+pub(in crate::ops) fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
+    let is_workspace = |path: &Path| ctx.state().restorable.workspaces.values().any(|one| Path::new(&one.path) == path);
+    let mut places = vec![root(ctx)?];
+    for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !is_workspace(entry.worktree.path())) {
+        places.push(entry.worktree.git_dir().join(IN_GIT_DIR));
+        if entry.present && entry.worktree.verify().is_ok() {
+            places.push(entry.worktree.path().join(IN_WORKTREE));
+        }
+    }
+    Ok(places)
+}
+
 /// All trash folders, opened to be emptied; `None` for a folder that does not exist.
 ///
 /// # Errors

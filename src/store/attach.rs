@@ -157,6 +157,12 @@ impl AttachFiles {
         self.below("watches").join(format!("{}.lock", key_of(worktree)))
     }
 
+    /// The locks of all watches.
+    pub fn watcher_locks(&self) -> Vec<PathBuf> {
+        let is_lock = |path: &PathBuf| path.extension().is_some_and(|end| end == "lock");
+        names_in(&self.below("watches")).into_iter().filter(is_lock).collect()
+    }
+
     /// The file of the watch of a worktree.
     pub fn watcher(&self, worktree: &str) -> PathBuf {
         self.below("watches").join(format!("{}.json", key_of(worktree)))

@@ -55,6 +55,23 @@ fn read(file: &Path) -> Result<Vec<Known>> {
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
+/// Takes a repository off the list. Safe to repeat.
+///
+/// # Errors
+/// As [`note`].
+pub fn forget(id: &str) -> Result<()> {
+    let Some(file) = file() else { return Ok(()) };
+    if !read(&file)?.iter().any(|one| one.id == id) {
+        return Ok(());
+    }
+    let LockAttempt::Taken(_lock) = FileLock::take(&file.with_extension("lock"), PATIENCE)? else {
+        return Err(Error::new(Code::Busy, "another process changes the list of your repositories"));
+    };
+    let mut list = read(&file)?;
+    list.retain(|one| one.id != id);
+    write(&file, &list)
+}
+
 /// Lists the repository, readable only by the user, if it is not listed yet. A crash leaves the old list or the new one.
 ///
 /// # Errors
@@ -78,11 +95,15 @@ pub fn note(layout: &Layout) -> Result<()> {
     // The place of one that was moved is another one now.
     list.retain(|one| one.id != known.id && one.common_dir != known.common_dir);
     list.push(known);
+    write(&file, &list)
+}
+
+fn write(file: &Path, list: &[Known]) -> Result<()> {
     let mut text = Vec::new();
-    for one in &list {
+    for one in list {
         let line = serde_json::to_vec(one).map_err(|e| Error::new(Code::Internal, "a repository is no JSON").because(e))?;
         text.extend(line);
         text.push(b'\n');
     }
-    files::write_atomic(&file, &text)
+    files::write_atomic(file, &text)
 }

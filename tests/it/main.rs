@@ -56,6 +56,7 @@ mod conversions_line_ends;
 mod crash_ops;
 mod crash_points;
 mod damaged_worktrees;
+mod deinit;
 mod demo;
 mod docs;
 mod durability;

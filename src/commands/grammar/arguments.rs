@@ -125,6 +125,8 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Stats(Later<commands::stats::Stats>),
     /// Show who uses the disk space, and make some
     Disk(Later<commands::disk::Disk>),
+    /// Take everything of git axiom out of this repository; commits stay
+    Deinit(Later<commands::deinit::Deinit>),
     /// Approve the configuration and hooks that a project brings with it
     Trust(Later<commands::trust::Trust>),
     /// List, try and install hooks
@@ -175,6 +177,7 @@ impl Verb {
             Self::Checkpoint(_) => "checkpoint",
             Self::Attach(_) => "attach",
             Self::Detach(_) => "detach",
+            Self::Deinit(_) => "deinit",
             Self::Debug(_) => "debug",
             Self::Diff(_) => "diff",
             Self::Merge(_) => "merge",

@@ -17,6 +17,7 @@ pub mod own_names;
 pub mod path_set;
 pub mod plural;
 pub mod sealed;
+pub mod shell_word;
 pub mod text;
 pub mod text_hash;
 pub mod times;

@@ -5,6 +5,7 @@
 //! Begin reading with `journaled`.
 
 pub mod journaled;
+pub mod leaving;
 pub mod rollback;
 pub mod settle;
 pub mod task_rollback;

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::domain::base::shell_word::shell_word;
+
 /// What stands before the command in files that go to people who may not have git axiom.
 const GUARD: &str = "command -v git-axiom >/dev/null 2>&1 || exit 0; exec ";
 
@@ -18,7 +20,7 @@ impl Caller {
     /// The words of a shell.
     pub fn line(&self, program: &str) -> String {
         match self {
-            Self::Binary(path) => format!("{} hook {program}", quoted(path)),
+            Self::Binary(path) => format!("{} hook {program}", shell_word(path)),
             Self::IfThere => format!("{GUARD}git-axiom hook {program}"),
         }
     }
@@ -38,11 +40,6 @@ impl Caller {
             Self::Binary(_) | Self::IfThere => json!({"command": self.line(program)}),
         }
     }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Whether a handler calls `git axiom hook PROGRAM` and nothing else, of whatever version and path it is.

@@ -7,6 +7,7 @@
 
 pub(super) mod bare;
 pub(super) mod branch_config;
+pub(super) mod bundle;
 pub(super) mod discovery;
 pub(super) mod file_system;
 pub(super) mod fresh;

@@ -75,6 +75,17 @@ impl Repository {
         Err(is_locked(&self.common_dir().join("config.lock")))
     }
 
+    /// The values that a key has in the file itself, in their order; none where it is no regular file.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where git does not understand the file.
+    pub fn own_values(&self, key: &str) -> Result<Vec<String>> {
+        match self.plain_config()? {
+            Some(_) => self.values_in(&self.own_config_file(), key),
+            None => Ok(Vec::new()),
+        }
+    }
+
     fn write_values(&self, file: &Path, key: &str, values: &[String]) -> Result<()> {
         let call = || self.git().args(["config", "--file"]).arg(file);
         let Some((first, rest)) = values.split_first() else {

@@ -270,6 +270,26 @@ impl Workspaces<'_> {
         Ok(if folder { Repair::PutAside } else { Repair::Unregistered })
     }
 
+    /// Moves a folder away, durably and as a whole; does nothing where it is not there. After a crash a second call finishes it.
+    ///
+    /// # Errors
+    /// `WORKSPACE_IN_THE_WAY` where `to` exists; `HOLDS_MOUNT`, `DISK_FULL`, `IO_FAILED`.
+    pub fn move_away(&self, from: &Path, to: &Path) -> Result<()> {
+        move_once(from, to)
+    }
+
+    /// Takes these lines out of `info/exclude`; all others stay as they are. Safe to repeat.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn exclude_no_longer(&self, lines: &[String]) -> Result<()> {
+        let file = self.repo.common_dir().join("info/exclude");
+        let Some(content) = files::read_optional(&file, EXCLUDE_LIMIT)? else { return Ok(()) };
+        let is_ours = |line: &&[u8]| lines.iter().any(|ours| line.strip_suffix(b"\n").unwrap_or(line) == ours.as_bytes());
+        let rest: Vec<u8> = content.split_inclusive(|b| *b == b'\n').filter(|line| !is_ours(line)).flatten().copied().collect();
+        if rest == content { Ok(()) } else { files::replace_keeping(&file, &rest) }
+    }
+
     /// Makes sure that `info/exclude` contains a folder of the main worktree, so that git does not list workspaces as
     /// untracked. Returns whether it had to be added.
     ///

@@ -17,6 +17,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Proof, Repository};
+use crate::ops::deinit::journal::not_leaving;
 use crate::ops::hooks::standing::{DEPTH, Hooks};
 use crate::ops::recover::log_recovery;
 use crate::process::client::kept;
@@ -151,9 +152,11 @@ impl Context {
     ///
     /// # Errors
     /// `NOT_A_REPOSITORY` and the other errors of [`Repository::discover`]; `REPOSITORY_UNSUPPORTED` where the path of the
-    /// repository is not UTF-8; those of [`placement::settle`]; the codes of a damaged log.
+    /// repository is not UTF-8; those of [`placement::settle`]; the codes of a damaged log;
+    /// `OPERATION_OPEN` where git axiom is half out of the repository.
     pub fn open(cwd: &Path, purpose: Purpose) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
+        not_leaving(repo.common_dir())?;
         repo.worktrees().require_plain_place()?;
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);

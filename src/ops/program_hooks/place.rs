@@ -31,6 +31,16 @@ pub struct Place {
     pub links: Links,
 }
 
+/// The files in the main worktree that are attached for this user alone: those that git does not list as untracked while they are.
+pub const OF_THIS_USER: [&str; 6] = [
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".gemini/settings.json",
+    ".opencode/plugin/git-axiom.js",
+    ".cursor/hooks.json",
+    ".aider.conf.yml",
+];
+
 /// The file of a program.
 ///
 /// # Errors

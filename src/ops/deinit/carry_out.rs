@@ -1,0 +1,85 @@
+//! Taking out what the journal names, step by step. Each step finds out whether it was done already, so after a crash the same
+//! call completes it. Nothing is deleted but refs whose values are in the bundle, lines of ours, and empty folders.
+
+use std::collections::BTreeMap;
+
+use super::journal::{Journal, Phase};
+use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::NOTES;
+use crate::env;
+use crate::error::Result;
+use crate::files;
+use crate::git::{Expected, RefEdit, Repository};
+use crate::ops::hide_refs;
+use crate::store::known_repositories;
+use crate::store::layout::Layout;
+
+/// Takes everything out; returns the refs that somebody else changed since, which stay. The caller holds the locks.
+///
+/// # Errors
+/// As each step: then the same call completes it later.
+pub(super) fn carry_out(repo: &Repository, journal: &mut Journal) -> Result<Vec<RefName>> {
+    let mut stayed = Vec::new();
+    if journal.phase == Phase::Leaving {
+        for aside in &journal.asides {
+            repo.workspaces().put_aside(aside)?;
+        }
+        env::fault_point("deinit.workspaces-moved");
+        for one in &journal.moves {
+            repo.workspaces().move_away(&one.from, &one.to)?;
+        }
+        env::fault_point("deinit.folders-moved");
+        forget_notes(repo, journal)?;
+        stayed = delete_refs(repo, journal)?;
+        env::fault_point("deinit.refs-gone");
+        hide_refs::take_out(repo, &journal.hidden)?;
+        repo.workspaces().exclude_no_longer(&journal.exclude)?;
+        env::fault_point("deinit.lines-gone");
+        if let Some(id) = &journal.id {
+            known_repositories::forget(id)?;
+        }
+        if let Some(folder) = &journal.workspace_folder {
+            files::remove_empty_dir(folder)?;
+        }
+        journal.phase = Phase::Folder;
+        journal.write(repo.common_dir())?;
+        env::fault_point("deinit.folder-left");
+    }
+    // Objects wait in our folder until they land.
+    repo.durability().put_stage_away();
+    repo.workspaces().move_away(Layout::new(repo.common_dir()).root(), &journal.state())?;
+    env::fault_point("deinit.folder-moved");
+    Journal::end(repo.common_dir())?;
+    Ok(stayed)
+}
+
+/// Where others have notes in our ref, only ours go, and the history that has them.
+fn forget_notes(repo: &Repository, journal: &Journal) -> Result<()> {
+    if journal.notes.is_empty() {
+        return Ok(());
+    }
+    let notes = repo.notes();
+    notes.set_notes(&journal.notes.iter().map(|object| (object.clone(), None)).collect::<BTreeMap<_, _>>())?;
+    env::fault_point("deinit.notes-gone");
+    let cut = notes.cut_notes(&notes.load()?)?;
+    repo.refs().update_refs(cut.as_slice(), "git axiom: taken out")
+}
+
+fn delete_refs(repo: &Repository, journal: &Journal) -> Result<Vec<RefName>> {
+    let names: Vec<RefName> = journal.refs.iter().map(|one| one.name.clone()).collect();
+    let now = repo.refs().read_refs(&names)?;
+    let (mut edits, mut stayed) = (Vec::new(), Vec::new());
+    for gone in &journal.refs {
+        match now.get(&gone.name) {
+            Some(oid) if *oid == gone.oid => {
+                edits.push(RefEdit { name: gone.name.clone(), expected: Expected::Value(oid.clone()), new: None });
+            }
+            Some(_) => stayed.push(gone.name.clone()),
+            None => {}
+        }
+    }
+    // The notes last: checkpoints without them are whole.
+    edits.sort_by_key(|edit| edit.name.as_str() == NOTES);
+    repo.refs().update_refs(&edits, "git axiom: taken out")?;
+    Ok(stayed)
+}

@@ -1,0 +1,178 @@
+//! What taking git axiom out of a repository has begun: a file beside our folder, so that it outlives the folder. Until it is
+//! removed, the same call completes it, and other verbs refuse.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::Aside;
+
+/// The version of this format.
+const SCHEMA: u32 = 1;
+
+/// The largest journal that is read.
+const LIMIT: u64 = 256 * 1024 * 1024;
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// The bundle is being made: nothing has been taken out, and the next call begins anew.
+    Preparing,
+    /// The bundle is in place. What is recorded here is being taken out.
+    Leaving,
+    /// Only our folder is left to be moved.
+    Folder,
+}
+
+/// A ref that goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// Its name.
+    pub name: RefName,
+    /// Its value: with another one it stays.
+    pub oid: Oid,
+}
+
+/// Something that moves beside the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// Where it is.
+    pub from: PathBuf,
+    /// Where it goes.
+    pub to: PathBuf,
+}
+
+/// A workspace that moves beside the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MovedWorkspace {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Where it is.
+    pub moved_to: PathBuf,
+    /// How many files and folders of it the bundle does not have: ignored ones, and what no capture can hold. `None` where it
+    /// could not be captured: then the bundle has nothing of it but its commits.
+    pub not_held: Option<u64>,
+}
+
+/// All that is taken out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Journal {
+    schema: u32,
+    /// How far it has come.
+    pub phase: Phase,
+    /// The folder beside the repository.
+    pub folder: PathBuf,
+    /// The checkpoint that was made first.
+    pub checkpoint: Option<CheckpointName>,
+    /// The refs that go. Their values are in the bundle.
+    pub refs: Vec<Gone>,
+    /// Objects whose notes are ours, where others have notes in the same ref.
+    pub notes: Vec<Oid>,
+    /// Registered workspaces.
+    pub asides: Vec<Aside>,
+    /// Workspaces, as told.
+    pub workspaces: Vec<MovedWorkspace>,
+    /// Other folders of ours.
+    pub moves: Vec<Move>,
+    /// Lines of `info/exclude`.
+    pub exclude: Vec<String>,
+    /// Values of `transfer.hideRefs`.
+    pub hidden: Vec<String>,
+    /// The folder of the workspaces, which goes where it is empty.
+    pub workspace_folder: Option<PathBuf>,
+    /// The repository's id in the list of repositories.
+    pub id: Option<String>,
+    /// What is left alone, in words.
+    pub stays: Vec<String>,
+}
+
+impl Journal {
+    /// One with nothing in it yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            schema: SCHEMA,
+            phase: Phase::Preparing,
+            folder,
+            checkpoint: None,
+            refs: Vec::new(),
+            notes: Vec::new(),
+            asides: Vec::new(),
+            workspaces: Vec::new(),
+            moves: Vec::new(),
+            exclude: Vec::new(),
+            hidden: Vec::new(),
+            workspace_folder: None,
+            id: None,
+            stays: Vec::new(),
+        }
+    }
+
+    /// The bundle.
+    pub fn bundle(&self) -> PathBuf {
+        self.folder.join("axiom.bundle")
+    }
+
+    /// Where our folder goes.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("axiom")
+    }
+
+    /// Reads it; `None` where there is none.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `TOO_LARGE`; `OPERATION_OPEN` where it is damaged or from a newer version.
+    pub fn read(common_dir: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = files::read_optional(&place(common_dir), LIMIT)? else { return Ok(None) };
+        let read: Option<Self> = serde_json::from_slice(&bytes).ok();
+        read.filter(|journal| journal.schema == SCHEMA).map(Some).ok_or_else(|| {
+            let what = format!("'{}' cannot be read", place(common_dir).display());
+            Error::new(Code::OperationOpen, what).why("it says how far git axiom has been taken out of this repository")
+        })
+    }
+
+    /// Writes it, on disk when this returns. A crash leaves the one before or this one.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`.
+    pub fn write(&self, common_dir: &Path) -> Result<()> {
+        let json = serde_json::to_vec(self).map_err(|e| Error::new(Code::Internal, "the journal is no JSON").because(e))?;
+        files::write_atomic(&place(common_dir), &json)
+    }
+
+    /// Removes it, durably: it is done.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn end(common_dir: &Path) -> Result<()> {
+        files::remove_file(&place(common_dir))?;
+        files::sync_dir(common_dir)
+    }
+}
+
+fn place(common_dir: &Path) -> PathBuf {
+    common_dir.join("axiom-deinit.json")
+}
+
+/// Refuses while git axiom is half out of a repository.
+///
+/// # Errors
+/// `OPERATION_OPEN`.
+pub fn not_leaving(common_dir: &Path) -> Result<()> {
+    if files::metadata(&place(common_dir))?.is_none() {
+        return Ok(());
+    }
+    match Journal::read(common_dir)?.map(|journal| journal.phase) {
+        None | Some(Phase::Preparing) => Ok(()),
+        Some(Phase::Leaving | Phase::Folder) => {
+            Err(Error::new(Code::OperationOpen, "git axiom is being taken out of this repository, and that was interrupted")
+                .hint("git axiom deinit    completes it"))
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Taking git axiom out of a repository. What only our refs hold goes into a bundle beside the repository first; workspaces, the
+//! trash and our folder are moved there. So nothing is lost, and all of it can be brought back.
+//!
+//! What is to be done is in the [`journal`] before the first change. Begin reading with [`leave`].
+
+mod carry_out;
+pub mod journal;
+mod nobody_works;
+mod plan;
+mod stays;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::program_hooks::recipe::RECIPES;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::git::Repository;
+use crate::ops::checkpoint::{self, CheckpointRequest};
+use crate::ops::context::handle::Context;
+use crate::ops::program_hooks::place::Scope;
+use crate::ops::program_hooks::put::{Became, Doing};
+use crate::ops::program_hooks::{attach, skill};
+use crate::ops::{disk, merge};
+use crate::store::layout::Layout;
+use journal::{Journal, Phase};
+
+/// How long to wait for a process that holds a lock for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What was taken out, or would be.
+#[derive(Debug)]
+pub struct Left {
+    /// All that goes and what stays.
+    pub journal: Journal,
+    /// Refs that somebody changed meanwhile, which stay.
+    pub stayed: Vec<RefName>,
+    /// Files of programs that are attached, which lose our hooks.
+    pub detached: Vec<PathBuf>,
+    /// The bytes of the bundle.
+    pub bundle_size: Option<u64>,
+    /// Our folder in the repository.
+    pub root: PathBuf,
+}
+
+/// Whether anything of ours is in the repository.
+///
+/// # Errors
+/// Those of reading refs.
+pub fn is_here(ctx: &Context) -> Result<bool> {
+    let any = |prefix: &str| ctx.repo.refs().ref_names(prefix).map(|names| !names.is_empty());
+    Ok(ctx.layout().root().symlink_metadata().is_ok() || any(crate::domain::base::own_names::REFS)?)
+}
+
+/// What [`leave`] would do, exactly. Changes nothing.
+///
+/// # Errors
+/// As [`leave`].
+pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<Left> {
+    if ctx.supervisor_alive()? {
+        return Err(session_runs());
+    }
+    nobody_works::check(ctx)?;
+    ctx.no_open_operation()?;
+    let folder = folder_for(ctx, folder)?;
+    let captured = checkpoint::capture_all(ctx)?;
+    let (journal, _) = plan::plan(ctx, folder, &captured.coverage)?;
+    let detached = detach(ctx, Doing::DryRun)?;
+    Ok(Left { journal, stayed: Vec::new(), detached, bundle_size: None, root: ctx.layout().root().to_owned() })
+}
+
+/// Takes everything of ours out: a checkpoint, the bundle, then what the journal names. A crash before the bundle is in place leaves
+/// the repository as it was; one after it leaves what [`complete`] completes.
+///
+/// # Errors
+/// `SUPERVISOR_RUNNING`, `BUSY` where somebody works; `OPERATION_OPEN`, `IN_THE_WAY`, `DISK_FULL`, those of a checkpoint: then nothing
+/// was taken out.
+pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<Left> {
+    disk::has_room_to_save(ctx, "make a checkpoint")?;
+    ctx.layout().ensure()?;
+    let _supervisor = supervisor_lock(ctx.layout())?;
+    ctx.with_operation_lock(|ctx| {
+        nobody_works::check(ctx)?;
+        ctx.no_open_operation()?;
+        merge::scratch::clear_left(ctx)?;
+        begin_anew(ctx.repo.common_dir())?;
+        let (record, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeDeinit))?;
+        env::fault_point("deinit.checkpoint");
+        let (mut journal, bundled) = plan::plan(ctx, folder_for(ctx, folder)?, &captured.coverage)?;
+        journal.checkpoint = Some(record.name);
+        journal.write(ctx.repo.common_dir())?;
+        env::fault_point("deinit.preparing");
+        let size = match make_bundle(ctx, &journal, &bundled) {
+            Ok(size) => size,
+            Err(error) => {
+                if let Err(second) = begin_anew(ctx.repo.common_dir()) {
+                    tracing::warn!(%second, "what was prepared beside the repository stays there");
+                }
+                return Err(error.context("nothing was taken out"));
+            }
+        };
+        let detached = detach(ctx, Doing::Really)?;
+        env::fault_point("deinit.detached");
+        // Files of programs that are gone by now need no line any more.
+        journal.exclude = plan::exclude_lines(ctx);
+        journal.phase = Phase::Leaving;
+        journal.write(ctx.repo.common_dir())?;
+        env::fault_point("deinit.leaving");
+        let root = ctx.layout().root().to_owned();
+        let stayed = carry_out::carry_out(&ctx.repo, &mut journal)?;
+        Ok(Left { journal, stayed, detached, bundle_size: Some(size), root })
+    })
+}
+
+/// What an interrupted call was to take out; `None` where none was interrupted.
+///
+/// # Errors
+/// As [`Journal::read`].
+pub fn interrupted(repo: &Repository) -> Result<Option<Journal>> {
+    Ok(Journal::read(repo.common_dir())?.filter(|journal| journal.phase != Phase::Preparing))
+}
+
+/// Completes an interrupted call.
+///
+/// # Errors
+/// `BUSY`; as [`leave`].
+pub fn complete(repo: &Repository, mut journal: Journal) -> Result<Left> {
+    let layout = Layout::new(repo.common_dir());
+    let root = layout.root().to_owned();
+    let size = files::metadata(&journal.bundle())?.map(|meta| meta.len());
+    // Without the folder there is nothing left that anybody could lock.
+    let locks = match journal.phase {
+        Phase::Preparing | Phase::Leaving => {
+            let supervisor = supervisor_lock(&layout)?;
+            let LockAttempt::Taken(operation) = FileLock::take(&layout.operation_lock(), PATIENCE)? else {
+                return Err(busy("another operation is under way"));
+            };
+            Some((supervisor, operation))
+        }
+        Phase::Folder => None,
+    };
+    let _in_children = locks.as_ref().map(|(_, operation)| repo.hold_lock_in_children(operation)).transpose()?;
+    let stayed = carry_out::carry_out(repo, &mut journal)?;
+    Ok(Left { journal, stayed, detached: Vec::new(), bundle_size: size, root })
+}
+
+fn supervisor_lock(layout: &Layout) -> Result<FileLock> {
+    match FileLock::take(&layout.supervisor_lock(), PATIENCE)? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Held => Err(session_runs()),
+    }
+}
+
+fn session_runs() -> Error {
+    Error::new(Code::SupervisorRunning, "a session runs in this repository")
+        .hint("git axiom quit    ends it; then run the command again")
+}
+
+pub(super) fn busy(what: impl Into<String>) -> Error {
+    Error::new(Code::Busy, what).hint("wait until it has ended, then run the command again")
+}
+
+/// Removes what an earlier call prepared beside the repository and did not use: nothing was taken out, so all of it is still here.
+fn begin_anew(common_dir: &Path) -> Result<()> {
+    let Some(journal) = Journal::read(common_dir)?.filter(|journal| journal.phase == Phase::Preparing) else { return Ok(()) };
+    if files::metadata(&journal.folder)?.is_some_and(|meta| meta.is_dir()) {
+        for entry in files::list(&journal.folder)? {
+            let is_temporary = entry.file_name().to_str().is_some_and(|name| name.starts_with(".tmp-"));
+            if is_temporary || entry.path() == journal.bundle() {
+                files::remove_file(&entry.path())?;
+            }
+        }
+        files::remove_empty_dir(&journal.folder)?;
+    }
+    Journal::end(common_dir)
+}
+
+fn make_bundle(ctx: &Context, journal: &Journal, refs: &[crate::git::RefValue]) -> Result<u64> {
+    if !files::create_private_dir(&journal.folder)? {
+        return Err(Error::new(Code::InTheWay, format!("'{}' exists already", journal.folder.display())));
+    }
+    if let Some(above) = journal.folder.parent() {
+        files::sync_dir(above)?;
+    }
+    let size = ctx.repo.write_bundle(refs, &journal.bundle())?;
+    env::fault_point("deinit.bundled");
+    Ok(size)
+}
+
+/// The folder beside the repository: the one that was named, or a free name.
+fn folder_for(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {
+    let main = ctx.repo.worktrees().main_worktree()?;
+    if let Some(wanted) = wanted {
+        return checked(ctx, wanted);
+    }
+    let time = env::time_zone().to_datetime(env::now()).strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let beside = main.path().with_file_name(format!("{name}-axiom-{time}"));
+    let free = if beside.symlink_metadata().is_ok() {
+        beside.with_file_name(format!("{name}-axiom-{time}-{}", env::fresh_id()))
+    } else {
+        beside
+    };
+    checked(ctx, &free)
+}
+
+fn checked(ctx: &Context, folder: &Path) -> Result<PathBuf> {
+    let refused = |what: &str| {
+        let text = format!("'{}' {what}", folder.display());
+        Err(Error::new(Code::InvalidInput, text).hint("git axiom deinit --to FOLDER    chooses another place"))
+    };
+    let Some(above) = folder.parent().and_then(|above| above.canonicalize().ok()) else {
+        return refused("is in a folder that does not exist");
+    };
+    let place = above.join(folder.file_name().unwrap_or_default());
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let is_within = |outer: &Path| outer.canonicalize().is_ok_and(|outer| place.starts_with(outer));
+    if folder.symlink_metadata().is_ok() {
+        return refused("exists already");
+    }
+    if is_within(main.path()) || is_within(ctx.repo.common_dir()) {
+        return refused("is in the repository itself");
+    }
+    if place.to_str().is_none() {
+        return refused("is not UTF-8");
+    }
+    Ok(place)
+}
+
+/// Takes our hooks and our skill out of the files of programs; returns those that change.
+fn detach(ctx: &Context, doing: Doing) -> Result<Vec<PathBuf>> {
+    let mut changed = Vec::new();
+    for recipe in &RECIPES {
+        let done = attach::detach(ctx, recipe, Scope::Here, doing)?;
+        changed.extend((done.became != Became::Unchanged).then_some(done.path));
+    }
+    let main = ctx.repo.worktrees().main_worktree()?;
+    for done in skill::take_out(ctx, doing)? {
+        changed.extend((done.became != Became::Unchanged).then(|| main.path().join(done.file)));
+    }
+    Ok(changed)
+}

@@ -1,0 +1,193 @@
+//! What of ours is in the repository, and what becomes of it. Changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::journal::{Gone, Journal, Move, MovedWorkspace};
+use super::stays;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, SCRATCH_NOTES, TAGS};
+use crate::domain::checkpoint::document::Coverage;
+use crate::domain::operation::leaving::{Fate, TaskBranch};
+use crate::domain::work::task_branches;
+use crate::env;
+use crate::error::Result;
+use crate::files;
+use crate::git::{Head, RefValue, Whose, WorktreeEntry};
+use crate::ops::context::handle::Context;
+use crate::ops::program_hooks::place::OF_THIS_USER;
+use crate::ops::{checkpoint, hide_refs, revert_task, trash, workspaces};
+use crate::store::identity;
+
+/// A branch of a task, and what becomes of it.
+pub(super) struct Branch {
+    pub value: RefValue,
+    pub fate: Fate,
+}
+
+/// All that is ours and goes, and what stays. `coverage` says what the captures of workspaces lack.
+///
+/// # Errors
+/// Those of reading refs, worktrees and files.
+pub(super) fn plan(ctx: &Context, folder: PathBuf, coverage: &BTreeMap<String, Coverage>) -> Result<(Journal, Vec<RefValue>)> {
+    let mut journal = Journal::new(folder);
+    let locked = workspaces_of_ours(ctx, &mut journal, coverage)?;
+    other_folders(ctx, &mut journal)?;
+    let branches = branches(ctx, &journal)?;
+    let (ours, foreign) = own_refs(ctx)?;
+    let notes = notes(ctx)?;
+    let mut bundled: Vec<RefValue> = ours.clone();
+    bundled.extend(branches.iter().filter(|one| one.fate != Fate::IsUsers).map(|one| one.value.clone()));
+    let leaving = branches.iter().filter(|one| one.fate == Fate::Goes).map(|one| &one.value).chain(&ours);
+    let stays_with_notes = |one: &&RefValue| one.name.as_str() != NOTES || !notes.of_others;
+    journal.refs = leaving.filter(stays_with_notes).map(|one| Gone { name: one.name.clone(), oid: one.oid.clone() }).collect();
+    journal.notes = if notes.of_others { notes.ours } else { Vec::new() };
+    journal.hidden = hide_refs::written(ctx)?;
+    journal.workspace_folder = workspaces::root(ctx).ok();
+    journal.id = identity::read(ctx.layout())?.map(|identity| identity.id);
+    journal.stays =
+        stays::all(ctx, &stays::Known { branches: &branches, foreign: &foreign, locked: &locked, notes: notes.of_others })?;
+    Ok((journal, bundled))
+}
+
+/// Plans the moves of workspaces; returns the paths of those that are locked and stay.
+fn workspaces_of_ours(ctx: &Context, journal: &mut Journal, coverage: &BTreeMap<String, Coverage>) -> Result<Vec<String>> {
+    let recorded = ctx.state().restorable.workspaces.values().map(|one| one.path.clone());
+    let settling = revert_task::settling(ctx)?.into_iter().map(|one| one.path);
+    let paths: BTreeSet<String> = recorded.chain(settling).collect();
+    let mut locked = Vec::new();
+    for text in paths {
+        let path = Path::new(&text);
+        let to = free_name(
+            &journal.folder.join("workspaces"),
+            path.file_name().unwrap_or(OsStr::new("workspace")),
+            &journal.workspaces,
+        );
+        let not_held = coverage.get(&text).and_then(not_held);
+        let told = MovedWorkspace { path: path.to_owned(), moved_to: to.clone(), not_held };
+        match ctx.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.worktree.is_main()) {
+            Some(entry) if entry.locked.as_deref().is_some_and(|why| why != "initializing") => locked.push(text),
+            Some(entry) if entry.present => {
+                journal.asides.push(ctx.repo.workspaces().plan_aside(&entry.worktree, &to)?);
+                journal.workspaces.push(told);
+            }
+            found => {
+                // Its registration, its folder, or neither: each is moved by itself.
+                let registration = found.map(|entry: WorktreeEntry| entry.worktree.git_dir().to_owned());
+                let aside = |from| Move { from, to: ctx.repo.common_dir().join("axiom/trash").join(env::fresh_id()) };
+                journal.moves.extend(registration.map(aside));
+                if path.symlink_metadata().is_ok() && !matches!(ctx.repo.worktrees().whose(path)?, Whose::Others(_)) {
+                    journal.moves.push(Move { from: path.to_owned(), to });
+                    journal.workspaces.push(MovedWorkspace { not_held: None, ..told });
+                }
+            }
+        }
+    }
+    Ok(locked)
+}
+
+fn not_held(coverage: &Coverage) -> Option<u64> {
+    coverage.not_captured.is_none().then(|| coverage.samples().iter().map(|sample| sample.count).sum())
+}
+
+/// A path in `folder` that no other workspace gets.
+fn free_name(folder: &Path, name: &OsStr, taken: &[MovedWorkspace]) -> PathBuf {
+    let wanted = folder.join(name);
+    if taken.iter().all(|one| one.moved_to != wanted) {
+        return wanted;
+    }
+    let mut name = name.to_owned();
+    name.push(format!("-{}", env::fresh_id()));
+    folder.join(name)
+}
+
+/// The trash folders: what is in them may be nowhere else.
+fn other_folders(ctx: &Context, journal: &mut Journal) -> Result<()> {
+    for (number, from) in trash::places(ctx)?.into_iter().enumerate() {
+        if files::metadata(&from)?.is_some_and(|meta| meta.is_dir()) {
+            let name = if number == 0 { "trash".to_owned() } else { format!("trash-{number}") };
+            journal.moves.push(Move { from, to: journal.folder.join(name) });
+        }
+    }
+    Ok(())
+}
+
+fn branches(ctx: &Context, journal: &Journal) -> Result<Vec<Branch>> {
+    let target = match checkpoint::target_branch(ctx) {
+        Ok(branch) => ctx.repo.refs().read_ref(&branch)?,
+        Err(_) => None,
+    };
+    let used = used_branches(ctx, journal)?;
+    let merged_into = |name: &RefName| {
+        let case = task_branches::task_of(name).and_then(|task| ctx.state().restorable.cases.get(&task)?.merged.as_ref());
+        case.map(|merged| merged.target.clone())
+    };
+    let mut found = Vec::new();
+    for value in ctx.repo.refs().refs_below(BRANCHES)? {
+        let into = match merged_into(&value.name) {
+            Some(branch) => ctx.repo.refs().read_ref(&branch)?,
+            None => target.clone(),
+        };
+        let is_merged = match &into {
+            Some(into) => ctx.repo.history().is_ancestor(&value.oid, into)?,
+            None => false,
+        };
+        let name = value.name.clone();
+        let branch = TaskBranch { made_by_us: ctx.state().made_branch(&name), is_merged, is_used: used.contains(&name), name };
+        found.push(Branch { value, fate: branch.fate() });
+    }
+    Ok(found)
+}
+
+/// The branches that worktrees have checked out that stay.
+fn used_branches(ctx: &Context, journal: &Journal) -> Result<BTreeSet<RefName>> {
+    let moves = |entry: &WorktreeEntry| journal.asides.iter().any(|aside| aside.path == entry.worktree.path());
+    let mut used = BTreeSet::new();
+    for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !moves(entry)) {
+        used.extend(entry.head.as_ref().and_then(Head::branch).cloned());
+        used.extend(ctx.repo.captures().branches_in_progress(&entry.worktree)?.into_iter().map(|(branch, _)| branch));
+    }
+    Ok(used)
+}
+
+/// Our refs but branches, and tags below `axiom/` that are not ours.
+fn own_refs(ctx: &Context) -> Result<(Vec<RefValue>, Vec<RefName>)> {
+    let (refs, mut foreign) = (ctx.repo.refs(), Vec::new());
+    let mut ours = refs.refs_below(REFS)?;
+    for tag in refs.refs_below(TAGS)? {
+        let name = tag.name.as_str().strip_prefix(TAGS).and_then(|name| crate::domain::base::ids::CheckpointName::new(name).ok());
+        let is_ours = match &name {
+            Some(name) => ctx.repo.checkpoints().is_tag_of_ours(name, &tag.oid)?,
+            None => false,
+        };
+        if is_ours { ours.push(tag) } else { foreign.push(tag.name) }
+    }
+    ours.extend(refs.refs_below(SCRATCH_NOTES)?);
+    let notes = RefName::new(NOTES);
+    ours.extend(refs.read_ref(&notes)?.map(|oid| RefValue { name: notes, oid }));
+    Ok((ours, foreign))
+}
+
+struct Notes {
+    ours: Vec<Oid>,
+    of_others: bool,
+}
+
+fn notes(ctx: &Context) -> Result<Notes> {
+    let record = &ctx.state().record;
+    let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load()?)?;
+    let deleted = record.deleted_checkpoints.values().map(|gone| &gone.record);
+    let ours: BTreeSet<&Oid> = record.checkpoints.all()?.into_iter().chain(deleted).map(|one| &one.tag).collect();
+    let of_others = there.keys().any(|object| !ours.contains(object));
+    Ok(Notes { ours: ours.into_iter().filter(|object| there.contains_key(*object)).cloned().collect(), of_others })
+}
+
+/// The lines that we write into `info/exclude`. Those of files that stay there are kept.
+pub(super) fn exclude_lines(ctx: &Context) -> Vec<String> {
+    let folder = workspaces::folder(ctx).map(|folder| format!("/{folder}/"));
+    let main = ctx.repo.worktrees().main_worktree().ok();
+    let is_gone = |path: &&str| main.as_ref().is_some_and(|main| main.path().join(path).symlink_metadata().is_err());
+    let attached = OF_THIS_USER.iter().copied().filter(is_gone).map(|path| format!("/{path}"));
+    folder.into_iter().chain([format!("/{}/", trash::IN_WORKTREE)]).chain(attached).collect()
+}

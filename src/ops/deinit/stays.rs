@@ -1,0 +1,76 @@
+//! What is left alone, in words, with the way to take it out by hand.
+
+use super::plan::Branch;
+use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::NOTES;
+use crate::domain::operation::leaving::Fate;
+use crate::domain::program_hooks::recipe::RECIPES;
+use crate::env;
+use crate::error::Result;
+use crate::files;
+use crate::ops::context::handle::Context;
+use crate::ops::program_hooks::attach;
+use crate::ops::program_hooks::place::Scope;
+use crate::ops::program_hooks::put::{Became, Doing};
+
+/// What the plan has found.
+pub(super) struct Known<'a> {
+    pub branches: &'a [Branch],
+    pub foreign: &'a [RefName],
+    pub locked: &'a [String],
+    pub notes: bool,
+}
+
+/// All that stays.
+///
+/// # Errors
+/// Those of reading files and settings.
+pub(super) fn all(ctx: &Context, known: &Known<'_>) -> Result<Vec<String>> {
+    let mut stays = vec!["all commits on your branches, those of agents too".to_owned()];
+    for branch in known.branches {
+        let name = branch.value.name.short();
+        stays.extend(match branch.fate {
+            Fate::Goes => None,
+            Fate::HasCommits => Some(format!("the branch {name}, which is not merged: git branch -D {name}    deletes it")),
+            Fate::IsUsed => Some(format!("the branch {name}, which a worktree uses")),
+            Fate::IsUsers => Some(format!("the branch {name}, which git axiom did not make")),
+        });
+    }
+    stays.extend(known.foreign.iter().map(|tag| format!("the tag {}, which is no checkpoint's", tag.short())));
+    stays.extend(known.locked.iter().map(|path| format!("the worktree '{path}', which is locked: see 'git worktree unlock'")));
+    if known.notes {
+        stays.push(format!("the notes of others in {NOTES}"));
+    }
+    files_of_the_project(ctx, &mut stays)?;
+    for (key, _) in ctx.repo.settings_in(&ctx.repo.own_config().unwrap_or_default())? {
+        stays.push(format!("your setting {key}: git config --local --unset-all {key}    takes it out"));
+    }
+    if let Some(state) = env::user_state_dir() {
+        stays.push(format!("what you approved, in '{}'", state.join("git-axiom").display()));
+    }
+    Ok(stays)
+}
+
+fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
+    let Ok(main) = ctx.repo.worktrees().main_worktree() else { return Ok(()) };
+    if files::metadata(&main.path().join(".axiom"))?.is_some() {
+        stays.push("the project's own files in .axiom: git rm -r .axiom    takes them out for everybody".to_owned());
+    }
+    for recipe in &RECIPES {
+        for (scope, option) in [(Scope::Shared, "--shared"), (Scope::User, "--user")] {
+            // A file that cannot be read is not ours to tell of.
+            let Ok(done) = attach::detach(ctx, recipe, scope, Doing::DryRun) else { continue };
+            let is_of_one_file = scope == Scope::Shared && attached_here(ctx, recipe, &done.path);
+            if done.became != Became::Unchanged && !is_of_one_file {
+                let (path, name) = (done.path.display(), recipe.name);
+                stays.push(format!("our hooks in '{path}': git axiom detach {name} {option}    takes them out"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the file of everybody is the one of this user too: then it is detached.
+fn attached_here(ctx: &Context, recipe: &crate::domain::program_hooks::recipe::Recipe, path: &std::path::Path) -> bool {
+    attach::detach(ctx, recipe, Scope::Here, Doing::DryRun).is_ok_and(|done| done.path == path)
+}

@@ -1,0 +1,197 @@
+//! `git axiom deinit`: everything of ours goes, nothing is lost, and what it prints brings all of it back.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::crash_points::{drawn, points_of};
+use crate::support::Scratch;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+}
+
+/// A repository with checkpoints, a merged task, one that is not, changes that are not committed, ignored files, a foreign note, an
+/// attached program.
+fn in_use() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
+    std::fs::write(scratch.path().join(".git/info/exclude"), "mine\n/.worktrees/\nignored.*\n").unwrap();
+    scratch.axiom(&["init"]);
+    scratch.axiom(&["attach", "codex"]);
+    scratch.done_task("merged");
+    scratch.axiom(&["merge", "merged"]);
+    scratch.open_task("open");
+    std::fs::write(scratch.workspace("open").join("work.txt"), "work\n").unwrap();
+    std::fs::write(scratch.workspace("open").join("ignored.log"), "only here\n").unwrap();
+    scratch.finish_task("open");
+    std::fs::write(scratch.workspace("open").join("later.txt"), "not committed\n").unwrap();
+    scratch.write("a.txt", "saved\n");
+    scratch.axiom(&["checkpoint", "create", "good"]);
+    scratch.write("a.txt", "changed\n");
+    scratch.write("ignored.secret", "mine\n");
+    scratch
+}
+
+/// All refs with their values, and the files of the user's, but for what is ours and goes.
+fn refs(scratch: &Scratch) -> BTreeMap<String, String> {
+    let listed = scratch.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
+    listed.lines().filter_map(|line| line.split_once(' ')).map(|(name, oid)| (name.to_owned(), oid.to_owned())).collect()
+}
+
+fn beside(scratch: &Scratch) -> Vec<PathBuf> {
+    let folder = scratch.path().parent().unwrap().to_owned();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.file_name().unwrap().to_string_lossy().starts_with("r-axiom-"));
+    found
+}
+
+fn nothing_is_left(scratch: &Scratch) {
+    for path in [".git/axiom", ".git/axiom-deinit.json", ".worktrees", ".codex"] {
+        assert!(!scratch.has(path), "{path}");
+    }
+    let listed = refs(scratch);
+    let names: Vec<&str> = listed.keys().map(String::as_str).collect();
+    assert_eq!(names, ["refs/heads/axiom/open", "refs/heads/main", "refs/notes/axiom"]);
+    assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 1);
+    assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
+    assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "HEAD~1"]), "of somebody else");
+    assert_eq!(scratch.read(".git/info/exclude"), "mine\nignored.*\n");
+    assert_eq!(scratch.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    assert_eq!((scratch.read("a.txt"), scratch.read("ignored.secret")), ("changed\n".into(), "mine\n".into()));
+    scratch.fsck();
+}
+
+fn brought_back(scratch: &Scratch, restore: &Value) {
+    for command in restore.as_array().unwrap() {
+        let command = command.as_str().unwrap().replace("git axiom", env!("CARGO_BIN_EXE_git-axiom"));
+        let run = scratch.command("sh").args(["-ec", &command]).output().unwrap();
+        assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+}
+
+#[test]
+fn everything_of_ours_goes_and_what_is_printed_brings_it_back() {
+    let scratch = in_use();
+    let before = refs(&scratch);
+    let would = scratch.json(&["deinit", "--dry-run"]);
+    assert_eq!((refs(&scratch), beside(&scratch)), (before.clone(), vec![]));
+    scratch.refused(&["deinit"], "NEEDS_CONFIRMATION", 3);
+    let answer = scratch.json(&["deinit", "--yes"]);
+    nothing_is_left(&scratch);
+    let folder = PathBuf::from(answer["folder"].as_str().unwrap());
+    assert_eq!(beside(&scratch), std::slice::from_ref(&folder));
+    assert_eq!(
+        answer["workspaces"],
+        serde_json::json!([{
+            "path": scratch.workspace("open"), "movedTo": folder.join("workspaces/ed-001-open"), "notHeld": 1
+        }])
+    );
+    assert_eq!(would["workspaces"][0]["notHeld"], 1);
+    let stays: Vec<&str> = answer["stays"].as_array().unwrap().iter().map(|what| what.as_str().unwrap()).collect();
+    assert!(
+        stays.iter().any(|what| what.contains("branch axiom/open")) && stays.iter().any(|what| what.contains("notes of others"))
+    );
+    // What no capture holds is where it says.
+    assert_eq!(std::fs::read_to_string(folder.join("workspaces/ed-001-open/ignored.log")).unwrap(), "only here\n");
+    let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777;
+    assert_eq!((mode(&folder), mode(&folder.join("axiom.bundle"))), (0o700, 0o600));
+    // All objects that only our refs held may go: the bundle has them.
+    scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
+    scratch.git(&["gc", "-q", "--prune=now"]);
+    assert!(!scratch.try_git(&["cat-file", "-e", &before["refs/axiom/captures/good"]]).status.success());
+    assert_eq!(scratch.json(&["deinit", "--yes"])["found"], false);
+    brought_back(&scratch, &answer["restore"]);
+    let after = refs(&scratch);
+    let gone: Vec<&String> = before.keys().filter(|name| !after.contains_key(*name)).collect();
+    assert_eq!(gone, [] as [&String; 0]);
+    assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true);
+    assert_eq!(scratch.case("merged").title, "do merged");
+    scratch.axiom(&["rollback", "checkpoint", "good", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "saved\n");
+}
+
+#[test]
+fn killed_anywhere_it_is_before_or_the_same_call_completes_it() {
+    let scratch = in_use();
+    let saved = scratch.path().with_file_name("saved");
+    copy(&scratch.path(), &saved);
+    let args = ["deinit", "--yes"];
+    let points = points_of(&scratch, &args);
+    let ours = |point: &String| point.starts_with("deinit.") || point.starts_with("git.bundle") || point.starts_with("git.aside");
+    let (ours, others): (Vec<_>, Vec<_>) = points.into_iter().partition(ours);
+    assert!(ours.len() > 12, "{ours:?}");
+    for point in ours.into_iter().chain(drawn(others, &args).into_iter().take(5)) {
+        copy(&saved, &scratch.path());
+        beside(&scratch).iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
+        let killed = scratch.axiom_with(&args, &[("AXIOM_TEST_FAULT", &point)]);
+        assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+        let status = scratch.axiom_with(&["status"], &[]);
+        if !status.status.success() {
+            let words = String::from_utf8_lossy(&status.stderr).into_owned();
+            assert!(words.contains("error[OPERATION_OPEN]") && words.contains("git axiom deinit"), "{point}: {words}");
+        }
+        let answer = scratch.json(&["deinit", "--yes"]);
+        nothing_is_left(&scratch);
+        let [folder] = beside(&scratch).try_into().unwrap_or_else(|all| panic!("{point}: {all:?}"));
+        if point != "deinit.folder-moved:1" {
+            assert_eq!(answer["folder"], folder.to_str().unwrap(), "{point}");
+        }
+        let mut names: Vec<String> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, ["axiom", "axiom.bundle", "trash", "workspaces"], "{point}");
+        assert_eq!(std::fs::read_to_string(folder.join("workspaces/ed-001-open/later.txt")).unwrap(), "not committed\n");
+        scratch.git(&["bundle", "verify", "-q", folder.join("axiom.bundle").to_str().unwrap()]);
+        brought_back(&scratch, &answer["restore"]);
+        assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true, "{point}");
+    }
+}
+
+#[test]
+fn it_is_refused_while_somebody_works_or_the_place_is_taken() {
+    let scratch = in_use();
+    let lock = |name: &str| {
+        let file =
+            std::fs::File::options().create(true).truncate(false).write(true).open(scratch.path().join(".git/axiom").join(name));
+        let file = file.unwrap();
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+        file
+    };
+    let before = refs(&scratch);
+    for (name, code) in [
+        ("locks/supervisor", "SUPERVISOR_RUNNING"),
+        ("locks/workspace-open", "BUSY"),
+        ("locks/planning", "BUSY"),
+        ("attach/joiner.lock", "BUSY"),
+        ("attach/watches/x.lock", "BUSY"),
+    ] {
+        std::fs::create_dir_all(scratch.path().join(".git/axiom/attach/watches")).unwrap();
+        let held = lock(name);
+        scratch.refused(&["deinit", "--yes"], code, 5);
+        scratch.refused(&["deinit", "--dry-run"], code, 5);
+        drop(held);
+    }
+    for place in [".", "a.txt", "inside", "nowhere/folder", ".git/x"] {
+        scratch.refused(&["deinit", "--yes", "--to", place], "INVALID_INPUT", 2);
+    }
+    let token = [("AXIOM_TOKEN", "k1"), ("AXIOM_AGENT", "ed-001")];
+    assert_eq!(scratch.axiom_with(&["deinit", "--yes"], &token).status.code(), Some(3));
+    // A bundle that git cannot make takes nothing out.
+    let capture = scratch.git(&["rev-parse", "refs/axiom/captures/good^{tree}"]);
+    let (folder, rest) = capture.split_at(2);
+    let object = scratch.path().join(".git/objects").join(folder).join(rest);
+    let kept = std::fs::read(&object).unwrap();
+    std::fs::remove_file(&object).unwrap();
+    let failed = scratch.axiom_with(&["deinit", "--yes"], &[]);
+    assert!(!failed.status.success(), "{}", String::from_utf8_lossy(&failed.stdout));
+    std::fs::write(&object, kept).unwrap();
+    let after = refs(&scratch);
+    assert!(before.iter().all(|(name, oid)| name == "refs/notes/axiom" || after.get(name) == Some(oid)));
+    assert_eq!(beside(&scratch), [] as [PathBuf; 0]);
+    assert!(scratch.has(".codex") && !scratch.has(".git/axiom-deinit.json"));
+}
