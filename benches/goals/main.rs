@@ -30,6 +30,8 @@ mod repositories;
 mod row;
 mod scratch;
 mod session;
+#[path = "../../tests/support/terminal.rs"]
+mod terminal;
 
 use bench::Bench;
 use groups::{GROUPS, Group, Size};

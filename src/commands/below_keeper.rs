@@ -32,6 +32,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Status(_)
         | Verb::Output(_)
         | Verb::Log(_)
+        | Verb::Graph(_)
         | Verb::Events(_)
         | Verb::Diff(_)
         | Verb::Mode(_)

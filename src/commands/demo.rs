@@ -3,17 +3,25 @@
 //! Every step is a command that a user would type, run with this same program. The claims at the end are checked in git, in
 //! files and in the process table.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
+use crate::commands::panel;
 use crate::demo::checks::{self, Check};
+use crate::demo::evidence::Evidence;
 use crate::demo::stage::Stage;
 use crate::demo::{story, tasks};
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::panel::Place;
+
+/// How often is looked whether the demo's repository is there.
+const BEGINS: Duration = Duration::from_millis(20);
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
@@ -25,7 +33,11 @@ undone. Then each claim is checked against git. Takes less than a minute.
 
 Exits with 1 if a check fails. The repository stays, so that you can look around; the last lines
 say how to remove it.")]
-pub struct Demo {}
+pub struct Demo {
+    /// Watch it in the panel; after closing it, the demo is played to its end
+    #[arg(long)]
+    panel: bool,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,11 +54,11 @@ struct DemoAnswer {
 ///
 /// # Errors
 /// `DEMO_FAILED` where a step fails, `INTERRUPTED`, `GIT_MISSING`, `IO_FAILED`.
-pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &Demo, screen: &mut Screen) -> Result<Exit> {
     let begun = Instant::now();
     let stage = Stage::set_up()?;
     let remove = format!("rm -rf {}", tasks::quoted(&stage.folder));
-    let played = story::play(&stage, screen);
+    let played = if args.panel { in_panel(&stage, screen) } else { story::play(&stage, screen) };
     let survivors = stage.end_everything();
     if survivors > 0 {
         screen
@@ -73,6 +85,25 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
     let error = Error::new(Code::DemoFailed, "not every claim is true").hint("please report it with the output above");
     screen.answer_styled_with(&answer, &error, || people(&answer))?;
     Err(error)
+}
+
+/// Plays the demo behind the panel.
+fn in_panel(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
+    std::thread::scope(|scope| {
+        // What it would say is what the panel shows.
+        let story = scope.spawn(|| story::play(stage, &mut Screen::new(true, None)));
+        while !story.is_finished() && !stage.repo().join(".git/axiom").is_dir() {
+            std::thread::sleep(BEGINS);
+        }
+        let shown = Context::open(&stage.repo(), Purpose::Write).and_then(|mut ctx| {
+            ctx.load_usable_config()?;
+            panel::show(ctx, Place::OwnScreen)
+        });
+        screen.note("The demo is played to its end, then what it claims is checked.");
+        let played = story.join().map_err(|_| Error::new(Code::Internal, "the demo has stopped"))?;
+        shown?;
+        played
+    })
 }
 
 fn people(answer: &DemoAnswer) -> String {

@@ -15,8 +15,8 @@ pub const OVERVIEW: &str = "\
 git axiom: the safety net and control room for coding agents in a git repository
 
   begin     init, task add TITLE, plan, run; demo in a scratch repository
-  look      panel, status, task, output AGENT, diff TASK, log, events,
-            learnings, stats
+  look      panel, status, task, output AGENT, diff TASK, log, graph,
+            events, learnings, stats
   decide    gate, merge TASK, mode, pause, resume, quit
             stop AGENT, kill AGENT, redirect AGENT, debug TASK
   attached  attach PROGRAM, detach, prompts, sessions, watch

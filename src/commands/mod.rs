@@ -17,6 +17,7 @@ pub mod events;
 pub mod foreground;
 pub mod gate;
 pub mod grammar;
+pub mod graph;
 pub mod help;
 pub mod hook;
 pub mod hooks;
@@ -118,6 +119,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Plan(args) => plan::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Panel(args) => panel::run(&args, &global, screen),
+        Verb::Graph(args) => graph::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),

@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::env;
@@ -31,7 +31,7 @@ pub struct Stage {
     mark: String,
     own_program: PathBuf,
     interrupted: Arc<AtomicBool>,
-    outputs: std::cell::Cell<u64>,
+    outputs: AtomicU64,
 }
 
 /// The output of a program and its exit status.
@@ -68,7 +68,7 @@ impl Stage {
             files::create_dir_all(&folder.join(part))?;
         }
         let folder = folder.canonicalize().map_err(|e| Error::io("find the folder", &folder, e))?;
-        Ok(Self { folder, mark, own_program: env::own_program()?, interrupted, outputs: std::cell::Cell::new(0) })
+        Ok(Self { folder, mark, own_program: env::own_program()?, interrupted, outputs: AtomicU64::new(0) })
     }
 
     /// The scratch repository.
@@ -111,7 +111,7 @@ impl Stage {
     /// # Errors
     /// `GIT_MISSING` or `IO_FAILED` where it cannot be started.
     pub fn start<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Result<Running> {
-        let number = self.outputs.replace(self.outputs.get() + 1);
+        let number = self.outputs.fetch_add(1, Ordering::Relaxed);
         let output = |ending: &str| self.folder.join("tmp").join(format!("{number}.{ending}"));
         let (stdout, stderr) = (output("out"), output("err"));
         let mut command = self.command(program);

@@ -12,6 +12,7 @@ pub mod base;
 pub mod checkpoint;
 pub mod hook;
 pub mod operation;
+pub mod picture;
 pub mod planning;
 pub mod program_hooks;
 pub mod recovery;

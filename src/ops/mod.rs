@@ -26,6 +26,7 @@ pub mod operation;
 pub mod output;
 pub mod own_verb;
 pub mod pager;
+pub mod picture;
 pub mod plan;
 pub mod program_hooks;
 pub mod programs;

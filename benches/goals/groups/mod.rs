@@ -10,6 +10,7 @@ mod list;
 mod log;
 mod million;
 mod output;
+mod panel;
 mod recovery;
 mod replay;
 mod rollback;
@@ -61,6 +62,7 @@ pub const GROUPS: &[Group] = &[
     usual("replay", "a million events, and many checkpoints, are replayed", replay::rows),
     large("recovery", "what a crash left is looked at and gone on with", recovery::rows),
     usual("log", "verbs that read a long log", log::rows),
+    usual("panel", "the panel", panel::rows),
     usual("output", "verbs that read a long log of an agent", output::rows),
     large("million", "verbs that read a million events", million::rows),
     usual("tasks", "many tasks are listed", tasks::rows),

@@ -63,6 +63,8 @@ pub enum Verb {
     Output(Later<commands::output::Output>),
     /// List what was done, newest first: the transactions that undo works on
     Log(Later<commands::log::Log>),
+    /// Draw what happened: tasks, checkpoints, merges, rollbacks
+    Graph(Later<commands::graph::Graph>),
     /// Print the events of the log, oldest first
     Events(Later<commands::events::Events>),
     /// Pause all agents when their iterations end
@@ -161,6 +163,7 @@ impl Verb {
             Self::Plan(_) => "plan",
             Self::Panel(_) => "panel",
             Self::Status(_) => "status",
+            Self::Graph(_) => "graph",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
             Self::Disk(_) => "disk",

@@ -84,6 +84,7 @@ fn every_verb_answers_as_the_page_says() {
         &["hooks", "log"],
         &["hooks", "run", "on-error"],
         &["hooks", "install", "notify"],
+        &["graph", "--all", "--svg", "../graph.svg"],
         &["lock", "--list"],
         &["completions", "bash"],
         &["man", "task", "add"],
@@ -103,6 +104,7 @@ fn every_verb_answers_as_the_page_says() {
 fn of_tasks(walk: &Walk) {
     walk.ok(&["status"]);
     walk.ok(&["log"]);
+    walk.ok(&["graph"]);
     walk.ok(&["task", "list"]);
     walk.ok(&["init"]);
     walk.ok(&["init"]);

@@ -1,0 +1,125 @@
+//! `git axiom graph`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use console::Style;
+use serde::Serialize;
+
+use super::{look, working_dir};
+use crate::cli::screen::Screen;
+use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
+use crate::domain::picture::{Kind, Picture, lanes, svg};
+use crate::error::{Exit, Result};
+use crate::files;
+use crate::ops::picture::{self, AtRisk};
+
+/// Arguments of `graph`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Newest first, one lane for the main worktree and one for each workspace: ├ a task begins, ● work
+or a merge, ◆ a checkpoint on every lane that it holds, ◀ a rollback, ↶ an undo, × a workspace
+that is put aside. Beside it what was done, and the command that goes there or takes it back.
+The last line says what no checkpoint holds yet.
+
+--svg writes one file that needs nothing else: time from left to right, the area of a dot the
+changed lines, the command where the pointer rests.")]
+pub struct Graph {
+    /// Only the newest moments
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 100)]
+    max_count: usize,
+    /// Everything that the log has
+    #[arg(long, conflicts_with = "max_count")]
+    all: bool,
+    /// Write the picture to this file, replacing it
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GraphAnswer<'a> {
+    #[serde(flatten)]
+    picture: &'a Picture,
+    at_risk: AtRiskLine,
+    svg: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AtRiskLine {
+    checkpoint: Option<String>,
+    files: Option<usize>,
+    workspaces: Vec<WorkspaceAtRisk>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WorkspaceAtRisk {
+    task_id: String,
+    changed_lines: u64,
+}
+
+/// Draws what happened.
+///
+/// # Errors
+/// The codes of a damaged log; `IO_FAILED`, `DISK_FULL` for the file.
+pub fn run(args: &Graph, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let ctx = look(global, screen)?;
+    let picture = picture::picture(&ctx, (!args.all).then_some(args.max_count))?;
+    let risk = picture::at_risk(&ctx)?;
+    let file = args.svg.as_ref().map(|file| working_dir(global).map(|here| here.join(file))).transpose()?;
+    if let Some(file) = &file {
+        files::write_public(file, svg::svg(&picture, words::clock).as_bytes())?;
+    }
+    let at_risk = AtRiskLine {
+        checkpoint: risk.here.as_ref().map(|(name, _)| name.to_string()),
+        files: risk.here.as_ref().map(|(_, files)| *files),
+        workspaces: risk
+            .workspaces
+            .iter()
+            .map(|(task, lines)| WorkspaceAtRisk { task_id: task.to_string(), changed_lines: *lines })
+            .collect(),
+    };
+    let answer = GraphAnswer { picture: &picture, at_risk, svg: file.as_ref().map(|file| file.display().to_string()) };
+    screen.answer_styled(&answer, || match &file {
+        Some(file) => format!(
+            "{} written to {}\n",
+            words::count(picture.moments.len(), "moment"),
+            visible::line(&file.display().to_string())
+        ),
+        None => in_words(&picture, &risk),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn in_words(picture: &Picture, risk: &AtRisk) -> String {
+    let mut text = format!("{} {}\n", lanes::now(picture), at_risk(risk));
+    for row in lanes::rows(picture) {
+        let moment = &picture.moments[row.moment];
+        let style = match moment.kind {
+            Kind::Checkpoint => Style::new().magenta(),
+            Kind::Merged => Style::new().green(),
+            Kind::RolledBack | Kind::Undone => Style::new().red(),
+            Kind::Session | Kind::Begun | Kind::Worked | Kind::Closed => Style::new(),
+        };
+        let command = moment.command.as_ref().map_or_else(String::new, |command| format!("  {command}"));
+        let (what, command) = (visible::line(&moment.what), visible::line(&command).into_owned());
+        let (clock, command) = (Style::new().dim().apply_to(words::clock(moment.at)), Style::new().dim().apply_to(command));
+        text.push_str(&format!("{} {clock} {}{command}\n", row.cells, style.apply_to(what)));
+    }
+    text
+}
+
+/// What no checkpoint holds yet, in one line.
+fn at_risk(risk: &AtRisk) -> String {
+    let here = match &risk.here {
+        None => "there is no checkpoint yet: git axiom checkpoint create".to_owned(),
+        Some((name, 0)) => format!("nothing has changed here since {name}"),
+        Some((name, files)) => format!("{} changed here since {name}", words::count_of(*files, "file has", "files have")),
+    };
+    let all = risk.workspaces.iter().map(|(task, lines)| format!("{task}: {}", words::count(*lines, "line")));
+    let all = all.collect::<Vec<_>>().join(", ");
+    if all.is_empty() { format!("now: {here}") } else { format!("now: {here}; not merged: {all}") }
+}
