@@ -17,12 +17,13 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts it with so many agents of this program.
+    /// Starts it with so many agents of this program; of the configured one, if there is none.
     pub fn start(scratch: &'a Scratch, agents: usize, program: &[&str]) -> Self {
         let log = Tail::at_end_of(&scratch.layout().events());
         let agents = agents.to_string();
-        let run = ["run", "--mode", "autopilot", "--retry", "--agents", &agents, "--"];
-        let child = scratch.command(PROGRAM, &[&run, program].concat()).spawn().unwrap();
+        let mut run = vec!["run", "--mode", "autopilot", "--retry", "--agents", &agents];
+        run.extend((!program.is_empty()).then_some("--"));
+        let child = scratch.command(PROGRAM, &[run.as_slice(), program].concat()).spawn().unwrap();
         Self { scratch, child, log }
     }
 

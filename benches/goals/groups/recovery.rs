@@ -1,5 +1,6 @@
 //! What recovery costs: looking at what a crash left, from a restart to work that goes on, and reading a long log.
 
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,9 +12,11 @@ use git_axiom::store::handle::Store;
 
 use crate::bench::Bench;
 use crate::history::{self, Writer};
+use crate::machine;
 use crate::measure::{alone, in_turns, time};
+use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
-use crate::scratch::Scratch;
+use crate::scratch::{PROGRAM, Scratch};
 use crate::session::Session;
 
 const TASKS: u64 = 1000;
@@ -24,7 +27,10 @@ const ROUNDS: usize = 5;
 pub fn rows(bench: &mut Bench) {
     active(bench);
     resumed(bench);
+    redone(bench);
+    marker(bench);
     long_logs(bench);
+    small(bench);
     note(bench);
 }
 
@@ -66,6 +72,11 @@ fn active(bench: &mut Bench) {
     let (ours, theirs) = in_turns(ROUNDS, &mut || scratch.axiom(&["recover"]), &mut || scratch.sh(list));
     let what = "recover looks, 1,000 active tasks with 1,000 workspaces";
     bench.alone("the same without what git takes", Unit::Seconds, Goal::AtMost(1.0), ours.without(&theirs));
+    let told: serde_json::Value =
+        serde_json::from_str(&scratch.output(&mut scratch.command(PROGRAM, &["recover", "--json"]))).unwrap();
+    let found = ["resumable", "reset", "failed"].iter().map(|key| told[key].as_array().unwrap().len() as u64).sum::<u64>();
+    let missed = Samples::of(vec![(TASKS - found) as f64]);
+    bench.alone("of the 1,000 tasks, those that it does not find", Unit::Count, Goal::AtMost(0.0), missed);
     bench.beside(what, "git worktree list, git for-each-ref", Goal::None, (ours, theirs));
 }
 
@@ -89,6 +100,80 @@ fn resumed(bench: &mut Bench) {
         next.unwrap().end();
     }
     bench.alone("restart after a crash to resumed", Unit::Seconds, Goal::AtMost(120.0), Samples::times(&times));
+}
+
+/// How much of a task of many steps is made twice where the machine dies in the middle of it.
+fn redone(bench: &mut Bench) {
+    const STEPS: usize = 50;
+    let mut shares = Vec::new();
+    for _ in 0..ROUNDS {
+        let scratch = Scratch::with_repository();
+        history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+        let made = scratch.path("made");
+        let step = format!("echo $n >> '{}'; sleep 0.02; touch step-$n", made.display());
+        let script = format!("for n in $(seq {STEPS}); do [ -e step-$n ] || {{ {step}; }}; done");
+        let program = ["sh", "-c", &script];
+        let lines = || std::fs::read_to_string(&made).unwrap_or_default().lines().count();
+        let mut session = Session::start(&scratch, 1, &program);
+        session.wait_for("iterationStarted", 1);
+        machine::wait_until("half of it is made", || lines() > STEPS / 2);
+        session.dies();
+        let mut session = Session::start(&scratch, 1, &program);
+        // Of the one that was cut off, and of the one that goes on.
+        session.wait_for("iterationEnded", 2);
+        session.end();
+        shares.push((lines() - STEPS) as f64 * 100.0 / STEPS as f64);
+    }
+    bench.alone("percent of the work that is done again", Unit::Count, Goal::AtMost(5.0), Samples::of(shares));
+}
+
+/// From the line of a program to its marker on disk.
+fn marker(bench: &mut Bench) {
+    const RULES: &str = r#"
+[agents]
+default = "mine"
+[agents.mine]
+command = ["sh", "-c", "exec < ../../../lines; while read -r line; do echo \"$line\"; done"]
+[agents.mine.tools]
+Bash = "shell"
+[agents.mine.stream]
+format = "jsonLines"
+rules = [{ is = "toolStarted", when = { "/type" = "tool" }, name = "/name", id = "/id", input = "/input" }]
+"#;
+    let scratch = Scratch::with_repository();
+    history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+    let config = scratch.path("home/.config/git-axiom");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), RULES).unwrap();
+    let lines = scratch.path("lines");
+    scratch.sh(&format!("mkfifo '{}'", lines.display()));
+    let mut session = Session::start(&scratch, 1, &[]);
+    session.wait_for("iterationStarted", 1);
+    let mut lines = std::fs::OpenOptions::new().write(true).open(&lines).unwrap();
+    let runs = scratch.layout().agents_dir().join("agent-001/runs");
+    let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+    let signals = run.join("signals.jsonl");
+    let length = || signals.metadata().map_or(0, |meta| meta.len());
+    let mut number = 0;
+    let times = alone(ROUNDS * 10, &mut || {
+        let before = length();
+        number += 1;
+        let call = format!("{{\"type\":\"tool\",\"name\":\"Bash\",\"id\":\"{number}\",\"input\":{{\"command\":\"make\"}}}}\n");
+        lines.write_all(call.as_bytes()).unwrap();
+        while length() == before {
+            std::thread::yield_now();
+        }
+    });
+    drop(lines);
+    session.end();
+    bench.alone("from a line of a program to its marker on disk", Unit::Seconds, Goal::AtMost(0.005), times);
+}
+
+/// A checkpoint of a clean repository of 1,000 files.
+fn small(bench: &mut Bench) {
+    let scratch = repositories::files(1000);
+    let times = alone(ROUNDS * 2, &mut || scratch.axiom(&["checkpoint", "create"]));
+    bench.alone("a checkpoint of 1,000 files", Unit::Seconds, Goal::AtMost(0.1), times);
 }
 
 fn long_logs(bench: &mut Bench) {

@@ -344,6 +344,14 @@ impl History<'_> {
         self.log_with(to, std::slice::from_ref(from), limit, paths)
     }
 
+    /// As [`History::log`] without the tasks, and without a process where that is possible.
+    ///
+    /// # Errors
+    /// As [`History::log`].
+    pub fn newest(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
+        self.line(to, without, limit).map_or_else(|| self.log(to, without, limit), Ok)
+    }
+
     /// Like [`History::log`] without the tasks, if the commits are a line without merges that starts at one of `without`. No
     /// process is started; `None` where git has to list them.
     pub fn line(&self, to: &Oid, without: &[Oid], limit: usize) -> Option<Vec<LoggedCommit>> {

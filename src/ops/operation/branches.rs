@@ -57,10 +57,7 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
     let (tasks, others): (Vec<&RefChange>, Vec<&RefChange>) = moved.partition(of_a_task);
     for change in others.into_iter().chain(tasks) {
         let Some(old) = &change.value.old else { continue };
-        let log = match ctx.repo.history().line(old, &without, COMMITS) {
-            Some(line) => line,
-            None => ctx.repo.history().log(old, &without, COMMITS)?,
-        };
+        let log = ctx.repo.history().newest(old, &without, COMMITS)?;
         let fresh = log.into_iter().filter(|commit| seen.insert(commit.oid.clone()));
         commits.extend(fresh.map(|commit| (commit, &change.name)));
     }

@@ -187,7 +187,11 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
     facts.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
     if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
         // What cannot be listed is not known, and no reason to fail.
-        let status = ctx.repo.index(&entry.worktree).status(None).unwrap_or_default();
+        let status = if ctx.repo.captures().is_certainly_clean(&entry.worktree).unwrap_or_default() {
+            Vec::new()
+        } else {
+            ctx.repo.index(&entry.worktree).status(None).unwrap_or_default()
+        };
         for entry in status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored) {
             let place = Path::new(&workspace.path).join(entry.path.to_path());
             let is_empty = place.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
@@ -204,7 +208,7 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
 /// The files in which a branch differs from where it began, and its newest commits since.
 fn committed(ctx: &Context, base: &Oid, tip: &Oid) -> Result<(Vec<TreeChange>, Vec<LoggedCommit>)> {
     let history = ctx.repo.history();
-    Ok((history.diff_trees(base, tip)?, history.log(tip, std::slice::from_ref(base), MOST_COMMITS)?))
+    Ok((history.diff_trees(base, tip)?, history.newest(tip, std::slice::from_ref(base), MOST_COMMITS)?))
 }
 
 /// How many of these files were changed in the hour before the crash; `None` where none of them is there.

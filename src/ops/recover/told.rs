@@ -58,10 +58,7 @@ fn newest_commits(ctx: &Context, task: &CaseId) -> Result<Vec<(&'static str, Str
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(Vec::new()) };
     let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(Vec::new()) };
     let (history, base) = (ctx.repo.history(), std::slice::from_ref(&workspace.base));
-    let log = match history.line(&tip, base, MOST_COMMITS) {
-        Some(line) => line,
-        None => history.log(&tip, base, MOST_COMMITS)?,
-    };
+    let log = history.newest(&tip, base, MOST_COMMITS)?;
     let newest = |is_left: bool| log.iter().find(|commit| wip::is_wip(&commit.subject) == is_left);
     let found = [("Last commit", newest(false)), ("Committed of what was left", newest(true))];
     let words = found.into_iter().filter_map(|(what, commit)| commit.map(|commit| (what, commit)));

@@ -12,9 +12,11 @@
 //! | `unknown` | untracked paths: ignored or content |
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
+//! | `clean` | whether all is as the checked-out commit has it |
 //! | `untouched` | whether some paths are as a commit has them |
 //! | `tree_edit` | the trees of the index and of the files; only trees that change are written |
 
+mod clean;
 mod content;
 mod live_index;
 mod named;

@@ -15,6 +15,9 @@ use super::live_index::LiveIndex;
 use crate::files::open_at;
 use crate::git::capture::permissions::Usual;
 
+/// So many tracked files are worth more than one thread.
+const FEW: usize = 64;
+
 /// An untracked path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unknown {
@@ -128,7 +131,11 @@ impl<'a> Walk<'a> {
 
     fn run_from(self, tasks: Vec<Task>) -> Option<Seen> {
         self.lock().waiting.extend(tasks);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+        // Starting a thread takes longer than a look at a few files.
+        let threads = match self.index.len() {
+            0..FEW => 1,
+            _ => std::thread::available_parallelism().map_or(1, usize::from).min(4),
+        };
         let mut seen = std::thread::scope(|scope| {
             let threads: Vec<_> =
                 (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, || self.work()).ok()).collect();

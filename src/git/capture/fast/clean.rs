@@ -1,0 +1,125 @@
+//! Whether a worktree is certainly as its commit, without a process: most of many workspaces are, or `git status` is worth its price.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+use crate::git::capture::permissions::Usual;
+use crate::git::repo::handles::Captures;
+use crate::git::repo::shortcuts::FastWay;
+use crate::git::repo::worktrees::Worktree;
+
+use super::live_index::LiveIndex;
+use super::oid;
+use super::walk::{Seen, Walk};
+
+impl Captures<'_> {
+    /// Whether index and files are certainly all as the checked-out commit has them, and nothing else is there, not even an ignored
+    /// file: then `git status` says nothing. `false` if something differs, or if only git can tell. Changes nothing.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn is_certainly_clean(&self, worktree: &Worktree) -> Result<bool> {
+        if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
+            return Ok(false);
+        }
+        let head = self.repo.refs().head(worktree)?;
+        let (Some(commit), Some(index)) = (head.commit(), LiveIndex::read(self.repo, worktree)) else { return Ok(false) };
+        let Some(tree) = index.cached_trees().filter(|tree| tree.num_entries.is_some_and(|all| all as usize == index.len()))
+        else {
+            return Ok(false);
+        };
+        if oid(&tree.id)? != self.repo.objects().tree_of(commit)? {
+            return Ok(false);
+        }
+        let Some(seen) = Walk::new(worktree.path(), &index, &[], Usual::of(worktree)).run() else { return Ok(false) };
+        let Seen { unsure, narrow: _, gone, unknown, special, attributes: _ } = seen;
+        if !(gone.is_empty() && unknown.is_empty() && special.is_empty()) {
+            return Ok(false);
+        }
+        self.are_as_listed(worktree, (&index, commit), &unsure)
+    }
+
+    /// Whether the content of these entries' files is what the index lists.
+    fn are_as_listed(&self, worktree: &Worktree, (index, commit): (&LiveIndex, &Oid), unsure: &[usize]) -> Result<bool> {
+        if unsure.is_empty() {
+            return Ok(true);
+        }
+        let paths: Vec<RepoPath> = unsure.iter().map(|entry| RepoPath::new(index.path(*entry))).collect();
+        let executes = |path: &RepoPath| {
+            let meta = worktree.path().join(path.to_path()).symlink_metadata();
+            meta.ok().filter(std::fs::Metadata::is_file).map(|meta| meta.permissions().mode() & 0o100 != 0)
+        };
+        let has_its_mode = |(entry, path): (&usize, &RepoPath)| executes(path) == Some(index.mode(*entry) == 0o100_755);
+        if !unsure.iter().zip(&paths).all(has_its_mode) {
+            return Ok(false);
+        }
+        let of: Vec<&RepoPath> = paths.iter().collect();
+        let Some(hashes) = self.repo.conversions().hash_plain(worktree, commit, &of) else { return Ok(false) };
+        for (entry, hash) in unsure.iter().zip(hashes) {
+            if oid(index.id(*entry))? != hash {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    /// Something that somebody does in a worktree.
+    type Deed = fn(&Scratch);
+
+    #[test]
+    fn what_git_status_names_is_never_clean() {
+        let clean = Scratch::new(&[]);
+        assert!(clean.repo().captures().is_certainly_clean(&clean.main()).unwrap(), "just written, so its files are read");
+        let deeds: [(&str, Deed); 10] = [
+            ("edited", |s| s.write("a.txt", b"b\n")),
+            ("edited in time and size", |s| {
+                let place = s.path().join("a.txt");
+                let (size, then) = place.metadata().map(|meta| (meta.len(), meta.modified().unwrap())).unwrap();
+                s.write("a.txt", &vec![b'x'; usize::try_from(size).unwrap()]);
+                std::fs::File::open(place).unwrap().set_modified(then).unwrap();
+            }),
+            ("executable", |s| {
+                std::fs::set_permissions(s.path().join("a.txt"), std::fs::Permissions::from_mode(0o755)).unwrap();
+            }),
+            ("staged", |s| {
+                s.write("a.txt", b"b\n");
+                s.git(&["add", "a.txt"]);
+            }),
+            ("staged and taken back on disk", |s| {
+                let before = std::fs::read(s.path().join("a.txt")).unwrap();
+                s.write("a.txt", b"b\n");
+                s.git(&["add", "a.txt"]);
+                s.write("a.txt", &before);
+            }),
+            ("removed", |s| std::fs::remove_file(s.path().join("a.txt")).unwrap()),
+            ("another kind", |s| {
+                std::fs::remove_file(s.path().join("a.txt")).unwrap();
+                symlink("sub/b.txt", s.path().join("a.txt")).unwrap();
+            }),
+            ("untracked", |s| s.write("sub/new", b"n")),
+            ("ignored", |s| {
+                s.write(".git/info/exclude", b"*.log\n");
+                s.write("x.log", b"n");
+            }),
+            ("unborn", |s| {
+                s.git(&["checkout", "-q", "--orphan", "other"]);
+            }),
+        ];
+        for (what, deed) in deeds {
+            let scratch = Scratch::new(&[]);
+            deed(&scratch);
+            assert!(!scratch.repo().captures().is_certainly_clean(&scratch.main()).unwrap(), "{what}");
+        }
+    }
+}
