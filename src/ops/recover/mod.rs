@@ -17,4 +17,5 @@ pub mod resume;
 pub mod scan;
 pub mod survey;
 pub mod told;
+mod verified;
 pub mod wedged;

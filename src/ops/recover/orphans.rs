@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::scan::{self, Counted};
+use super::verified;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, decided};
 use crate::domain::recovery::estimate::Piece;
@@ -109,6 +110,7 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
         Ok(Some(Found { orphan, becomes, piece: None, stopped: None }))
     };
     let token = match &work.stage {
+        Stage::Between { last: Some(Outcome::Complete) } => return resumed(&verified::in_words(ctx, &work.task)?),
         Stage::Between { .. } => return resumed("it is between two iterations"),
         Stage::Intended { token } | Stage::Running { token, .. } => token,
     };

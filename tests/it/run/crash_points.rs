@@ -34,6 +34,9 @@ fn crash_point_tests() {
     live.kill();
     world.all_die();
     assert!(world.env.ok(&["output", "t", "--step", "tests"]).contains("15/20 passed"));
+    let looked = world.env.json(&["recover"]);
+    let reason = "its work is complete; 1 of 2 verify steps passed, and next runs, from its beginning, 'tests', which had printed: 15/20 passed";
+    assert_eq!(looked["resumable"][0]["reason"], reason, "{looked}");
     recovers(&world);
     world.autopilot(&[]).code(0);
     assert_eq!((world.lines("built").len(), world.lines("tests").len()), (1, 2));

@@ -15,6 +15,7 @@ mod scenes;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::common::TestEnv;
 use crate::common::random::Random;
 use bench::{Bench, Trial};
 use inject::Fault;
@@ -60,6 +61,17 @@ fn a_call_that_fails_is_said_and_costs_nothing() {
     eprintln!("{tried} calls failed, {} with faults", wrong.len());
     assert!(tried > 0, "nothing was tried");
     assert!(wrong.is_empty(), "calls after which something was wrong, see above: {wrong:#?}");
+}
+
+/// A verb that the program does not understand fails in no interesting way: outside of a repository each gets past its words.
+#[test]
+fn each_verb_of_the_scenes_is_understood() {
+    let env = TestEnv::new();
+    for (scene, verb) in scenes::verbs() {
+        let words = scenes::ALL[scene].verbs[verb];
+        let run = env.run(env.axiom_command(env.root(), words), None);
+        assert!(!run.stderr.contains("error[USAGE]"), "{words:?}\n{run}");
+    }
 }
 
 /// Draws until there is no more time.

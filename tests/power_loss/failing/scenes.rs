@@ -116,7 +116,7 @@ pub const ALL: &[Scene] = &[
         ],
     },
     Scene { before: &[Step::Verb(&["init"])], verbs: &[&["plan", "start", "Sign in with a key"]] },
-    Scene { before: PLANNED, verbs: &[&["plan", "finish", "--yes"], &["plan", "recover", "--keep", "--non-interactive"]] },
+    Scene { before: PLANNED, verbs: &[&["plan", "finish", "--yes"], &["plan", "recover", "--keep"]] },
     Scene {
         before: &[user("echo untracked > u.txt; mkdir .axiom; echo '[agents]\ncount = 2' > .axiom/config.toml")],
         verbs: &[
