@@ -18,6 +18,8 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 const LARGEST_COPY: u64 = 64 * 1024 * 1024;
 /// A copy that is older was forgotten: its line would have been carried out long ago.
 const OLD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How the file of a session ends of which something could not be written down.
+const UNSAVED: &str = "unsaved";
 /// How a line that is being written begins.
 const HALF: &str = ".half-";
 
@@ -72,14 +74,35 @@ impl AttachFiles {
         self.below("looked-at")
     }
 
-    /// What is known of a session.
-    pub fn session(&self, key: &str) -> Option<Vec<u8>> {
-        files::read_optional(&self.below("sessions").join(format!("{key}.json")), LIMIT).ok().flatten()
+    fn session_file(&self, key: &str, end: &str) -> PathBuf {
+        self.below("sessions").join(format!("{key}.{end}"))
     }
 
-    /// What is known of each session.
-    pub fn sessions(&self) -> Vec<Vec<u8>> {
-        self.json_in("sessions")
+    /// What is known of a session.
+    pub fn session(&self, key: &str) -> Option<Vec<u8>> {
+        let read = |end| files::read_optional(&self.session_file(key, end), LIMIT).ok().flatten();
+        read("json").or_else(|| read(UNSAVED))
+    }
+
+    /// What is known of each session, and whether more happened that could not be written down.
+    pub fn sessions(&self) -> Vec<(Vec<u8>, bool)> {
+        let mut all = Vec::new();
+        for path in names_in(&self.below("sessions")) {
+            let is_unsaved = path.extension().is_some_and(|end| end == UNSAVED);
+            let is_whole = path.extension().is_some_and(|end| end == "json");
+            if is_whole || (is_unsaved && !path.with_extension("json").exists()) {
+                all.extend(files::read_optional(&path, LIMIT).ok().flatten().map(|json| (json, is_unsaved)));
+            }
+        }
+        all
+    }
+
+    /// Notes that something of a session could not be written down, without needing any space.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where nothing is known of it.
+    pub fn mark_unsaved(&self, key: &str) -> Result<()> {
+        files::replace_unsynced(&self.session_file(key, "json"), &self.session_file(key, UNSAVED))
     }
 
     fn json_in(&self, folder: &str) -> Vec<Vec<u8>> {
@@ -93,7 +116,9 @@ impl AttachFiles {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn write_session(&self, key: &str, json: &[u8]) -> Result<()> {
-        self.put(&self.below("sessions"), &format!("{key}.json"), json)
+        self.put(&self.below("sessions"), &format!("{key}.json"), json)?;
+        let unsaved = self.session_file(key, UNSAVED);
+        if files::metadata(&unsaved)?.is_some() { files::remove_file(&unsaved) } else { Ok(()) }
     }
 
     /// Hands a line to the joiner.

@@ -86,3 +86,96 @@ fn a_plugin_that_somebody_changed_is_neither_replaced_nor_deleted() {
     env.ok(&["detach", "opencode"]);
     assert!(!env.repo().join(".opencode").exists());
 }
+
+/// Texts of a configuration file: with tabs, in CRLF, with a mark at the beginning, of other tools, of one line, with odd spaces.
+const JSONS: [&str; 9] = [
+    "{}",
+    "{\n\t\"a\": {\n\t\t\"b\": [1, 2]\n\t}\n}\n",
+    "{\r\n  \"a\": 1,\r\n  \"b\": \"\\u00e9\\n\"\r\n}\r\n",
+    "\u{feff}{ \"a\" : 1 }",
+    "{\"hooks\":{}}\n",
+    "{\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n        ]\n    },\n    \"z\": 1\n}",
+    "{\"hooks\":{\"Stop\":[],\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"git-axiom-lint hook claude\"}]}]}}",
+    "\n\n  { \"dup\": 1, \"dup\": 2 }  \n\n",
+    "{\"a\":[[[[]]]],\"text\":\"\\\"hooks\\\": {\"}",
+];
+/// The same for YAML.
+const YAMLS: [&str; 4] = ["model: x\n", "model: x", "# mine\r\nmodel: x\r\n", "\u{feff}auto-commits: false\n\n\n"];
+
+/// The files of a corpus: for which program, where, and what is in them.
+fn corpus() -> Vec<(&'static str, &'static str, &'static str)> {
+    let files = [
+        ("claude", LOCAL),
+        ("codex", ".codex/hooks.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("cursor", ".cursor/hooks.json"),
+    ];
+    let jsons = files.iter().flat_map(|(program, path)| JSONS.iter().map(|text| (*program, *path, *text)));
+    jsons.chain(YAMLS.iter().map(|text| ("aider", ".aider.conf.yml", *text))).collect()
+}
+
+#[test]
+fn a_corpus_of_forty_files_is_as_it_was_after_attach_and_detach() {
+    let env = TestEnv::new();
+    let corpus = corpus();
+    assert_eq!(corpus.len(), 40);
+    for (program, path, before) in corpus {
+        env.write(path, before);
+        env.ok(&["attach", program]);
+        let attached = text(&env, path);
+        assert_ne!(attached, before, "{program} {before:?}");
+        assert_eq!(attached.contains("\r\n"), before.contains("\r\n"), "line ends are not mixed: {attached:?}");
+        assert!(!before.contains("\r\n") || !attached.replace("\r\n", "").contains('\n'), "{attached:?}");
+        env.ok(&["detach", program]);
+        assert_eq!(text(&env, path), before, "{program}");
+    }
+}
+
+/// Without what was kept, only ours is cut out: the file is another one then, and says the same.
+#[test]
+fn a_corpus_that_was_changed_in_between_says_the_same_without_ours() {
+    let env = TestEnv::new();
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text.trim_start_matches('\u{feff}')).unwrap();
+    for (program, path, before) in
+        corpus().into_iter().filter(|(program, _, before)| *program != "aider" && !before.contains("dup"))
+    {
+        env.write(path, before);
+        env.ok(&["attach", program]);
+        // Somebody adds a key and an old hook of ours beside theirs.
+        let changed = text(&env, path).replacen('{', "{\"new\": [true], ", 1);
+        env.write(path, &changed);
+        env.ok(&["attach", program]);
+        assert_eq!(text(&env, path), changed, "{program}");
+        env.ok(&["detach", program]);
+        let after = value(&text(&env, path));
+        assert_eq!(after["new"], serde_json::json!([true]));
+        assert!(!after.to_string().contains("\"hook\",") && !after.to_string().contains("axiom hook"), "{after}");
+        let rest = |mut value: serde_json::Value| {
+            let object = value.as_object_mut().unwrap();
+            object.remove("new");
+            // Lists and groups that ours alone filled are gone with it.
+            if let Some(hooks) = object.get_mut("hooks").and_then(serde_json::Value::as_object_mut) {
+                hooks.retain(|_, list| list.as_array().is_none_or(|list| !list.is_empty()));
+            }
+            object.retain(|name, value| name != "hooks" || value.as_object().is_none_or(|hooks| !hooks.is_empty()));
+            value
+        };
+        assert_eq!(rest(after), rest(value(before)), "{program} {before:?}");
+    }
+}
+
+#[test]
+fn hooks_of_an_older_version_are_replaced_in_their_place_and_cut_out() {
+    let env = TestEnv::new();
+    let old = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/nix/store/x-0.0.9/bin/git-axiom hook claude"}]},
+      {"hooks": [{"type": "command", "command": "say done"}]}], "Gone": [{"hooks": [{"type": "command", "command": "git axiom hook claude"}]}]}}"#;
+    env.write(LOCAL, old);
+    env.ok(&["attach", "claude"]);
+    let attached = text(&env, LOCAL);
+    assert!(!attached.contains("0.0.9") && !attached.contains("\"Gone\"") && attached.contains("say done"), "{attached}");
+    let status = env.json(&["attach", "--status", "claude"]);
+    assert!(status["events"].as_array().unwrap().iter().all(|event| event["found"] == "current"), "{status}");
+    env.ok(&["detach", "claude"]);
+    let left: serde_json::Value = serde_json::from_str(&text(&env, LOCAL)).unwrap();
+    assert_eq!(left, serde_json::json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}));
+}

@@ -28,6 +28,7 @@ mod agents;
 mod agents_check;
 mod arrows;
 mod attach;
+mod attach_disasters;
 mod attach_hook;
 mod bare;
 mod checkpoint_crash;

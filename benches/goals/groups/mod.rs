@@ -1,6 +1,7 @@
 //! The groups of rows, each with a table of its own in `docs/PERFORMANCE.md`.
 
 mod append;
+mod attach;
 mod beside;
 mod capture;
 mod checkpoint;
@@ -53,6 +54,7 @@ pub const GROUPS: &[Group] = &[
     usual("beside", "a checkpoint beside other checkpoints and refs", beside::rows),
     usual("capture", "a checkpoint of 50,000 files", capture::usual),
     large("capture-large", "a checkpoint of 200,000 files, and of 16 worktrees", capture::large),
+    usual("attach", "hooks of an agent that a human runs, in 50,000 files", attach::rows),
     large("untracked", "100,000 untracked files, and one large one", untracked::rows),
     usual("list", "lists of checkpoints", list::rows),
     large("cleanup", "many checkpoints are deleted", list::cleanup),

@@ -15,6 +15,7 @@ use crate::domain::attach::payload::{self, HookEvent, Moment};
 use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::{Stamp, session_key};
 use crate::domain::checkpoint::document::Trigger;
+use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Small};
 use crate::git::Repository;
@@ -127,6 +128,10 @@ impl Call {
         change(&mut session);
         if let Err(error) = sessions::write(&self.files, &session) {
             tracing::debug!(%error, "the session was not noted");
+            // On a full disk too it is told that something was not saved.
+            if session.unprotected.is_some() && self.files.mark_unsaved(&session.id).is_err() {
+                tracing::debug!("nothing tells that something was not saved");
+            }
         }
     }
 
@@ -220,6 +225,7 @@ impl Call {
             (false, false) => return Ok(()),
         };
         let copy = self.files.keep(&bytes)?;
+        env::fault_point("attach.copied");
         self.hand_over(Later::Kept { path: place.display().to_string(), copy, mode });
         Ok(())
     }

@@ -88,8 +88,10 @@ fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
         let (paths, lines): (Vec<PathBuf>, Vec<Option<Line>>) =
             files.lines().into_iter().map(|(path, json)| (path, serde_json::from_slice(&json).ok())).unzip();
         let lines: Vec<Line> = lines.into_iter().flatten().collect();
+        env::fault_point("attach.joining");
         match carry_out(files, &lines) {
             Ok(()) => {
+                env::fault_point("attach.saved");
                 files.carried_out(&paths);
                 files.forget_copies(copies(&lines));
                 note_unsaved(files, None);

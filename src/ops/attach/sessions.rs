@@ -136,7 +136,11 @@ pub(super) fn write(files: &AttachFiles, session: &Session) -> Result<()> {
 /// The sessions of a repository, the newest activity first.
 pub fn list(ctx: &Context) -> Vec<Session> {
     let files = AttachFiles::of(ctx.layout());
-    let read = |json: Vec<u8>| serde_json::from_slice::<Session>(&json).ok();
+    let read = |(json, is_unsaved): (Vec<u8>, bool)| {
+        let session = serde_json::from_slice::<Session>(&json).ok()?;
+        let why = || is_unsaved.then(|| "what happened could not be written down: is the disk full?".to_owned());
+        Some(Session { unprotected: session.unprotected.clone().or_else(why), ..session })
+    };
     let mut all: Vec<Session> = files.sessions().into_iter().filter_map(read).collect();
     all.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     all

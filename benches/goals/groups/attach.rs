@@ -1,0 +1,77 @@
+//! What hooks cost an agent that a human runs: whole processes in 50,000 files.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::bench::Bench;
+use crate::measure::{in_turns_after, time};
+use crate::repositories;
+use crate::row::{Goal, Samples, Unit};
+use crate::scratch::Scratch;
+
+const FILES: usize = 50_000;
+const ROUNDS: usize = 9;
+
+pub fn rows(bench: &mut Bench) {
+    let scratch = repositories::files(FILES);
+    scratch.axiom(&["init"]);
+    scratch.settle();
+    let number = Cell::new(0);
+    // Where another program has changed something; what the last hook left to do in the background is done.
+    let change = |path: &str| {
+        idle(&scratch);
+        number.set(number.get() + 1);
+        std::fs::write(scratch.path("repo").join(path), format!("changed {}\n", number.get())).unwrap();
+    };
+    hook(&scratch, "UserPromptSubmit", r#""prompt":"x""#);
+    let (file, edited) = (repositories::file(7), repositories::file(8));
+    let risky = r#""tool_name":"Bash","tool_input":{"command":"rm -rf x"}"#;
+    for (what, event, more) in [("a prompt", "UserPromptSubmit", r#""prompt":"x""#), ("a risky command", "PreToolUse", risky)] {
+        let mut ours = || hook(&scratch, event, more);
+        let pair = in_turns_after(ROUNDS, &mut || change(&file), &mut ours, &mut || scratch.git(&["status", "--porcelain"]));
+        bench.beside(&format!("{what}, one file changed"), "git status", Goal::AtMost(1.1), pair);
+    }
+    let tool = |name: &str, path: &str| {
+        let path = scratch.path("repo").join(path);
+        format!(r#""tool_name":"{name}","tool_input":{{"file_path":"{}","command":"ls"}}"#, path.display())
+    };
+    let rows = [
+        ("a harmless command", "PreToolUse", tool("Bash", &file), false),
+        ("before an edit of a file as it was saved", "PreToolUse", tool("Edit", &repositories::file(9)), false),
+        ("before an edit of a file that was changed", "PreToolUse", tool("Edit", &edited), true),
+        ("after an edit", "PostToolUse", tool("Edit", &edited), true),
+    ];
+    for (what, event, more, changes) in rows {
+        let mut before = || if changes { change(&edited) } else { idle(&scratch) };
+        let samples = after(&mut before, &mut || hook(&scratch, event, &more));
+        bench.alone(what, Unit::Seconds, Goal::AtMost(0.010), samples);
+    }
+}
+
+/// The time of some work, each after something that is not measured.
+fn after(before: &mut dyn FnMut(), work: &mut dyn FnMut()) -> Samples {
+    let times = (0..2 * ROUNDS).map(|_| {
+        before();
+        time(work)
+    });
+    Samples::times(&times.collect::<Vec<_>>())
+}
+
+/// The joiner has nothing to do.
+fn idle(scratch: &Scratch) {
+    let spool = scratch.path("repo/.git/axiom/attach/spool");
+    while std::fs::read_dir(&spool).is_ok_and(|mut lines| lines.next().is_some()) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn hook(scratch: &Scratch, event: &str, more: &str) {
+    let folder = scratch.path("repo");
+    let payload = format!(r#"{{"hook_event_name":"{event}","session_id":"bench","cwd":"{}",{more}}}"#, folder.display());
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"), &["hook", "claude"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
