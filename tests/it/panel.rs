@@ -349,3 +349,23 @@ fn without_a_terminal_it_says_what_to_do_and_with_piped_input_it_reads_the_termi
     panel.type_keys(&["q"]);
     assert!(panel.terminal.end().0.success());
 }
+
+#[test]
+fn the_graph_draws_checkpoints_a_rollback_and_its_undo_and_says_what_is_at_risk() {
+    let scratch = with_a_task();
+    assert!(scratch.axiom(&["graph"]).contains("there is no checkpoint yet"));
+    scratch.write("a.txt", "before\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.write("a.txt", "after\n");
+    assert!(scratch.axiom(&["graph"]).contains("1 file has changed here since one"));
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    scratch.axiom(&["undo", "--yes"]);
+    let drawn = scratch.axiom(&["graph"]);
+    let rows: Vec<&str> = drawn.lines().collect();
+    assert!(rows[0].starts_with("○") && rows[1].starts_with("↶") && rows[3].starts_with("◀"), "{drawn}");
+    assert!(rows[5].starts_with("◆") && rows[5].contains("git axiom rollback checkpoint one"), "{drawn}");
+    let moments = scratch.json(&["graph", "--svg", "picture.svg"])["moments"].as_array().unwrap().clone();
+    assert_eq!(moments.len(), rows.len() - 1);
+    let picture = scratch.read("picture.svg");
+    assert!(picture.starts_with("<svg") && picture.contains("git axiom undo t") && picture.ends_with("</svg>\n"), "{picture}");
+}
