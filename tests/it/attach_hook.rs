@@ -160,6 +160,8 @@ fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
     let scratch = Scratch::new();
     scratch.axiom(&["init"]);
     scratch.write(".gitignore", "secret\n");
+    let older = scratch.path().with_file_name("older");
+    std::fs::write(&older, "mine too\n").unwrap();
     quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
     let folder = scratch.path().display().to_string();
     let edit = |event: &str, path: &str| {
@@ -169,7 +171,8 @@ fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
         quiet(&call(&scratch, "claude", payload.as_bytes(), &[]));
     };
     scratch.write("a.txt", "mine, between the prompt and the edit\n");
-    scratch.write("sub/new", "mine too\n");
+    // It was changed before the prompt, and has come here since.
+    std::fs::rename(&older, scratch.path().join("sub/new")).unwrap();
     scratch.write("secret", "of nobody's business\n");
     ["a.txt", "sub/new", "secret", "sub/b.txt", "missing", "../outside"].into_iter().for_each(|path| edit("PreToolUse", path));
     scratch.write("a.txt", "the agent's\n");

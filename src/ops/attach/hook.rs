@@ -3,7 +3,6 @@
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -207,9 +206,10 @@ impl Call {
 
     fn keep_one(&self, place: &Path) -> Result<()> {
         let Ok(meta) = std::fs::symlink_metadata(place) else { return Ok(()) };
-        let looked = std::fs::symlink_metadata(self.files.looked_at()).and_then(|meta| meta.modified());
-        let is_new = meta.modified().ok() >= Some(looked.unwrap_or(SystemTime::UNIX_EPOCH));
-        if !is_new || !place.starts_with(&self.stamp.worktree) {
+        // Not its time of modification: a file that was moved or copied here may have an old one.
+        let changed = (meta.ctime(), meta.ctime_nsec());
+        let looked = std::fs::symlink_metadata(self.files.looked_at()).map_or((0, 0), |meta| (meta.mtime(), meta.mtime_nsec()));
+        if changed < looked || !place.starts_with(&self.stamp.worktree) {
             return Ok(());
         }
         let (bytes, mode) = match (meta.is_file(), meta.is_symlink()) {
