@@ -23,6 +23,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         Verb::Attach(attach) => attach.writes().then_some("attach"),
         Verb::Detach(_) => Some("detach"),
         Verb::Deinit(_) => Some("deinit"),
+        Verb::Purge(_) => Some("purge"),
         Verb::Init(init) => init.writes_project(),
         Verb::Prompts(prompts) => prompts.forgets(),
         Verb::Demo(_)

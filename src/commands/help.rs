@@ -22,7 +22,7 @@ git axiom: the safety net and control room for coding agents in a git repository
   attached  attach PROGRAM, detach, prompts, sessions, watch
   save      checkpoint create
   go back   undo, redo, restore, rollback
-  repair    recover, disk
+  repair    recover, disk, purge PATH
   set up    config, agents, trust, hooks, completions SHELL, man, help, deinit
   agents    signal; lock NAME -- COMMAND
 

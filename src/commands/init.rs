@@ -5,12 +5,13 @@ use serde::Serialize;
 
 use super::{attach, open_to_choose, working_dir};
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
 use crate::ops::context::placement::{self, Purpose};
 use crate::ops::program_hooks::skill::{self, Done};
 use crate::ops::settings::shared::{self, Begun};
-use crate::ops::workspaces;
+use crate::ops::{hide_refs, workspaces};
 
 /// Suggestions for the next step.
 const NEXT: &str = "\
@@ -36,7 +37,12 @@ and again after each change: git axiom trust.
 
 With --skill, agents are told how to look at tasks, to save, to report and to ask, and what is
 for humans only: a skill in .claude/skills/git-axiom, and a few lines between markers in
-AGENTS.md of the main worktree. Everything else in that file stays byte for byte.")]
+AGENTS.md of the main worktree. Everything else in that file stays byte for byte.
+
+With --hide-refs, three lines of transfer.hideRefs hide our refs from fetches and mirror clones
+of this repository; 'git axiom deinit' takes them out again. With --workspaces-beside,
+workspaces are made in ../NAME-worktrees and not in .worktrees: agents.workspaceRoot, in this
+repository's git config.")]
 pub struct Init {
     /// Begin .axiom in the main worktree too, for everybody who works on the project
     #[arg(long)]
@@ -44,16 +50,24 @@ pub struct Init {
     /// Tell agents of it: a skill, and lines in AGENTS.md
     #[arg(long)]
     skill: bool,
+    /// Hide our refs from fetches and mirror clones of this repository
+    #[arg(long)]
+    hide_refs: bool,
+    /// Make workspaces in a folder beside the repository
+    #[arg(long)]
+    workspaces_beside: bool,
 }
 
 impl Init {
-    /// What writes the project's files.
+    /// What writes the project's files, or git's settings.
     pub(super) fn writes_project(&self) -> Option<&'static str> {
-        match (self.shared, self.skill) {
-            (true, _) => Some("init --shared"),
-            (false, true) => Some("init --skill"),
-            (false, false) => None,
-        }
+        let options = [
+            (self.shared, "init --shared"),
+            (self.skill, "init --skill"),
+            (self.hide_refs, "init --hide-refs"),
+            (self.workspaces_beside, "init --workspaces-beside"),
+        ];
+        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
 }
 
@@ -71,6 +85,12 @@ struct InitAnswer {
     shared: Option<Vec<SharedView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     skill: Option<Vec<SkillView>>,
+    /// The values of `transfer.hideRefs` that were added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hidden: Option<Vec<String>>,
+    /// Where workspaces are made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace_root: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -99,6 +119,14 @@ impl InitAnswer {
                 _ => "Changed",
             };
             text.push_str(&format!("{what} {path}\n"));
+        }
+        match self.hidden.as_deref() {
+            Some([]) => text.push_str("Left as it is: transfer.hideRefs\n"),
+            Some(values) => values.iter().for_each(|value| text.push_str(&format!("Added to transfer.hideRefs: {value}\n"))),
+            None => {}
+        }
+        if let Some(root) = &self.workspace_root {
+            text.push_str(&format!("Workspaces are made in {}\n", visible::line(root)));
         }
         text
     }
@@ -129,6 +157,8 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         created,
         shared: begun.map(|files| files.into_iter().map(view).collect()),
         skill: told.map(|files| files.into_iter().map(skill_view).collect()),
+        hidden: args.hide_refs.then(|| hide_refs::hide(&ctx)).transpose()?,
+        workspace_root: args.workspaces_beside.then(|| workspaces::beside(&ctx)).transpose()?,
     };
     screen.answer(&answer, || answer.in_words())?;
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
@@ -150,6 +180,9 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.note("next:  git add AGENTS.md .claude/skills && git commit    gives them to everybody who works on the project");
     } else if created {
         screen.note_text(NEXT);
+    }
+    if created && screen.can_ask() && !args.hide_refs {
+        screen.note("note: who fetches from this repository sees our refs; 'git axiom init --hide-refs' hides them");
     }
     Ok(Exit::Done)
 }

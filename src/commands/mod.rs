@@ -37,6 +37,7 @@ pub mod pause;
 pub mod plan;
 pub mod progress;
 pub mod prompts;
+pub mod purge;
 pub mod quit;
 pub mod recover;
 pub mod redirect;
@@ -107,6 +108,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Attach(args) => attach::run(&args, &global, screen),
         Verb::Detach(args) => attach::detach(&args, &global, screen),
+        Verb::Purge(args) => purge::run(&args, &global, screen),
         Verb::Deinit(args) => deinit::run(&args, &global, screen),
         Verb::Debug(args) => debug::run(&args, &global, screen),
         Verb::Diff(args) => diff::run(&args, &global, screen),

@@ -39,6 +39,7 @@ pub use capture::parts::CaptureParts;
 pub use capture::permissions::{Attribute, AttributeName, Permissions};
 pub use capture::raw::RawFile;
 pub use capture::sequencer::InProgress;
+pub use capture::without::Rewritten;
 pub use capture::worktree::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use checkpoint::held_refs::HeldRefs;
 pub use checkpoint::notes::Notes;

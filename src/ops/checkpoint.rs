@@ -278,13 +278,13 @@ fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size:
     Ok(record)
 }
 
-fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
+pub(in crate::ops) fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
     let json = serde_json::to_vec_pretty(document);
     json.map_err(|e| Error::new(Code::Internal, "the checkpoint cannot be written as JSON").because(e))
 }
 
 /// What the checkpoint has beside its capture ref, with what its tag is made from.
-fn marking(document: &CheckpointDocument) -> Marking {
+pub(in crate::ops) fn marking(document: &CheckpointDocument) -> Marking {
     match document.marks() {
         Marks::Tagged => {
             let Tagger { name, email, seconds } = document.tagger.clone();
@@ -334,7 +334,7 @@ fn document(
     })
 }
 
-fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option<u64>) -> CheckpointRecord {
+pub(in crate::ops) fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option<u64>) -> CheckpointRecord {
     CheckpointRecord {
         size,
         name: document.name.clone(),

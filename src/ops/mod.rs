@@ -30,6 +30,7 @@ pub mod picture;
 pub mod plan;
 pub mod program_hooks;
 pub mod programs;
+pub mod purge;
 pub mod recover;
 pub mod revert_task;
 pub mod rollback;

@@ -52,6 +52,23 @@ pub fn place(ctx: &Context, task: &CaseId, name: &str) -> Result<PathBuf> {
     Ok(if is_taken || is_anothers { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 
+/// From now on makes workspaces in a folder beside the main worktree: in this repository's own git configuration, unless another folder is
+/// set there. Returns the folder that counts there.
+///
+/// # Errors
+/// `BARE_REPOSITORY`; `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
+pub fn beside(ctx: &Context) -> Result<String> {
+    const KEY: &str = "axiom.agents.workspaceRoot";
+    if let Some(set) = ctx.repo.own_values(KEY)?.pop() {
+        return Ok(set);
+    }
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let root = format!("../{name}-worktrees");
+    ctx.repo.change_own_setting(KEY, std::slice::from_ref(&root))?;
+    Ok(root)
+}
+
 /// Excludes the workspaces from the untracked files of the main worktree.
 ///
 /// # Errors

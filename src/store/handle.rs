@@ -141,6 +141,23 @@ impl Store {
         Ok(store)
     }
 
+    /// Whether the log by itself gives the state, without the snapshot.
+    ///
+    /// # Errors
+    /// The codes of a damaged log.
+    pub fn log_is_whole(&self) -> Result<()> {
+        Self::from_log(self.layout.clone()).map(drop)
+    }
+
+    /// Reads the log anew, from its beginning: its files were replaced.
+    ///
+    /// # Errors
+    /// The codes of a damaged log.
+    pub fn read_anew(&mut self) -> Result<()> {
+        *self = Self::from_log(self.layout.clone())?;
+        Ok(())
+    }
+
     /// The state by all events, without the snapshot.
     fn from_log(layout: Layout) -> Result<Self> {
         let cases = cases::Standing::loaded(0);

@@ -68,6 +68,20 @@ pub enum Snapshot {
     Good(Box<Loaded>),
 }
 
+/// Removes the snapshot and all older ones: the log alone counts. A crash may leave some.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn forget(layout: &Layout) -> Result<()> {
+    files::remove_file(&layout.snapshot())?;
+    for entry in files::list(&layout.state_dir())? {
+        if super::anchors::number(&entry.path()).is_some() || super::checkpoints::number(&entry.path()).is_some() {
+            files::remove_file(&entry.path())?;
+        }
+    }
+    files::sync_dir(&layout.state_dir())
+}
+
 /// Reads the snapshot.
 ///
 /// # Errors

@@ -77,6 +77,7 @@ mod ops_undo;
 mod panel;
 mod performance;
 mod prompts;
+mod purge;
 mod restore_special;
 mod rollback_disasters;
 mod rollback_model;

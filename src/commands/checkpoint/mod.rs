@@ -284,6 +284,7 @@ const KINDS: &[Kind] = &[
         one: "file held only as git stores it, not with its original bytes",
         many: "files held only as git stores them, not with their original bytes",
     },
+    Kind { of: |c| &c.purged, one: "purged path", many: "purged paths" },
     Kind { of: |c| &c.excluded, one: "entry excluded by checkpoints.exclude", many: "entries excluded by checkpoints.exclude" },
     Kind {
         of: |c| &c.over_include_limit,

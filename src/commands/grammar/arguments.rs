@@ -127,6 +127,8 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Stats(Later<commands::stats::Stats>),
     /// Show who uses the disk space, and make some
     Disk(Later<commands::disk::Disk>),
+    /// Take a secret out of everything that was saved, for good
+    Purge(Later<commands::purge::Purge>),
     /// Take everything of git axiom out of this repository; commits stay
     Deinit(Later<commands::deinit::Deinit>),
     /// Approve the configuration and hooks that a project brings with it
@@ -181,6 +183,7 @@ impl Verb {
             Self::Attach(_) => "attach",
             Self::Detach(_) => "detach",
             Self::Deinit(_) => "deinit",
+            Self::Purge(_) => "purge",
             Self::Debug(_) => "debug",
             Self::Diff(_) => "diff",
             Self::Merge(_) => "merge",

@@ -252,6 +252,29 @@ impl CheckpointDocument {
         rest.next().is_none().then_some(coverage)
     }
 
+    /// The path of the main worktree, among those of the coverage.
+    pub fn main_path(&self) -> Option<&str> {
+        let is_linked = |path: &String| self.workspaces.iter().any(|workspace| workspace.path == *path);
+        self.coverage.iter().find(|(path, coverage)| coverage.has_a_capture() && !is_linked(path)).map(|(path, _)| path.as_str())
+    }
+
+    /// Notes what was taken out, by the worktree's path. Programs that do not know that would take it for deleted.
+    pub fn purged(&mut self, lost: &[(String, std::collections::BTreeSet<RepoPath>)]) {
+        for (worktree, paths) in lost {
+            let purged = &mut self.coverage.entry(worktree.clone()).or_default().purged;
+            paths
+                .iter()
+                .filter(|path| !purged.paths.contains(path))
+                .cloned()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|path| purged.add(path));
+        }
+        if !lost.is_empty() {
+            self.schema = self.schema.max(super::purge::version());
+        }
+    }
+
     /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from.
     pub fn only(&self) -> Option<OnlyCount> {
         let only = || self.coverage.values().filter_map(|coverage| coverage.only.as_ref());
@@ -354,6 +377,9 @@ pub struct Coverage {
     /// Untracked and ignored files and folders that `checkpoints.exclude` excludes, the topmost ones.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub excluded: PathSample,
+    /// Files and folders that a human took out of what was saved.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub purged: PathSample,
     /// Ignored files that match `checkpoints.include`, but are over its limit.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub over_include_limit: PathSample,
@@ -402,6 +428,7 @@ impl Coverage {
             &self.unreadable,
             &self.refused_names,
             &self.excluded,
+            &self.purged,
             &self.over_include_limit,
         ];
         lists.into_iter().any(|list| !list.is_empty()) || self.missing || self.not_captured.is_some() || self.only.is_some()
@@ -415,8 +442,8 @@ impl Coverage {
         // The other kinds are held in some form: a submodule by its commit, a file as git converts it. Paths that were not
         // looked at are held as in the earlier checkpoint.
         let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, .. } = self;
-        let Self { excluded, over_include_limit, .. } = self;
-        let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, over_include_limit];
+        let Self { excluded, purged, over_include_limit, .. } = self;
+        let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, purged, over_include_limit];
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
@@ -447,13 +474,13 @@ impl Coverage {
     }
 
     /// The paths that are not held, or not exactly, one sample for each kind.
-    pub fn samples(&self) -> [&PathSample; 10] {
+    pub fn samples(&self) -> [&PathSample; 11] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
-        let Self { unreadable, refused_names, converted, excluded, over_include_limit, .. } = self;
+        let Self { unreadable, refused_names, converted, excluded, purged, over_include_limit, .. } = self;
         let Self { missing: _, not_captured: _, only: _, included: _, .. } = self;
-        let named = [unreadable, refused_names, converted, excluded, over_include_limit];
-        let [a, b, c, d, e] = named;
-        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e]
+        let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit];
+        let [a, b, c, d, e, f] = named;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f]
     }
 }
 

@@ -129,7 +129,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         PathSample { count, paths: paths.into_iter().take(LISTED).cloned().collect() }
     };
     let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
-    let Coverage { unreadable, refused_names, converted, excluded, over_include_limit, included, .. } = seen;
+    let Coverage { unreadable, refused_names, converted, excluded, purged, over_include_limit, included, .. } = seen;
     let Coverage { missing, not_captured, only, .. } = seen;
     Coverage {
         ignored: join(&then.ignored, ignored),
@@ -141,6 +141,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         refused_names: join(&then.refused_names, refused_names),
         converted: join(&then.converted, converted),
         excluded: join(&then.excluded, excluded),
+        purged: join(&then.purged, purged),
         over_include_limit: join(&then.over_include_limit, over_include_limit),
         included: join(&then.included, included),
         missing,

@@ -11,4 +11,5 @@ pub mod known_paths;
 pub mod local_refs;
 pub mod marks;
 pub mod older;
+pub mod purge;
 pub mod retention;

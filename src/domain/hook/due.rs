@@ -21,10 +21,8 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
     match event {
         Event::WorkReleased { agent, status, reason, .. } => released(before, agent, *status, reason, at).into_iter().collect(),
         Event::Signalled { agent, signal: Signal::Learning { text, scope }, .. } => {
-            vec![Facts {
-                learning_id: Some(LearningId::of_event(seq).to_string()),
-                ..learnt(before, agent, (text, scope.as_deref()), at)
-            }]
+            let learning_id = Some(LearningId::of_event(seq).to_string());
+            vec![Facts { learning_id, ..learnt(before, agent, (text, scope.as_deref()), at) }]
         }
         Event::IterationEnded { agent, report, .. } if report.outcome == Outcome::Crashed => {
             vec![failed(before, agent, Code::KeeperFailed, "its keeper or the machine died during an iteration", at)]
@@ -78,6 +76,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::GateClosed { .. }
         | Event::CheckpointIntended { .. }
         | Event::CheckpointAbandoned { .. }
+        | Event::Purged { .. }
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }

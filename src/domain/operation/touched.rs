@@ -83,6 +83,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::CheckpointIntended { .. }
         | Event::CheckpointCreated { .. }
         | Event::CheckpointAbandoned { .. }
+        | Event::Purged { .. }
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }

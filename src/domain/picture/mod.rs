@@ -200,7 +200,8 @@ impl Fold {
             Event::GateOpened { .. } | Event::GateDecided { .. } | Event::GateClosed { .. } => {}
             Event::CheckpointIntended { .. } | Event::CheckpointAbandoned { .. } | Event::CheckpointsDeleted { .. } => {}
             Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } | Event::WorkspaceCaptured { .. } => {}
-            Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } => {}
+            Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } | Event::Purged { .. } => {
+            }
         }
     }
 

@@ -330,6 +330,17 @@ pub enum Event {
         /// Their names.
         names: Vec<CheckpointName>,
     },
+    /// A human took something out of all that was saved.
+    Purged {
+        /// What, as it was named: a path or the id of a content.
+        what: String,
+        /// The checkpoints that had it, as they are without it.
+        made_anew: Vec<CheckpointRecord>,
+        /// The checkpoints that went with it.
+        gone: Vec<CheckpointName>,
+        /// The captures of deleted checkpoints that can no longer be brought back.
+        forgotten: Vec<Oid>,
+    },
     /// An operation was planned and is about to change refs or files.
     OperationBegan {
         /// The plan.
@@ -454,6 +465,7 @@ impl Event {
             Self::CheckpointIntended { .. } => "checkpointIntended",
             Self::CheckpointCreated { .. } => "checkpointCreated",
             Self::CheckpointAbandoned { .. } => "checkpointAbandoned",
+            Self::Purged { .. } => "purged",
             Self::CheckpointsDeleted { .. } => "checkpointsDeleted",
             Self::OperationBegan { .. } => "operationBegan",
             Self::OperationReversed { .. } => "operationReversed",

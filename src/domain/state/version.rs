@@ -42,6 +42,8 @@ const SIXTH: u32 = 6;
 const SEVENTH: u32 = 7;
 /// The version with checkpoints whose note is on their capture.
 const EIGHTH: u32 = 8;
+/// The version with checkpoints of which something was taken out.
+pub const PURGED: u32 = EIGHTH;
 
 const fn since(version: u32, is_needed: bool) -> u32 {
     if is_needed { version } else { FIRST }
@@ -62,6 +64,8 @@ impl Event {
             since(SIXTH, *paused).max(FIFTH)
         } else if let Self::MergedBranchesLeave { .. } | Self::MergedBranchesLeft { .. } | Self::Planned { .. } = self {
             SIXTH
+        } else if let Self::Purged { .. } = self {
+            EIGHTH
         } else if let Self::HookRan { .. } = self {
             THIRD
         } else if let Self::CheckpointCreated { checkpoint } = self {

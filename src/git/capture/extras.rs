@@ -51,7 +51,7 @@ pub(in crate::git) const OPERATION: &[&str] = &[
 ];
 
 /// The name of the file with the extras in the tree of an extras commit.
-const LIST: &[u8] = b"extras.json";
+pub(super) const LIST: &[u8] = b"extras.json";
 
 /// One file of an operation in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

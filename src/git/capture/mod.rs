@@ -22,4 +22,5 @@ pub(super) mod sequencer;
 pub(super) mod sequencer_refs;
 #[cfg(test)]
 pub(super) mod tests;
+pub(super) mod without;
 pub(super) mod worktree;

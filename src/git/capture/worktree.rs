@@ -24,6 +24,9 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
 
+/// How the message of a capture's index commit begins.
+pub(super) const INDEX_OF: &str = "index of ";
+
 /// What a capture holds, and what it leaves out.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureOptions {
@@ -304,7 +307,7 @@ impl Captures<'_> {
         let mut parents = vec![base.clone()];
         parents.extend(capture.extras.commit(self.repo, &who)?);
         parents.extend(further.iter().cloned());
-        let note = format!("index of {message}");
+        let note = format!("{INDEX_OF}{message}");
         let index =
             self.repo.objects().write_commit(&NewCommit { tree: &capture.index_tree, parents, who: &who, message: &note })?;
         let parents = vec![base, index.clone()];

@@ -14,3 +14,4 @@ pub(super) mod refs;
 pub(super) mod tag;
 pub(super) mod tag_notes;
 pub(super) mod texts;
+pub(super) mod without;

@@ -74,7 +74,7 @@ impl NoteStore<'_> {
         }
     }
 
-    fn with_texts(&self, old: Option<&Oid>, blobs: &[Oid]) -> Result<Oid> {
+    pub(super) fn with_texts(&self, old: Option<&Oid>, blobs: &[Oid]) -> Result<Oid> {
         let mut top = self.entries(old)?;
         let mut by_folder: BTreeMap<Vec<u8>, Vec<&Oid>> = BTreeMap::new();
         for blob in blobs {

@@ -9,6 +9,7 @@ pub(super) mod beside_gc;
 pub(super) mod connectivity;
 pub(super) mod database;
 pub(super) mod durability;
+pub(super) mod forget;
 pub(super) mod freshen;
 pub(super) mod kept_trees;
 pub(super) mod landing;

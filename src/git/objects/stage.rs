@@ -155,7 +155,7 @@ impl<'r> Durability<'r> {
     ///
     /// # Errors
     /// As [`Durability::sync_objects`].
-    pub(in crate::git) fn land(&self) -> Result<()> {
+    pub fn land(&self) -> Result<()> {
         match self.repo.stage.get() {
             Some(stage) if !stage.is_empty() => self.sync_objects(),
             Some(_) | None => Ok(()),

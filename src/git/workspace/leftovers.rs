@@ -282,13 +282,14 @@ fn holds_everything(coverage: &Coverage) -> bool {
         refused_names,
         converted: _,
         excluded,
+        purged,
         over_include_limit: _,
         included: _,
         missing,
         not_captured,
         only,
     } = coverage;
-    let left_out = [nested_repositories, dirty_submodules, too_large, unreadable, refused_names, excluded];
+    let left_out = [nested_repositories, dirty_submodules, too_large, unreadable, refused_names, excluded, purged];
     left_out.iter().all(|paths| paths.count == 0) && !missing && not_captured.is_none() && only.is_none()
 }
 

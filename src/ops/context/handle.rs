@@ -19,6 +19,7 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Proof, Repository};
 use crate::ops::deinit::journal::not_leaving;
 use crate::ops::hooks::standing::{DEPTH, Hooks};
+use crate::ops::purge::journal::not_purging;
 use crate::ops::recover::log_recovery;
 use crate::process::client::kept;
 use crate::process::os::command::IN_OPERATION;
@@ -157,6 +158,21 @@ impl Context {
     pub fn open(cwd: &Path, purpose: Purpose) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
         not_leaving(repo.common_dir())?;
+        not_purging(repo.common_dir(), purpose)?;
+        Self::of(repo, purpose)
+    }
+
+    /// As [`Context::open`], for the verb that completes a purge.
+    ///
+    /// # Errors
+    /// As [`Context::open`].
+    pub fn open_to_purge(cwd: &Path) -> Result<Self> {
+        let repo = Repository::discover(cwd)?;
+        not_leaving(repo.common_dir())?;
+        Self::of(repo, Purpose::Write)
+    }
+
+    fn of(repo: Repository, purpose: Purpose) -> Result<Self> {
         repo.worktrees().require_plain_place()?;
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);

@@ -5,7 +5,7 @@
 
 mod carry_out;
 pub mod journal;
-mod nobody_works;
+pub(in crate::ops) mod nobody_works;
 mod plan;
 mod stays;
 
@@ -27,6 +27,8 @@ use crate::ops::program_hooks::{attach, skill};
 use crate::ops::{disk, merge};
 use crate::store::layout::Layout;
 use journal::{Journal, Phase};
+
+pub(in crate::ops) use plan::own_refs;
 
 /// How long to wait for a process that holds a lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -13,7 +13,7 @@ use crate::store::attach::AttachFiles;
 ///
 /// # Errors
 /// `BUSY`, naming what runs; `IO_FAILED`.
-pub(super) fn check(ctx: &Context) -> Result<()> {
+pub(in crate::ops) fn check(ctx: &Context) -> Result<()> {
     for entry in files::list(&ctx.layout().locks_dir())? {
         let name = entry.file_name().to_string_lossy().into_owned();
         let what = match name.split_once('-') {

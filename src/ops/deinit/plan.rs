@@ -152,7 +152,7 @@ fn used_branches(ctx: &Context, journal: &Journal) -> Result<BTreeSet<RefName>> 
 }
 
 /// Our refs but branches, and tags below `axiom/` that are not ours.
-fn own_refs(ctx: &Context) -> Result<(Vec<RefValue>, Vec<RefName>)> {
+pub(in crate::ops) fn own_refs(ctx: &Context) -> Result<(Vec<RefValue>, Vec<RefName>)> {
     let (refs, mut foreign) = (ctx.repo.refs(), Vec::new());
     let mut ours = refs.refs_below(REFS)?;
     for tag in refs.refs_below(TAGS)? {

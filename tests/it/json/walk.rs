@@ -94,6 +94,9 @@ fn every_verb_answers_as_the_page_says() {
         walk.ok(args);
     }
     of_a_damaged_state(&walk);
+    // Last: nothing of ours is left.
+    walk.ok(&["purge", "nothing.txt", "--dry-run"]);
+    walk.ok(&["deinit", "--yes"]);
     let answered = walk.answered.take();
     // The demo is a test of its own; the manager of checkpoints and the panel need a terminal.
     let elsewhere = ["demo", "checkpoint manage", "panel"].map(str::to_owned);

@@ -55,6 +55,14 @@ impl State {
         Ok(())
     }
 
+    pub(super) fn purge(&mut self, made_anew: &[CheckpointRecord], gone: &[CheckpointName], forgotten: &[Oid]) -> Result<()> {
+        self.record.checkpoints.read_all()?;
+        made_anew.iter().try_for_each(|record| self.record.checkpoints.insert(record.clone()))?;
+        gone.iter().try_for_each(|name| self.record.checkpoints.remove(name).map(drop))?;
+        self.record.deleted_checkpoints.retain(|capture, _| !forgotten.contains(capture));
+        Ok(())
+    }
+
     pub(super) fn delete_checkpoints(&mut self, names: &[CheckpointName]) -> Result<()> {
         self.record.checkpoints.read_all()?;
         names.iter().try_for_each(|name| self.record.checkpoints.remove(name).map(drop))

@@ -1,0 +1,160 @@
+//! Taking something out of what was saved: which entries of captures go, and which words are masked in texts. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::{Oid, RepoPath};
+
+/// The shortest text that is masked: shorter ones are in too many texts that have nothing to do with it.
+const SHORTEST: usize = 8;
+
+/// Whole lines are masked from this length on.
+const LINE: usize = 16;
+
+/// From so many lines on, only the whole text counts: it is a source file, and its lines are in others too.
+const MOST_LINES: usize = 200;
+
+/// The version of documents that say what was taken out of them.
+pub fn version() -> u32 {
+    crate::domain::state::version::PURGED
+}
+
+/// What is taken out of captures.
+#[derive(Debug, Clone, Default)]
+pub struct Cut {
+    /// Files at this path, or below it.
+    pub path: Option<RepoPath>,
+    /// Files with these contents, wherever they are.
+    pub blobs: BTreeSet<Oid>,
+}
+
+impl Cut {
+    /// Whether a path is the one that is taken out, or below it.
+    pub fn names(&self, path: &RepoPath) -> bool {
+        self.path.as_ref().is_some_and(|root| {
+            path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        })
+    }
+
+    /// Whether a file is taken out.
+    pub fn takes(&self, path: &RepoPath, oid: &Oid) -> bool {
+        self.names(path) || self.blobs.contains(oid)
+    }
+}
+
+/// Texts that are replaced by others of the same length: so no offset changes, and JSON stays JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Masks(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl Masks {
+    /// What gives away these contents: each as a whole, its longer lines, and in lines `NAME=VALUE` or `NAME: VALUE` the value; as
+    /// they are, and as JSON writes them.
+    pub fn of<'c>(contents: impl IntoIterator<Item = &'c [u8]>) -> Self {
+        let mut words: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for content in contents {
+            let whole = content.trim_ascii();
+            words.insert(whole.to_vec());
+            let lines: Vec<&[u8]> = whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect();
+            if lines.len() > MOST_LINES {
+                continue;
+            }
+            for line in lines {
+                if line.len() >= LINE {
+                    words.insert(line.to_vec());
+                }
+                words.extend(value(line).map(<[u8]>::to_vec));
+            }
+        }
+        let as_json = |word: &[u8]| serde_json::to_vec(&String::from_utf8_lossy(word)).ok();
+        let escaped: Vec<Vec<u8>> =
+            words.iter().filter_map(|word| Some(as_json(word)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?.to_vec())).collect();
+        words.extend(escaped);
+        words.retain(|word| word.len() >= SHORTEST);
+        let mut pairs: Vec<_> = words.into_iter().map(|word| (word.clone(), vec![b'*'; word.len()])).collect();
+        // The longest first: a part of it is masked with it.
+        pairs.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+        Self(pairs)
+    }
+
+    /// From now on this id is replaced by that one too.
+    pub fn rename(&mut self, old: &Oid, new: &Oid) {
+        if old != new && old.as_str().len() == new.as_str().len() {
+            self.0.push((old.as_str().as_bytes().to_vec(), new.as_str().as_bytes().to_vec()));
+        }
+    }
+
+    /// The text with everything replaced; `None` where there is nothing to replace.
+    pub fn applied(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let mut new: Option<Vec<u8>> = None;
+        for (word, mask) in &self.0 {
+            let found: Vec<usize> = memchr::memmem::find_iter(new.as_deref().unwrap_or(text), word).collect();
+            for at in found {
+                let text = new.get_or_insert_with(|| text.to_vec());
+                if let Some(place) = text.get_mut(at..at + mask.len()) {
+                    place.copy_from_slice(mask);
+                }
+            }
+        }
+        new
+    }
+
+    /// Whether a text has anything to replace.
+    pub fn find_in(&self, text: &[u8]) -> bool {
+        self.0.iter().any(|(word, _)| memchr::memmem::find(text, word).is_some())
+    }
+}
+
+/// The value of a line `NAME=VALUE` or `NAME: VALUE`, without quotes.
+fn value(line: &[u8]) -> Option<&[u8]> {
+    let at = line.iter().position(|byte| matches!(byte, b'=' | b':'))?;
+    let value = line.get(at + 1..)?.trim_ascii().strip_suffix(b",").unwrap_or(line.get(at + 1..)?.trim_ascii());
+    let bare = |quote: u8| value.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote]));
+    Some(bare(b'"').or_else(|| bare(b'\'')).unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(secret: &str, text: &str) -> String {
+        let masks = Masks::of([secret.as_bytes()]);
+        String::from_utf8(masks.applied(text.as_bytes()).unwrap_or_else(|| text.into())).unwrap()
+    }
+
+    #[test]
+    fn lines_and_values_are_masked_and_short_words_are_not() {
+        let secret = "API_KEY=sk-12345678\nDEBUG=1\npassword: \"hunter2-hunter2\",\n";
+        assert_eq!(masked(secret, "{\"text\":\"it is sk-12345678.\"}"), "{\"text\":\"it is ***********.\"}");
+        assert_eq!(masked(secret, "hunter2-hunter2"), "***************");
+        assert_eq!(masked(secret, "DEBUG=1 and 1"), "DEBUG=1 and 1");
+        assert_eq!(masked(secret, &secret.replace('\n', "\\n")).matches("sk-").count(), 0);
+        let json = serde_json::to_string("say \"hello\" twice\tx").unwrap();
+        assert_eq!(masked("say \"hello\" twice\tx", &json), format!("\"{}\"", "*".repeat(json.len() - 2)));
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_length_and_ids_are_renamed() {
+        let (old, new) = (Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
+        let mut masks = Masks::default();
+        masks.rename(&old, &new);
+        let text = format!("{{\"body\":\"{old}\"}}");
+        assert_eq!(masks.applied(text.as_bytes()).unwrap(), format!("{{\"body\":\"{new}\"}}").into_bytes());
+        assert_eq!(masks.applied(b"nothing"), None);
+    }
+
+    #[test]
+    fn a_source_file_is_masked_only_as_a_whole() {
+        let source: String = (0..300).map(|n| format!("let variable_{n} = {n};\n")).collect();
+        assert_eq!(masked(&source, "let variable_7 = 7;"), "let variable_7 = 7;");
+        assert_eq!(masked(&source, source.trim()), "*".repeat(source.trim().len()));
+    }
+
+    #[test]
+    fn a_path_takes_what_is_below_it_and_a_blob_is_taken_anywhere() {
+        let oid = Oid::new("1".repeat(40)).unwrap();
+        let other = Oid::new("2".repeat(40)).unwrap();
+        let cut = Cut { path: Some(RepoPath::new(b"a/b".as_slice())), blobs: BTreeSet::from([oid.clone()]) };
+        let takes = |path: &str, oid: &Oid| cut.takes(&RepoPath::new(path.as_bytes()), oid);
+        assert!(takes("a/b", &other) && takes("a/b/c", &other) && takes("x", &oid));
+        assert!(!takes("a/bc", &other) && !takes("a", &other));
+    }
+}

@@ -1,0 +1,188 @@
+//! Captures without some of their files: the same commits, made anew. Deterministic: the same capture gives the same one.
+
+use std::collections::BTreeSet;
+
+use super::extras::{CaptureExtras, LIST};
+use super::worktree::INDEX_OF;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::checkpoint::purge::Cut;
+use crate::error::{Code, Error, Result};
+use crate::git::checkpoint::limits;
+use crate::git::objects::database::{ObjectKind, TREE, TreeEntry};
+use crate::git::repo::handles::{Captures, Objects};
+
+/// A capture that was made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The new capture.
+    pub capture: Oid,
+    /// The paths that it lacks.
+    pub paths: BTreeSet<RepoPath>,
+    /// The contents that were at these paths.
+    pub blobs: BTreeSet<Oid>,
+}
+
+impl Captures<'_> {
+    /// The capture without what `cut` takes; where the checked-out commit has another file in its place, that is there instead.
+    /// What that commit has itself stays. `further` gives the new id of each commit that the index commit keeps beside extras.
+    /// `None` where nothing changes. Nothing refers to the new objects yet.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` where it is no capture; `GIT_FAILED`, `DISK_FULL`.
+    pub fn without(&self, capture: &Oid, cut: &Cut, mut further: impl FnMut(&Oid) -> Result<Oid>) -> Result<Option<Rewritten>> {
+        let objects = self.repo.objects();
+        let commit = objects.read_commit(capture)?;
+        let [base, index, ..] = commit.parents.as_slice() else {
+            return Err(Error::new(Code::CheckpointDamaged, format!("{} is not a capture", capture.short())));
+        };
+        let instead = objects.read_commit(base)?.tree;
+        let index_data = objects.read_commit(index)?;
+        let mut made = Rewritten { capture: capture.clone(), paths: BTreeSet::new(), blobs: BTreeSet::new() };
+        let root = RepoPath::new(Vec::new());
+        let files = objects.tree_without(&commit.tree, Some(&instead), cut, &root, &mut made)?;
+        let staged = objects.tree_without(&index_data.tree, Some(&instead), cut, &root, &mut made)?;
+        let mut parents = vec![base.clone()];
+        for parent in index_data.parents.iter().skip(1) {
+            let extras = self.extras_without(parent, cut, &mut made)?;
+            parents.push(match extras {
+                Some(extras) => extras,
+                None => further(parent)?,
+            });
+        }
+        let new_index = objects.commit_with(index, &staged, &parents)?;
+        made.capture = objects.commit_with(capture, &files, &[base.clone(), new_index])?;
+        Ok((made.capture != *capture).then_some(made))
+    }
+
+    /// The captures that no ref, reflog or index holds any more.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn left_over(&self) -> Result<Vec<Oid>> {
+        let objects = self.repo.objects();
+        let held = objects.reached_by(&["--all", "--reflog", "--indexed-objects"])?;
+        let args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
+        let mut left = Vec::new();
+        self.repo.git().args(args).each_part(b'\n', |line| {
+            if let Some(id) = line.strip_prefix(b"commit ") {
+                let oid = Oid::new(String::from_utf8_lossy(id).into_owned())?;
+                left.extend((!held.contains(&oid)).then_some(oid));
+            }
+            Ok(())
+        })?;
+        let is_capture = |oid: &Oid| {
+            let Ok(commit) = objects.read_commit(oid) else { return false };
+            let [base, index, ..] = commit.parents.as_slice() else { return false };
+            objects
+                .read_commit(index)
+                .is_ok_and(|index| index.parents.first() == Some(base) && index.message.starts_with(INDEX_OF))
+        };
+        left.retain(is_capture);
+        Ok(left)
+    }
+
+    /// The commit with the extras, without bytes and stages of what is taken out; `None` where it is no such commit.
+    fn extras_without(&self, commit: &Oid, cut: &Cut, made: &mut Rewritten) -> Result<Option<Oid>> {
+        let objects = self.repo.objects();
+        let data = objects.read_commit(commit)?;
+        let mut entries = objects.read_tree(&data.tree)?;
+        let Some(list) = entries.iter_mut().find(|entry| entry.name == LIST) else { return Ok(None) };
+        let damaged = |e: serde_json::Error| Error::new(Code::CheckpointDamaged, "extras of a capture are damaged").because(e);
+        let mut extras: CaptureExtras =
+            serde_json::from_slice(&objects.read_blob(&list.oid, limits::EXTRAS)?).map_err(damaged)?;
+        let before = extras.clone();
+        let mut gone = BTreeSet::new();
+        let mut taken = |is_taken: bool, oid: &Oid| {
+            if is_taken {
+                gone.insert(oid.clone());
+            }
+            is_taken
+        };
+        extras.raw.retain(|raw| !taken(cut.takes(&raw.path, &raw.oid) || cut.blobs.contains(&raw.held_as), &raw.oid));
+        extras.index.unmerged.retain(|stage| !taken(cut.takes(&stage.path, &stage.oid), &stage.oid));
+        extras.operation.retain(|file| !taken(cut.blobs.contains(&file.oid), &file.oid));
+        if extras == before {
+            return Ok(Some(commit.clone()));
+        }
+        made.blobs.extend(gone.iter().cloned());
+        list.oid = objects.write_blob(&serde_json::to_vec_pretty(&extras).map_err(damaged)?)?;
+        let kept: BTreeSet<&Oid> =
+            extras.raw.iter().map(|raw| &raw.oid).chain(extras.index.unmerged.iter().map(|one| &one.oid)).collect();
+        let is_gone = |oid: &Oid| gone.contains(oid) && !kept.contains(oid);
+        let tree = objects.entries_without(entries, &is_gone)?;
+        objects.commit_with(commit, &tree, &data.parents).map(Some)
+    }
+}
+
+impl Objects<'_> {
+    fn entries_without(&self, entries: Vec<TreeEntry>, is_gone: &impl Fn(&Oid) -> bool) -> Result<Oid> {
+        let mut left = Vec::with_capacity(entries.len());
+        for mut entry in entries {
+            if entry.mode == TREE {
+                entry.oid = self.entries_without(self.read_tree(&entry.oid)?, is_gone)?;
+            } else if is_gone(&entry.oid) {
+                continue;
+            }
+            left.push(entry);
+        }
+        self.write_tree(&left)
+    }
+
+    /// A tree without what is taken out, with what `instead` has in its place.
+    fn tree_without(&self, tree: &Oid, instead: Option<&Oid>, cut: &Cut, above: &RepoPath, made: &mut Rewritten) -> Result<Oid> {
+        if instead == Some(tree) {
+            return Ok(tree.clone());
+        }
+        let others = instead.map(|other| self.read_tree(other)).transpose()?.unwrap_or_default();
+        let (mut left, mut changed) = (Vec::new(), false);
+        for entry in self.read_tree(tree)? {
+            let path = match above.as_bytes() {
+                b"" => RepoPath::new(entry.name.clone()),
+                above => RepoPath::new([above, b"/", &entry.name].concat()),
+            };
+            let other = others.iter().find(|other| other.name == entry.name);
+            if entry.mode == TREE {
+                let below = other.filter(|other| other.mode == TREE).map(|other| &other.oid);
+                let oid = self.tree_without(&entry.oid, below, cut, &path, made)?;
+                changed |= oid != entry.oid;
+                if oid != self.empty_tree()? || oid == entry.oid {
+                    left.push(TreeEntry { oid, ..entry });
+                }
+            } else if other == Some(&entry) || !cut.takes(&path, &entry.oid) {
+                left.push(entry);
+            } else {
+                changed = true;
+                left.extend(other.filter(|other| !cut.blobs.contains(&other.oid)).cloned());
+                made.blobs.insert(entry.oid);
+                made.paths.insert(path);
+            }
+        }
+        if !changed {
+            return Ok(tree.clone());
+        }
+        self.write_tree(&left)
+    }
+
+    /// As a commit was, with another tree and other parents, and without a signature.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub fn commit_with(&self, commit: &Oid, tree: &Oid, parents: &[Oid]) -> Result<Oid> {
+        let raw = self.read_object("commit", commit, limits::STRUCTURE)?;
+        let end = memchr::memmem::find(&raw, b"\n\n").unwrap_or(raw.len());
+        let (head, rest) = raw.split_at(end);
+        let mut content = format!("tree {tree}\n").into_bytes();
+        parents.iter().for_each(|parent| content.extend(format!("parent {parent}\n").into_bytes()));
+        let (mut lines, mut in_signature) = (Vec::new(), false);
+        for line in head.split(|byte| *byte == b'\n') {
+            in_signature = line.starts_with(b"gpgsig") || in_signature && line.starts_with(b" ");
+            let is_replaced = line.starts_with(b"tree ") || line.starts_with(b"parent ");
+            if !in_signature && !is_replaced {
+                lines.push(line);
+            }
+        }
+        content.extend(lines.join(&b'\n'));
+        content.extend(rest);
+        self.write_object(ObjectKind::Commit, content)
+    }
+}

@@ -1,0 +1,154 @@
+//! Our own files: the log, its copies, what agents printed, and the trash.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::base::names::Oid;
+use crate::domain::base::sealed;
+use crate::domain::checkpoint::purge::Masks;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+use crate::store::snapshot;
+
+/// How long to wait for a process that appends to the log.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Larger files are read in no memory: they are told, and stay.
+const LARGEST: u64 = 512 * 1024 * 1024;
+
+/// How many of our files have it.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(super) fn look(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<usize> {
+    let mut found = 0;
+    for (path, _) in ours(ctx)? {
+        found += usize::from(content(&path)?.is_some_and(|bytes| has(ctx, masks, secrets, &bytes)));
+    }
+    Ok(found)
+}
+
+fn has(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> bool {
+    masks.find_in(bytes) || ctx.repo.objects().id_of_blob(bytes).is_ok_and(|id| secrets.contains(&id))
+}
+
+/// Masks it in all our files, and deletes what has it from the trash; returns how many files had it. The log's lines get new sums; the
+/// snapshot, its copies and the backups are made again from the log.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`: the same call goes on later.
+pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<usize> {
+    let mut changed = 0;
+    // Nobody appends to a file of the log while it is replaced.
+    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().state_lock(), PATIENCE)? else {
+        return Err(Error::new(Code::Busy, "another process writes to the event log"));
+    };
+    for (path, kind) in ours(ctx)? {
+        let Some(bytes) = content(&path)?.filter(|bytes| has(ctx, masks, secrets, bytes)) else { continue };
+        changed += 1;
+        match kind {
+            Kind::Trash | Kind::Copy => files::remove_file(&path)?,
+            Kind::Log | Kind::Text => files::write_atomic(&path, &lines_with_sums(&bytes, masks))?,
+        }
+    }
+    drop(lock);
+    if changed > 0 {
+        snapshot::forget(ctx.layout())?;
+        ctx.store.read_anew()?;
+        ctx.store.save_snapshot()?;
+    }
+    Ok(changed)
+}
+
+/// Masks each line; one that ended in its right sum gets the sum of what it is now.
+fn lines_with_sums(bytes: &[u8], masks: &Masks) -> Vec<u8> {
+    let mut new = Vec::with_capacity(bytes.len());
+    for whole in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let line = whole.strip_suffix(b"\n").unwrap_or(whole);
+        match (masks.applied(line), sealed::opened(line, &[])) {
+            (None, _) => new.extend_from_slice(whole),
+            (Some(masked), Ok(body)) => {
+                let mut object = masked.get(..body.len()).unwrap_or_default().to_vec();
+                object.push(b'}');
+                let sealed = sealed::seal(object, &[]);
+                new.extend_from_slice(if whole.ends_with(b"\n") { &sealed } else { sealed.trim_ascii_end() });
+            }
+            (Some(masked), Err(_)) => {
+                new.extend_from_slice(&masked);
+                new.extend_from_slice(whole.get(line.len()..).unwrap_or_default());
+            }
+        }
+    }
+    new
+}
+
+/// What becomes of a file that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A file of the event log.
+    Log,
+    /// A copy of the state, which is made again.
+    Copy,
+    /// Text, which is masked.
+    Text,
+    /// A file that was put aside, which goes.
+    Trash,
+}
+
+fn kind(ctx: &Context, path: &Path) -> Kind {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let in_state = path.parent() == Some(&ctx.layout().state_dir());
+    let below = |name: &str| path.starts_with(ctx.layout().root().join(name));
+    if in_state && name.starts_with("events") && name.ends_with(".jsonl") {
+        Kind::Log
+    } else if path.starts_with(ctx.layout().damaged_dir()) || below("quarantine") || below("trash") || below("tmp") {
+        Kind::Trash
+    } else if in_state && name != "planning-state.json" {
+        Kind::Copy
+    } else {
+        Kind::Text
+    }
+}
+
+/// All regular files of ours, and of the trash; no link is followed.
+fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
+    let mut all: Vec<(PathBuf, Kind)> = Vec::new();
+    files_below(ctx.layout().root(), &mut |path| {
+        let kind = kind(ctx, &path);
+        all.push((path, kind));
+    })?;
+    for place in trash::places(ctx)? {
+        files_below(&place, &mut |path| all.push((path, Kind::Trash)))?;
+    }
+    // The log first: what is made again is made from it.
+    all.sort_by_key(|(_, kind)| *kind != Kind::Log);
+    Ok(all)
+}
+
+fn files_below(folder: &Path, each: &mut dyn FnMut(PathBuf)) -> Result<()> {
+    if !files::metadata(folder)?.is_some_and(|meta| meta.is_dir()) {
+        return Ok(());
+    }
+    for entry in files::list(folder)? {
+        match files::metadata(&entry.path())? {
+            Some(meta) if meta.is_dir() => files_below(&entry.path(), each)?,
+            Some(meta) if meta.is_file() && meta.len() > 0 => each(entry.path()),
+            Some(_) | None => {}
+        }
+    }
+    Ok(())
+}
+
+fn content(path: &Path) -> Result<Option<Vec<u8>>> {
+    match files::metadata(path)? {
+        Some(meta) if meta.len() > LARGEST => {
+            tracing::warn!(path = %path.display(), "this file is too large to be looked through");
+            Ok(None)
+        }
+        Some(_) => files::read_optional(path, LARGEST),
+        None => Ok(None),
+    }
+}

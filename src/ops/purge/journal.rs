@@ -1,0 +1,123 @@
+//! What a purge is about to do: a file beside our folder. It names objects only by their ids. Until it is removed, the same call completes
+//! it, and verbs that write refuse.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::ops::context::placement::Purpose;
+
+/// The version of this format.
+const SCHEMA: u32 = 1;
+
+/// The largest journal that is read.
+const LIMIT: u64 = 1024 * 1024 * 1024;
+
+/// A change of a ref of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Its name.
+    pub name: RefName,
+    /// Its value before.
+    pub old: Oid,
+    /// Its value after; `None`: it goes.
+    pub new: Option<Oid>,
+}
+
+/// All that is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Journal {
+    schema: u32,
+    /// What is taken out, as it was given.
+    pub what: String,
+    /// The contents that are to go.
+    pub secrets: BTreeSet<Oid>,
+    /// Those of them that something else holds.
+    pub held: BTreeSet<Oid>,
+    /// The refs that change.
+    pub refs: Vec<Moved>,
+    /// The checkpoints that are made anew.
+    pub made_anew: Vec<CheckpointRecord>,
+    /// The checkpoints that go.
+    pub gone: Vec<CheckpointName>,
+    /// Captures of deleted checkpoints that can no longer be brought back.
+    pub forgotten: Vec<Oid>,
+    /// Long texts that were masked, with their new ids.
+    pub texts: Vec<(Oid, Oid)>,
+    /// All objects that only our refs held before.
+    pub ours: Vec<Oid>,
+}
+
+impl Journal {
+    /// One that does nothing yet.
+    pub fn new(what: &str) -> Self {
+        Self {
+            schema: SCHEMA,
+            what: what.to_owned(),
+            secrets: BTreeSet::new(),
+            held: BTreeSet::new(),
+            refs: Vec::new(),
+            made_anew: Vec::new(),
+            gone: Vec::new(),
+            forgotten: Vec::new(),
+            texts: Vec::new(),
+            ours: Vec::new(),
+        }
+    }
+
+    /// Reads it; `None` where there is none.
+    ///
+    /// # Errors
+    /// `OPERATION_OPEN` where it is damaged; `IO_FAILED`.
+    pub fn read(common_dir: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = files::read_optional(&place(common_dir), LIMIT)? else { return Ok(None) };
+        let read: Option<Self> = serde_json::from_slice(&bytes).ok();
+        read.filter(|journal| journal.schema == SCHEMA).map(Some).ok_or_else(|| {
+            Error::new(Code::OperationOpen, format!("'{}' cannot be read", place(common_dir).display()))
+                .why("it says how far a purge has come")
+        })
+    }
+
+    /// Writes it, on disk when this returns.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`.
+    pub fn write(&self, common_dir: &Path) -> Result<()> {
+        let json = serde_json::to_vec(self).map_err(|e| Error::new(Code::Internal, "the journal is no JSON").because(e))?;
+        files::write_atomic(&place(common_dir), &json)
+    }
+
+    /// Removes it, durably.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn end(common_dir: &Path) -> Result<()> {
+        files::remove_file(&place(common_dir))?;
+        files::sync_dir(common_dir)
+    }
+}
+
+fn place(common_dir: &Path) -> PathBuf {
+    common_dir.join("axiom-purge.json")
+}
+
+/// Refuses to write while a purge is half done.
+///
+/// # Errors
+/// `OPERATION_OPEN`.
+pub fn not_purging(common_dir: &Path, purpose: Purpose) -> Result<()> {
+    match purpose {
+        Purpose::Look => Ok(()),
+        Purpose::Write if files::metadata(&place(common_dir))?.is_none() => Ok(()),
+        Purpose::Write => {
+            Err(Error::new(Code::OperationOpen, "a purge was interrupted").hint("git axiom purge --continue    completes it"))
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Taking a secret out of everything that is ours: captures, checkpoints, live captures, what is kept for undo, notes, texts, logs, the
+//! trash. It cannot be undone.
+//!
+//! Everything is made anew beside what there is, then the [`journal`] is written, then refs, state and files change, and last the objects
+//! go that nothing holds any more. Begin reading with [`purge`].
+
+mod anew;
+mod files_of_ours;
+mod find;
+pub mod journal;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::{NOTES, REFS, TAGS};
+use crate::domain::checkpoint::purge::Masks;
+use crate::domain::state::event::Event;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{FileLock, LockAttempt};
+use crate::git::{Expected, RefEdit};
+use crate::ops::context::handle::Context;
+use crate::ops::deinit::nobody_works;
+use journal::{Journal, Moved};
+
+pub use find::Subject;
+
+/// How long to wait for a process that holds the supervisor's lock for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The largest content whose words are looked for in texts and logs.
+const CONTENT: u64 = 4 * 1024 * 1024;
+
+/// What was taken out, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purged {
+    /// How many contents go.
+    pub contents: usize,
+    /// The checkpoints that were made anew without it.
+    pub made_anew: Vec<CheckpointName>,
+    /// The checkpoints that went: commits that only they hold have it.
+    pub gone: Vec<CheckpointName>,
+    /// The other refs of ours that changed or went: live captures, what is kept for undo.
+    pub refs: Vec<RefName>,
+    /// How many of our files had it.
+    pub files: usize,
+    /// What has it still, in words.
+    pub held_by: Vec<String>,
+}
+
+impl Purged {
+    /// Whether anything of ours had it.
+    pub fn found(&self) -> bool {
+        self.contents > 0 || !self.made_anew.is_empty() || self.files > 0
+    }
+}
+
+/// The arguments that stand for all refs but ours.
+fn others() -> [String; 4] {
+    let exclude = |name: &str, rest: &str| format!("--exclude={name}{rest}");
+    [exclude(REFS, "*"), exclude(TAGS, "*"), exclude(NOTES, ""), "--all".to_owned()]
+}
+
+/// What [`purge`] would do. Writes objects that nothing refers to, and nothing else.
+///
+/// # Errors
+/// As [`purge`].
+pub fn preview(ctx: &Context, subject: &Subject) -> Result<Purged> {
+    if ctx.supervisor_alive()? {
+        return Err(session_runs());
+    }
+    nobody_works::check(ctx)?;
+    ctx.no_open_operation()?;
+    let journal = anew::plan(ctx, subject)?;
+    let masks = masks(ctx, &journal)?;
+    let files = files_of_ours::look(ctx, &masks, &journal.secrets)?;
+    told(ctx, &journal, files, subject)
+}
+
+/// Takes it out. A crash before the journal is written changes nothing; after it, [`complete`] goes on.
+///
+/// # Errors
+/// `SUPERVISOR_RUNNING`, `BUSY`, `OPERATION_OPEN`; those of reading and writing objects, refs and files.
+pub fn purge(ctx: &mut Context, subject: &Subject) -> Result<Purged> {
+    let _supervisor = supervisor_lock(ctx)?;
+    ctx.with_operation_lock(|ctx| {
+        nobody_works::check(ctx)?;
+        ctx.no_open_operation()?;
+        crate::ops::checkpoint::complete_intent(ctx)?;
+        ctx.store.log_is_whole()?;
+        let journal = anew::plan(ctx, subject)?;
+        ctx.repo.durability().land()?;
+        env::fault_point("purge.planned");
+        journal.write(ctx.repo.common_dir())?;
+        env::fault_point("purge.journal");
+        let files = carry_out(ctx, &journal)?;
+        told(ctx, &journal, files, subject)
+    })
+}
+
+/// Completes an interrupted purge; `None` where none was.
+///
+/// # Errors
+/// As [`purge`].
+pub fn complete(ctx: &mut Context) -> Result<Option<Purged>> {
+    let Some(journal) = Journal::read(ctx.repo.common_dir())? else { return Ok(None) };
+    let _supervisor = supervisor_lock(ctx)?;
+    ctx.with_operation_lock(|ctx| {
+        let files = carry_out(ctx, &journal)?;
+        told(ctx, &journal, files, &Subject { path: None, blob: None, given: journal.what.clone() }).map(Some)
+    })
+}
+
+fn supervisor_lock(ctx: &Context) -> Result<FileLock> {
+    ctx.layout().ensure()?;
+    match FileLock::take(&ctx.layout().supervisor_lock(), PATIENCE)? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Held => Err(session_runs()),
+    }
+}
+
+fn session_runs() -> Error {
+    Error::new(Code::SupervisorRunning, "a session runs in this repository")
+        .hint("git axiom quit    ends it; then run the command again")
+}
+
+fn masks(ctx: &Context, journal: &Journal) -> Result<Masks> {
+    let mut masks = words(ctx, &journal.secrets);
+    journal.texts.iter().for_each(|(old, new)| masks.rename(old, new));
+    Ok(masks)
+}
+
+/// What gives the contents away. Those that are gone already were looked for before they went.
+fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
+    let contents: Vec<Vec<u8>> = secrets.iter().filter_map(|oid| ctx.repo.objects().read_blob(oid, CONTENT).ok()).collect();
+    Masks::of(contents.iter().map(Vec::as_slice))
+}
+
+/// Does what the journal says; returns how many files were changed. Each step finds out whether it was done already.
+fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<usize> {
+    move_refs(ctx, &journal.refs)?;
+    forget_reflogs(ctx, &journal.refs)?;
+    env::fault_point("purge.refs");
+    let is_recorded = {
+        let checkpoints = &ctx.state().record.checkpoints;
+        let mut all = true;
+        for record in &journal.made_anew {
+            all &= checkpoints.get(&record.name)?.is_some_and(|now| now.capture == record.capture);
+        }
+        for name in &journal.gone {
+            all &= checkpoints.get(name)?.is_none();
+        }
+        let deleted = &ctx.state().record.deleted_checkpoints;
+        all && journal.forgotten.iter().all(|capture| !deleted.contains_key(capture))
+    };
+    if !is_recorded {
+        ctx.append(Event::Purged {
+            what: journal.what.clone(),
+            made_anew: journal.made_anew.clone(),
+            gone: journal.gone.clone(),
+            forgotten: journal.forgotten.clone(),
+        })?;
+    }
+    env::fault_point("purge.recorded");
+    let masks = masks(ctx, journal)?;
+    let changed = files_of_ours::mask(ctx, &masks, &journal.secrets)?;
+    env::fault_point("purge.files");
+    forget_objects(ctx, journal)?;
+    env::fault_point("purge.objects");
+    Journal::end(ctx.repo.common_dir())?;
+    Ok(changed)
+}
+
+fn move_refs(ctx: &Context, moves: &[Moved]) -> Result<()> {
+    let names: Vec<RefName> = moves.iter().map(|one| one.name.clone()).collect();
+    let now = ctx.repo.refs().read_refs(&names)?;
+    let open = moves.iter().filter(|one| now.get(&one.name) == Some(&one.old));
+    let edits: Vec<RefEdit> = open
+        .map(|one| RefEdit { name: one.name.clone(), expected: Expected::Value(one.old.clone()), new: one.new.clone() })
+        .collect();
+    ctx.repo.refs().update_refs(&edits, "git axiom: purged")
+}
+
+/// Where the user keeps a reflog of every ref, ours would hold what they named before.
+fn forget_reflogs(ctx: &Context, moves: &[Moved]) -> Result<()> {
+    for one in moves.iter().filter(|one| one.new.is_some()) {
+        let expire = ["reflog", "expire", "--expire=all", "--expire-unreachable=all", one.name.as_str()];
+        // Most have none, which some versions of git call a failure.
+        ctx.repo.git().writing().args(expire).run()?;
+    }
+    Ok(())
+}
+
+/// Deletes what only our refs held before, and nothing holds any more.
+fn forget_objects(ctx: &Context, journal: &Journal) -> Result<()> {
+    let held = ctx.repo.objects().reached_by(&["--all", "--reflog", "--indexed-objects"])?;
+    let ours = journal.ours.iter().chain(&journal.secrets);
+    let doomed: BTreeSet<Oid> = ours.filter(|oid| !held.contains(*oid)).cloned().collect();
+    ctx.repo.objects().forget(&doomed)
+}
+
+fn told(ctx: &Context, journal: &Journal, files: usize, subject: &Subject) -> Result<Purged> {
+    let own =
+        |name: &&RefName| !name.as_str().starts_with(crate::domain::base::own_names::CAPTURES) && name.as_str().starts_with(REFS);
+    Ok(Purged {
+        contents: journal.secrets.difference(&journal.held).count(),
+        made_anew: journal.made_anew.iter().map(|record| record.name.clone()).collect(),
+        gone: journal.gone.clone(),
+        refs: journal.refs.iter().map(|one| &one.name).filter(own).cloned().collect(),
+        files,
+        held_by: find::holders(ctx, &journal.held, subject)?,
+    })
+}
+
+/// The path of a file in the worktree that it is in.
+///
+/// # Errors
+/// `INVALID_INPUT` where it is in no worktree of the repository.
+pub fn path_in_worktree(ctx: &Context, path: &Path) -> Result<RepoPath> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut roots: Vec<std::path::PathBuf> =
+        ctx.repo.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()).collect();
+    roots.sort_by_key(|root| std::cmp::Reverse(root.as_os_str().len()));
+    let within = roots.iter().find_map(|root| path.strip_prefix(root).ok()).filter(|rest| !rest.as_os_str().is_empty());
+    within.map(|rest| RepoPath::new(rest.as_os_str().as_bytes())).ok_or_else(|| {
+        Error::new(Code::InvalidInput, format!("'{}' is in no worktree of this repository", path.display()))
+            .hint("name the file as it is, or was, in a worktree; or the id of its content")
+    })
+}
