@@ -27,8 +27,8 @@ target; without a workspace its merge, or the commits of its branch. The patch g
 pager on a terminal; to a pipe it goes as it is, for 'git apply'. Of binary files, and of files
 over 2 MB, it only says that they differ.
 
-With --prompt: what happened in the worktree of an attached agent from this prompt until its next
-one, or until now; 'git axiom prompts' lists them.")]
+With --prompt: what happened in the worktree of an attached agent from this prompt until its
+next one, or until now; 'git axiom prompts' lists them.")]
 pub struct Diff {
     /// The task
     #[arg(required_unless_present = "prompt")]

@@ -21,8 +21,8 @@ For everything that calls no hooks: aider, an editor, you. When the files of thi
 settled for a second, what changed is saved as a checkpoint, as after an edit of an attached
 agent. Ignored files are left out. It ends with the worktree, with --stop, or with Ctrl+C.
 
-At most a quarter of the folders that the system lets you watch are watched; the others are looked
-at now and then. 'git axiom sessions' and 'git axiom status' say what is watched.")]
+At most a quarter of the folders that the system lets you watch are watched; the others are
+looked at now and then. 'git axiom sessions' and 'git axiom status' say what is watched.")]
 pub struct Watch {
     /// Watch in the background, and return when it has begun
     #[arg(long)]
