@@ -39,7 +39,7 @@ fn with_secret() -> Scratch {
     scratch.axiom(&["task", "add", "short", "--body", &format!("use {SECRET}")]);
     scratch.axiom(&["task", "add", "long", "--body", &format!("{}\n{SECRET}\n", "text ".repeat(400))]);
     scratch.open_task("open");
-    scratch.write(".env", &format!("API_KEY={SECRET}\nDEBUG=1\n"));
+    scratch.write(".env", &format!("API_KEY={SECRET}\nDEBUG=1\nENV=production\nEVENT=checkpointCreated\n"));
     std::fs::write(scratch.workspace("open").join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
     scratch.axiom(&["checkpoint", "create", "one"]);
     scratch.git(&["gc", "-q"]);
@@ -58,7 +58,8 @@ fn with_secret() -> Scratch {
     std::fs::create_dir_all(&logs).unwrap();
     std::fs::write(logs.join("open.jsonl"), format!("{{\"text\":\"found {SECRET}\"}}\n")).unwrap();
     scratch.write(".worktrees/trash/x/.env", &format!("API_KEY={SECRET}\n"));
-    scratch.write(".worktrees/trash/x/other", "stays\n");
+    // It has a word of the secret's file, and nothing of the secret.
+    scratch.write(".worktrees/trash/x/other", "stays in production\n");
     scratch
 }
 
@@ -69,7 +70,7 @@ fn is_whole(scratch: &Scratch, when: &str) {
     let list = scratch.json(&["checkpoint", "list"]);
     let names: Vec<&str> = list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["one", "two", "three"], "{when}");
-    assert_eq!(scratch.read(".worktrees/trash/x/other"), "stays\n");
+    assert_eq!(scratch.read(".worktrees/trash/x/other"), "stays in production\n");
     scratch.fsck();
 }
 

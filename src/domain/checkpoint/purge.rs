@@ -82,6 +82,39 @@ impl Masks {
         }
     }
 
+    /// Leaves words alone that are a part of one of these names: paths, branches and ids of ours, which would lead nowhere once masked.
+    pub fn spare<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) {
+        for name in names {
+            self.0.retain(|(word, _)| memchr::memmem::find(name, word).is_none());
+        }
+    }
+
+    /// Only what can hardly be in a file by chance: contents of several lines as a whole, and long words of letters and digits. A file that
+    /// somebody put aside goes for no less: words such as `production` are in files that have nothing to do with a secret.
+    #[must_use]
+    pub fn sure(&self) -> Self {
+        let is_sure = |word: &[u8]| {
+            let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
+            has(|byte| *byte == b'\n')
+                || word.len() >= LINE && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && !has(u8::is_ascii_whitespace)
+        };
+        Self(self.0.iter().filter(|(word, _)| is_sure(word)).cloned().collect())
+    }
+
+    /// The text with everything replaced that leaves it `readable`, one word after the other; `None` where nothing is replaced.
+    pub fn applied_where(&self, text: &[u8], readable: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+        let whole = self.applied(text)?;
+        if readable(&whole) {
+            return Some(whole);
+        }
+        let mut new: Option<Vec<u8>> = None;
+        for pair in &self.0 {
+            let now = new.as_deref().unwrap_or(text);
+            new = Self(vec![pair.clone()]).applied(now).filter(|masked| readable(masked)).or(new);
+        }
+        new
+    }
+
     /// The text with everything replaced; `None` where there is nothing to replace.
     pub fn applied(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut new: Option<Vec<u8>> = None;
@@ -139,6 +172,25 @@ mod tests {
         let text = format!("{{\"body\":\"{old}\"}}");
         assert_eq!(masks.applied(text.as_bytes()).unwrap(), format!("{{\"body\":\"{new}\"}}").into_bytes());
         assert_eq!(masks.applied(b"nothing"), None);
+    }
+
+    #[test]
+    fn a_file_is_not_taken_for_a_secret_because_of_a_common_word() {
+        let masks = Masks::of([b"#!/usr/bin/env python3\nENV=production\nKEY=sk-secret-12345678\n".as_slice()]).sure();
+        assert!(!masks.find_in(b"#!/usr/bin/env python3\nprint(\"production\")\n"));
+        assert!(masks.find_in(b"old: sk-secret-12345678"));
+        assert!(Masks::of([b"one line of words\nand two\n".as_slice()]).sure().find_in(b"x one line of words\nand two"));
+    }
+
+    #[test]
+    fn words_that_the_state_is_made_of_stay() {
+        let mut masks = Masks::of([b"ENV=production\nMODE=autopilot\nKEY=sk-12345678\n".as_slice()]);
+        masks.spare([b"/srv/production/repo".as_slice()]);
+        assert_eq!(masks.applied(b"production"), None);
+        let line = b"{\"mode\":\"autopilot\",\"text\":\"sk-12345678\"}";
+        let reads = |text: &[u8]| text.starts_with(b"{\"mode\":\"autopilot\"");
+        assert_eq!(masks.applied_where(line, reads).unwrap(), b"{\"mode\":\"autopilot\",\"text\":\"***********\"}");
+        assert_eq!(masks.applied_where(b"{\"mode\":\"autopilot\"}", reads), None);
     }
 
     #[test]

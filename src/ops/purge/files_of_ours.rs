@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
-use crate::store::snapshot;
+use crate::store::{line, snapshot};
 
 /// How long to wait for a process that appends to the log.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,8 +24,9 @@ const LARGEST: u64 = 512 * 1024 * 1024;
 /// # Errors
 /// `IO_FAILED`.
 pub(super) fn look(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<usize> {
-    let mut found = 0;
-    for (path, _) in ours(ctx)? {
+    let (mut found, sure) = (0, masks.sure());
+    for (path, kind) in ours(ctx)? {
+        let masks = if kind == Kind::Trash { &sure } else { masks };
         found += usize::from(content(&path)?.is_some_and(|bytes| has(ctx, masks, secrets, &bytes)));
     }
     Ok(found)
@@ -41,13 +42,14 @@ fn has(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> b
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`: the same call goes on later.
 pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<usize> {
-    let mut changed = 0;
+    let (mut changed, sure) = (0, masks.sure());
     // Nobody appends to a file of the log while it is replaced.
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().state_lock(), PATIENCE)? else {
         return Err(Error::new(Code::Busy, "another process writes to the event log"));
     };
     for (path, kind) in ours(ctx)? {
-        let Some(bytes) = content(&path)?.filter(|bytes| has(ctx, masks, secrets, bytes)) else { continue };
+        let looked_for = if kind == Kind::Trash { &sure } else { masks };
+        let Some(bytes) = content(&path)?.filter(|bytes| has(ctx, looked_for, secrets, bytes)) else { continue };
         changed += 1;
         match kind {
             Kind::Trash | Kind::Copy => files::remove_file(&path)?,
@@ -63,26 +65,35 @@ pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) ->
     Ok(changed)
 }
 
-/// Masks each line; one that ended in its right sum gets the sum of what it is now.
+/// Masks each line; one that ended in its right sum gets the sum of what it is now. An event stays one: a word that is also one of the
+/// log's own is left where the line could not be read without it.
 fn lines_with_sums(bytes: &[u8], masks: &Masks) -> Vec<u8> {
     let mut new = Vec::with_capacity(bytes.len());
     for whole in bytes.split_inclusive(|byte| *byte == b'\n') {
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
-        match (masks.applied(line), sealed::opened(line, &[])) {
-            (None, _) => new.extend_from_slice(whole),
-            (Some(masked), Ok(body)) => {
-                let mut object = masked.get(..body.len()).unwrap_or_default().to_vec();
-                object.push(b'}');
-                let sealed = sealed::seal(object, &[]);
-                new.extend_from_slice(if whole.ends_with(b"\n") { &sealed } else { sealed.trim_ascii_end() });
+        let masked = match sealed::opened(line, &[]) {
+            Ok(body) => {
+                let is_event = line::decode(line).is_ok();
+                let readable = |body: &[u8]| !is_event || line::decode(sealed_again(body).trim_ascii_end()).is_ok();
+                masks.applied_where(body, readable).map(|body| sealed_again(&body))
             }
-            (Some(masked), Err(_)) => {
-                new.extend_from_slice(&masked);
+            Err(_) => masks.applied(line),
+        };
+        match masked {
+            None => new.extend_from_slice(whole),
+            Some(masked) => {
+                new.extend_from_slice(masked.strip_suffix(b"\n").unwrap_or(&masked));
                 new.extend_from_slice(whole.get(line.len()..).unwrap_or_default());
             }
         }
     }
     new
+}
+
+fn sealed_again(body: &[u8]) -> Vec<u8> {
+    let mut object = body.to_vec();
+    object.push(b'}');
+    sealed::seal(object, &[])
 }
 
 /// What becomes of a file that has it.

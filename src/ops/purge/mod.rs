@@ -129,8 +129,23 @@ fn session_runs() -> Error {
 
 fn masks(ctx: &Context, journal: &Journal) -> Result<Masks> {
     let mut masks = words(ctx, &journal.secrets);
+    let names = names_of_ours(ctx)?;
+    masks.spare(names.iter().map(String::as_bytes));
     journal.texts.iter().for_each(|(old, new)| masks.rename(old, new));
     Ok(masks)
+}
+
+/// What the state names: paths, refs and ids.
+fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
+    let worktrees = ctx.repo.worktrees().list()?;
+    let mut names = vec![ctx.repo.common_dir().display().to_string()];
+    names.extend(worktrees.iter().map(|entry| entry.worktree.path().display().to_string()));
+    names.extend(ctx.repo.refs().refs_below("refs/")?.into_iter().map(|value| value.name.to_string()));
+    let state = &ctx.state().restorable;
+    names.extend(state.workspaces.values().flat_map(|one| [one.path.clone(), one.branch.to_string()]));
+    names.extend(state.cases.keys().map(ToString::to_string));
+    names.extend(state.agents.keys().map(ToString::to_string));
+    Ok(names)
 }
 
 /// What gives the contents away. Those that are gone already were looked for before they went.
