@@ -21,9 +21,10 @@ use crate::ops::purge::{self, Purged, Subject};
 For a secret that got into what was saved. The file at PATH, or whatever has the content ID, is
 taken out of all checkpoints, of captures of workspaces, of what is kept for undo, of the trash;
 its longer lines and its values are masked in the log, in texts of tasks and in what agents
-printed. Checkpoints stay, without that path: a rollback leaves it alone. A checkpoint that holds
-commits with it, which no branch has any more, goes as a whole; so does what undo would need.
-Then the objects are deleted that nothing else holds.
+printed; words that are also in paths, branches and ids stay. Checkpoints stay, without that
+path: a rollback leaves it alone. A checkpoint that holds commits with it, which no branch has
+any more, goes as a whole; so does what undo would need. Then the objects are deleted that
+nothing else holds.
 
 It cannot be undone. What has it still is named: a branch, a remote, a stash, a reflog, the file
 in the worktree. A secret that was ever pushed or seen should be changed all the same.

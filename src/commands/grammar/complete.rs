@@ -262,6 +262,7 @@ mod tests {
         "N",
         "NEXT",
         "NUMBER",
+        "PATH|ID",
         "PATTERN",
         "PATH",
         "PERCENT",
