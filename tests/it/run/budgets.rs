@@ -148,7 +148,7 @@ fn a_killed_run_counts_as_the_most_that_is_known() {
 
 #[test]
 fn a_session_claims_nothing_more_when_its_budget_is_used_up() {
-    let world = world_of("1) use 100 20 0.1; git axiom signal complete;;\n3) git axiom signal complete; use 1 1 0.01;;", "");
+    let world = world_of("1) use 100 20 0.1; git axiom signal complete;;\n*) git axiom signal complete; use 1 1 0.01;;", "");
     for id in ["a", "b"] {
         world.env.ok(&["task", "add", id, "--id", id]);
     }
