@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::files;
 
 use super::coverage::Coverage;
-use super::given_memory::{FileStat, Key, Memory};
+use super::file_stat::FileStat;
+use super::given_memory::{Key, Memory};
 use super::raw::{RAW_LIMIT, RawFile};
 use crate::git::index::conversions::Asked;
 use crate::git::objects::database::gix_id;
@@ -216,7 +217,7 @@ impl Captures<'_> {
     }
 
     /// The present time, as the file system records it, in nanoseconds since 1970.
-    fn now_on_disk(&self) -> Result<i128> {
+    pub(super) fn now_on_disk(&self) -> Result<i128> {
         use std::os::unix::fs::MetadataExt;
         let scratch = self.repo.scratch_folder()?;
         let meta = scratch.path().metadata().map_err(|e| Error::io("access", scratch.path(), e))?;

@@ -8,9 +8,10 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::loose;
+use super::staged::Staged;
 use crate::git::checkpoint::limits;
 use crate::git::repo::handles::Objects;
-use crate::git::repo::repository::{Repository, for_this_thread};
+use crate::git::repo::repository::Repository;
 
 /// Name, address and time, as in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -155,28 +156,34 @@ impl Objects<'_> {
         if let Some(limit) = kind.limit() {
             limits::fits(&format!("a {}", kind.as_str()), content, limit)?;
         }
-        let Some(stage) = self.repo.durability().waiting_room()? else {
+        let Some(staged) = Staged::of(self.repo)? else {
             let git = self.repo.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             let written = Oid::new(git.stdin(content).text()?)?;
             self.repo.durability().note_written(gix_id(&written)?);
             return Ok(written);
         };
-        let gix = for_this_thread(&stage.gix);
-        let failed = |e: gix::Error| object_error(self.repo, kind, &e);
-        let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
-        // gix always reports the empty tree as present, even when the repository has no such object. Packs that appeared
-        // just now are not looked for: nearly all objects written here are new, and at worst the object is there twice.
-        if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.repo.durability().freshen(&id)) {
+        let id = self.id_of(kind, content)?;
+        if !staged.keeps(&id) {
             let header = format!("{} {}\0", kind.as_str(), content.len());
             if loose::is_small(kind, header.len() + content.len()) {
-                loose::write(stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
+                loose::write(staged.stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
             } else {
-                gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
+                let failed = |e: gix::Error| object_error(self.repo, kind, &e);
+                staged.gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
             }
-            stage.note(id);
+            staged.stage.note(id);
         }
         self.repo.durability().note_written(id);
         Oid::from_bytes(id.as_bytes())
+    }
+
+    /// The id of an object, whether or not it exists.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn id_of(&self, kind: ObjectKind, content: &[u8]) -> Result<gix::ObjectId> {
+        let failed = |e: gix::Error| object_error(self.repo, kind, &e);
+        gix::objs::compute_hash(self.repo.hash().gix(), kind.in_gix(), content).map_err(failed)
     }
 
     /// Writes a blob.

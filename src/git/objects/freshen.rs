@@ -6,7 +6,7 @@
 //! were referred to, the caller can check whether they still exist: another process may just have removed all unreachable
 //! objects, however new.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -40,7 +40,7 @@ struct Pack {
 #[derive(Default)]
 pub(in crate::git) struct Written {
     folders: Mutex<Vec<Folder>>,
-    noted: Mutex<BTreeSet<gix::ObjectId>>,
+    noted: Mutex<HashSet<gix::ObjectId>>,
     /// Whether a `git gc` removed needed objects in the last attempt.
     pub too_late: AtomicBool,
     /// Whether the loose objects were checked since the machine was booted.
@@ -64,9 +64,10 @@ impl Durability<'_> {
     /// # Errors
     /// `IO_FAILED`.
     pub(in crate::git) fn gone_of_noted(&self) -> Result<usize> {
-        let noted = std::mem::take(&mut *self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut left = std::mem::take(&mut *self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        self.without_packed(&mut left)?;
         let mut gone = 0;
-        for id in noted {
+        for id in left {
             gone += usize::from(!self.is_there_now(&id)?);
         }
         Ok(gone)
@@ -88,6 +89,39 @@ impl Durability<'_> {
         loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)
             || self.alternates().iter().any(|objects| loose(objects))
+    }
+
+    /// Leaves those objects that no pack has at this moment: packs are looked at once for all of them.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn without_packed(&self, ids: &mut HashSet<gix::ObjectId>) -> Result<()> {
+        let looked = self.with_packs(|pack| {
+            if ids.iter().any(|id| pack.has(id)) && pack.file.is_file() {
+                ids.retain(|id| !pack.has(id));
+            }
+            ids.is_empty()
+        });
+        looked.map(drop)
+    }
+
+    /// Those of the objects that exist and could be given the current time, as [`Durability::freshen`]: packs are looked at once
+    /// for all of them.
+    pub(in crate::git) fn freshen_all(&self, ids: &HashSet<gix::ObjectId>) -> HashSet<gix::ObjectId> {
+        let mut fresh = HashSet::new();
+        let looked = self.with_packs(|pack| {
+            let here: Vec<_> = ids.iter().filter(|id| !pack.is_cruft && !fresh.contains(*id) && pack.has(id)).copied().collect();
+            if !here.is_empty() && files::touch(&pack.file) {
+                fresh.extend(here);
+            }
+            fresh.len() == ids.len()
+        });
+        if let Err(error) = looked {
+            tracing::debug!(%error, "the packs cannot be looked at");
+        }
+        let loose: Vec<_> = ids.iter().filter(|id| !fresh.contains(*id) && self.freshen(id)).copied().collect();
+        fresh.extend(loose);
+        fresh
     }
 
     /// Whether an object exists at this moment; nothing cached is trusted.

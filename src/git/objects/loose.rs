@@ -48,8 +48,8 @@ pub(in crate::git) fn write(objects: &Path, id: &str, content: &[u8]) -> Result<
     placed
 }
 
-/// `content` as a zlib stream with one uncompressed block.
-fn stored(content: &[u8]) -> Vec<u8> {
+/// `content`, at most 65,535 bytes, as a zlib stream with one uncompressed block.
+pub(super) fn stored(content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
     let mut stream = Vec::with_capacity(content.len() + AROUND);
     // The header of the lowest level, with a window of 32 KiB; git writes the same with core.compression=0.

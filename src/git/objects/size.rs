@@ -1,6 +1,6 @@
 //! How much disk space a capture adds to the repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
@@ -18,31 +18,39 @@ impl Objects<'_> {
     /// `GIT_FAILED` where an object of the capture is missing.
     pub fn added_by_capture(&self, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
         let mut seen: BTreeSet<Oid> = shared.into_iter().cloned().collect();
+        let mut added = HashSet::new();
         let commit = self.read_commit(capture)?;
-        let mut size = self.on_disk(capture)?;
+        added.insert(gix_id(capture)?);
         let base = match commit.parents.first() {
             Some(base) => Some(self.read_commit(base)?.tree),
             None => None,
         };
-        size += self.added_by_tree(base.as_ref(), &commit.tree, &mut seen)?;
-        let Some(index) = commit.parents.get(1) else { return Ok(size) };
-        size += self.on_disk(index)?;
+        self.added_by_tree(base.as_ref(), &commit.tree, &mut seen, &mut added)?;
+        let Some(index) = commit.parents.get(1) else { return self.on_disk(added) };
+        added.insert(gix_id(index)?);
         let index = self.read_commit(index)?;
-        size += self.added_by_tree(base.as_ref(), &index.tree, &mut seen)?;
+        self.added_by_tree(base.as_ref(), &index.tree, &mut seen, &mut added)?;
         // The extras and the document. Further parents of the document, the captures of other worktrees and refs, are not
         // counted.
         for further in index.parents.iter().skip(1).take(2) {
-            size += self.on_disk(further)?;
-            size += self.added_by_tree(None, &self.read_commit(further)?.tree, &mut seen)?;
+            added.insert(gix_id(further)?);
+            self.added_by_tree(None, &self.read_commit(further)?.tree, &mut seen, &mut added)?;
         }
-        Ok(size)
+        self.on_disk(added)
     }
 
-    fn added_by_tree(&self, base: Option<&Oid>, tree: &Oid, seen: &mut BTreeSet<Oid>) -> Result<u64> {
+    /// Adds what a tree has and `base` does not have at the same place, and what was not seen before.
+    fn added_by_tree(
+        &self,
+        base: Option<&Oid>,
+        tree: &Oid,
+        seen: &mut BTreeSet<Oid>,
+        added: &mut HashSet<gix::ObjectId>,
+    ) -> Result<()> {
         if base == Some(tree) || !seen.insert(tree.clone()) {
-            return Ok(0);
+            return Ok(());
         }
-        let mut size = self.on_disk(tree)?;
+        added.insert(gix_id(tree)?);
         let old = base.map(|base| self.read_raw_tree(base)).transpose()?;
         let old = old.as_deref().unwrap_or_default();
         let mut before =
@@ -55,25 +63,29 @@ impl Objects<'_> {
             if same_name.is_some_and(|old| old.oid == entry.oid) || entry.mode.is_commit() {
                 continue;
             }
-            let oid = Oid::from_bytes(entry.oid.as_bytes())?;
             if entry.mode.is_tree() {
                 let old = same_name.map(|old| Oid::from_bytes(old.oid.as_bytes())).transpose()?;
-                size += self.added_by_tree(old.as_ref(), &oid, seen)?;
-            } else if seen.insert(oid.clone()) {
-                size += self.on_disk(&oid)?;
+                self.added_by_tree(old.as_ref(), &Oid::from_bytes(entry.oid.as_bytes())?, seen, added)?;
+            } else {
+                added.insert(entry.oid.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of those objects that are loose.
+    fn on_disk(&self, mut ids: HashSet<gix::ObjectId>) -> Result<u64> {
+        self.repo.durability().without_packed(&mut ids)?;
+        let objects = self.repo.common_dir().join("objects");
+        let mut size = 0;
+        for id in ids {
+            match loose_file(&objects, &id).metadata() {
+                Ok(meta) => size += meta.len(),
+                // It may have been packed just now; and a partial clone does not have all of its objects.
+                Err(_) if self.repo.durability().is_there_now(&id)? || self.is_partial() => {}
+                Err(_) => return Err(Error::new(Code::GitFailed, format!("object {id} is missing"))),
             }
         }
         Ok(size)
-    }
-
-    /// The size of a loose object; 0 for one in a pack.
-    fn on_disk(&self, oid: &Oid) -> Result<u64> {
-        let id = gix_id(oid)?;
-        match loose_file(&self.repo.common_dir().join("objects"), &id).metadata() {
-            Ok(meta) => Ok(meta.len()),
-            // A partial clone does not have all of its objects.
-            Err(_) if self.repo.durability().is_there_now(&id)? || self.is_partial() => Ok(0),
-            Err(_) => Err(Error::new(Code::GitFailed, format!("object {oid} is missing"))),
-        }
     }
 }

@@ -5,7 +5,7 @@
 //! moved into the object database ("landing"). So an object in the database always has its content, even after a power loss.
 //! (git's `receive-pack` does the same with the objects it receives.) Objects that never land are removed with the folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -35,6 +35,8 @@ pub(in crate::git) struct Stage {
     pub gix: gix::ThreadSafeRepository,
     /// The objects that this process wrote, each after the objects that it refers to.
     written: Mutex<Vec<gix::ObjectId>>,
+    /// The objects of packs that this process had git write.
+    packed: Mutex<HashSet<gix::ObjectId>>,
     /// Whether a git process may have written to the folder as well.
     by_git: AtomicBool,
     landing: Mutex<()>,
@@ -54,7 +56,12 @@ impl Stage {
 
     /// Whether an object is in the stage.
     pub fn has(&self, id: &gix::oid) -> bool {
-        loose_file(self.objects(), id).is_file()
+        loose_file(self.objects(), id).is_file() || self.packed.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+    }
+
+    /// Notes what is in a pack that was written here.
+    pub fn note_packed(&self, ids: HashSet<gix::ObjectId>) {
+        self.packed.lock().unwrap_or_else(PoisonError::into_inner).extend(ids);
     }
 
     /// Notes an object that was written here, after all objects that it refers to.
@@ -141,8 +148,8 @@ impl<'r> Durability<'r> {
         let hash = self.repo.hash().gix();
         let store = gix::odb::Store::at_opts(folder.path().to_owned(), hash, &mut std::iter::empty(), options);
         gix.objects = store.map_err(|e| Error::io("open the folder", folder.path(), e))?.into();
-        let (written, by_git) = (Mutex::default(), AtomicBool::new(false));
-        Ok(Stage { folder, owned, gix, written, by_git, landing: Mutex::default() })
+        let (written, packed, by_git) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Ok(Stage { folder, owned, gix, written, packed, by_git, landing: Mutex::default() })
     }
 
     /// The path of the stage for a call of git that reads; `None` if the stage is empty.
@@ -195,6 +202,8 @@ impl<'r> Durability<'r> {
         if landed.is_err() {
             // Some of the objects are still in the stage.
             stage.note_git();
+        } else {
+            stage.packed.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         landed
     }

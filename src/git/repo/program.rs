@@ -225,6 +225,8 @@ impl<'r> Git<'r> {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        // All of the output is read at the end: no write for each of a hundred thousand paths.
+        command.env("GIT_FLUSH", "0");
         // Checkpoints are restored with the original objects, and not with those of `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);

@@ -1,5 +1,6 @@
 //! Reads files into blobs, if their bytes are stored unchanged.
 
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
@@ -11,11 +12,14 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::coverage::Coverage;
-use crate::git::objects::database::{SYMLINK, gix_id};
+use crate::git::capture::file_stat::FileStat;
+use crate::git::capture::given_back::Scope;
+use crate::git::objects::database::SYMLINK;
+use crate::git::objects::new_blobs::NewBlobs;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::{Condition, FastWay};
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{Found, look};
+use crate::git::restore::place::{Found, Looks};
 
 use super::live_index::LiveIndex;
 use super::tree_edit::PathEdit;
@@ -44,15 +48,18 @@ pub(super) struct Reading<'a> {
     pub index: &'a LiveIndex,
     /// Untracked files over this many bytes are listed in the coverage instead.
     pub limit: u64,
+    pub scope: Scope,
 }
 
 /// What is at a path.
-enum Content {
+pub(super) enum Content {
     Gone,
     TooLarge,
     Present {
         mode: u32,
         bytes: Vec<u8>,
+        /// Of a regular file, from before it was read.
+        stat: Option<FileStat>,
     },
     /// Left to git.
     Odd,
@@ -76,39 +83,28 @@ impl Reading<'_> {
         let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
         // Files whose line ends a checkout may write differently.
         let mut doubtful = Vec::new();
-        let doubts = |mode: u32, bytes: &[u8]| {
-            conversion == Conversion::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()
-        };
+        let mut blobs = NewBlobs::of(self.repository);
+        let mut looks = Looks::below(self.worktree.path());
         for entry in sorted.unsure {
             let path = RepoPath::new(self.index.path(entry));
-            match self.content(&path, u64::MAX, conversion)? {
+            match self.content(&mut looks, &path, u64::MAX, conversion)? {
                 Content::Gone => edits.push(PathEdit { path, new: None }),
                 Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
-                Content::Present { mode, bytes } => {
-                    let blob = gix_id(&self.repository.objects().write_blob(&bytes)?)?;
+                Content::Present { mode, bytes, stat: _ } => {
+                    let doubts = conversion.doubts(mode, &bytes);
+                    let blob = blobs.add(bytes)?;
                     if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
-                        doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
+                        doubtful.extend(doubts.then(|| path.clone()));
                         edits.push(PathEdit { path, new: Some((mode, blob)) });
                     }
                 }
                 Content::TooLarge | Content::Odd => return Ok(None),
             }
         }
-        for path in sorted.untracked {
-            if path.is_odd() {
-                return Ok(None);
-            }
-            match self.content(&path, self.limit, conversion)? {
-                Content::Gone => {}
-                Content::TooLarge => coverage.too_large.add(path),
-                Content::Present { mode, bytes } => {
-                    let blob = gix_id(&self.repository.objects().write_blob(&bytes)?)?;
-                    doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
-                    edits.push(PathEdit { path, new: Some((mode, blob)) });
-                }
-                Content::Odd => return Ok(None),
-            }
-        }
+        let Some(untracked) = self.untracked(sorted.untracked, conversion, &mut blobs, coverage)? else { return Ok(None) };
+        blobs.finish()?;
+        doubtful.extend(untracked.doubtful);
+        edits.extend(untracked.edits);
         let doubtful: Vec<&RepoPath> = doubtful.iter().collect();
         if !doubtful.is_empty() && self.repository.captures().may_add_returns(self.worktree, &doubtful)? {
             return Ok(None);
@@ -117,12 +113,16 @@ impl Reading<'_> {
         Ok(Some(edits))
     }
 
-    fn content(&self, path: &RepoPath, limit: u64, conversion: Conversion) -> Result<Content> {
+    /// Reads what is at a path.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(super) fn content(&self, looks: &mut Looks<'_>, path: &RepoPath, limit: u64, conversion: Conversion) -> Result<Content> {
         let place = self.worktree.path().join(path.to_path());
-        match look(self.worktree.path(), path)? {
+        match looks.look(path)? {
             Found::Missing | Found::Below(_) => return Ok(Content::Gone),
             Found::Folder | Found::Special => return Ok(Content::Odd),
-            Found::Link(_, target) => return Ok(Content::Present { mode: SYMLINK, bytes: target }),
+            Found::Link(_, target) => return Ok(Content::Present { mode: SYMLINK, bytes: target, stat: None }),
             Found::File(_) => {}
         }
         // Does not follow a link, and does not block if the file is a fifo by now.
@@ -146,8 +146,7 @@ impl Reading<'_> {
         if conversion != Conversion::None && memchr::memchr(b'\r', &bytes).is_some() {
             return Ok(Content::Odd);
         }
-        let mode = if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 };
-        Ok(Content::Present { mode, bytes })
+        Ok(Content::Present { mode: mode_of(&meta), bytes, stat: Some(FileStat::of(&meta)) })
     }
 
     /// What git may do to content; `None` if it may be more than converting line ends.
@@ -178,10 +177,22 @@ impl Reading<'_> {
 
 /// What git does to content on its way into an object and out again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Conversion {
+pub(super) enum Conversion {
     None,
     /// Only when storing: content without carriage returns stays unchanged.
     Inwards,
     /// A checkout may add carriage returns.
     BothWays,
+}
+
+impl Conversion {
+    /// Whether a checkout may write content differently.
+    pub(super) fn doubts(self, mode: u32, bytes: &[u8]) -> bool {
+        self == Self::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()
+    }
+}
+
+/// The mode that git gives a regular file.
+pub(super) fn mode_of(meta: &Metadata) -> u32 {
+    if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
 }

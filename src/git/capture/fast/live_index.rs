@@ -5,7 +5,7 @@ use std::ops::Range;
 use gix::index::entry::Mode;
 use rustix::fs::{FileType, Stat};
 
-use crate::git::capture::given_memory::FileStat;
+use crate::git::capture::file_stat::FileStat;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;

@@ -12,6 +12,7 @@
 //! | `unknown` | untracked paths: ignored or content |
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
+//! | `untracked` | untracked files, read only if they changed since the last capture |
 //! | `clean` | whether all is as the checked-out commit has it |
 //! | `untouched` | whether some paths are as a commit has them |
 //! | `tree_edit` | the trees of the index and of the files; only trees that change are written |
@@ -23,6 +24,7 @@ mod named;
 mod tree_edit;
 mod unknown;
 mod untouched;
+mod untracked;
 mod walk;
 
 #[cfg(test)]
@@ -59,6 +61,7 @@ struct Look<'a> {
     worktree: &'a Worktree,
     index: &'a LiveIndex,
     options: &'a CaptureOptions,
+    scope: Scope,
 }
 
 /// What was found in a worktree.
@@ -89,10 +92,10 @@ impl Captures<'_> {
         let narrow = seen.narrow.clone();
         let attributes = seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = seen.unsure.clone();
-        let look = Look { worktree, index: &index, options };
+        let look = Look { worktree, index: &index, options, scope: Scope::Whole };
         let Some(Looked { edits, mut coverage, included }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
         let all = 0..index.len();
-        let Some(raw) = self.raw_here(&look, (all, &unsure), (&edits, &attributes, Scope::Whole), &mut coverage)? else {
+        let Some(raw) = self.raw_here(&look, (all, &unsure), (&edits, &attributes), &mut coverage)? else {
             return Ok(None);
         };
         env::fault_point("git.capture-before-objects");
@@ -112,10 +115,10 @@ impl Captures<'_> {
         &self,
         look: &Look<'_>,
         (within, unsure): (impl IntoIterator<Item = usize>, &[usize]),
-        (edits, attributes, scope): (&[PathEdit], &BTreeSet<RepoPath>, Scope),
+        (edits, attributes): (&[PathEdit], &BTreeSet<RepoPath>),
         coverage: &mut Coverage,
     ) -> Result<Option<Vec<RawFile>>> {
-        let Look { worktree, index, options: _ } = *look;
+        let Look { worktree, index, options: _, scope } = *look;
         let file = worktree.index_file();
         let at = Unchanged { worktree, index: &file, attributes, scope };
         let changes_attributes = edits.iter().any(|edit| edit.path.file_name() == b".gitattributes");
@@ -141,11 +144,11 @@ impl Captures<'_> {
 
     /// Reads the files that were seen; `None` if git has to do it.
     fn differences(&self, look: &Look<'_>, seen: Seen, unknown: SortedUnknown) -> Result<Option<Looked>> {
-        let Look { worktree, index, options } = *look;
+        let Look { worktree, index, options, scope } = *look;
         let mut coverage = Coverage::default();
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
-        let reading = Reading { repository: self.repo, worktree, index, limit: options.max_file_size };
+        let reading = Reading { repository: self.repo, worktree, index, limit: options.max_file_size, scope };
         let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
         unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
         unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));

@@ -110,7 +110,7 @@ impl Captures<'_> {
         if !unknown.included.is_empty() || !unknown.over_include_limit.is_empty() {
             return Ok(None);
         }
-        let look = Look { worktree, index: &index, options };
+        let look = Look { worktree, index: &index, options, scope: Scope::Part };
         let attributes = places.seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = places.seen.unsure.clone();
         let Some(Looked { edits, mut coverage, included: _ }) = self.differences(&look, places.seen, unknown)? else {
@@ -119,7 +119,7 @@ impl Captures<'_> {
         let looked_at = places.paths;
         let within =
             looked_at.iter().flat_map(|path| index.find(path.as_bytes()).into_iter().chain(index.below(path.as_bytes())));
-        let raw = self.raw_here(&look, (within, &unsure), (&edits, &attributes, Scope::Part), &mut coverage)?;
+        let raw = self.raw_here(&look, (within, &unsure), (&edits, &attributes), &mut coverage)?;
         let Some(raw) = raw else { return Ok(None) };
         let Some(then_edits) = as_edits(dirty)? else { return Ok(None) };
         let there: Vec<RepoPath> = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| edit.path.clone()).collect();

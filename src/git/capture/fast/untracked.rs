@@ -1,0 +1,184 @@
+//! The blobs of untracked files. Where there are many, those that are as they were at the last capture are not read again
+//! (`untracked_memory`).
+
+use std::collections::HashSet;
+
+use crate::domain::base::names::RepoPath;
+use crate::error::Result;
+use crate::git::capture::coverage::Coverage;
+use crate::git::capture::file_stat::FileStat;
+use crate::git::capture::given_back::Scope;
+use crate::git::capture::untracked_memory::UntrackedMemory;
+use crate::git::objects::new_blobs::NewBlobs;
+use crate::git::restore::place::{Found, Looks};
+
+use super::content::{Content, Conversion, Reading, mode_of};
+use super::tree_edit::PathEdit;
+
+/// Fewer untracked files are read faster than what is remembered of them.
+const FEW: usize = 100;
+
+/// What the untracked files add to a capture.
+pub(super) struct Untracked {
+    pub edits: Vec<PathEdit>,
+    /// Files whose line ends a checkout may write differently.
+    pub doubtful: Vec<RepoPath>,
+}
+
+/// A file or link that is held.
+struct Held {
+    path: RepoPath,
+    mode: u32,
+    blob: gix::ObjectId,
+    /// Of a regular file.
+    stat: Option<FileStat>,
+}
+
+impl Reading<'_> {
+    /// Reads untracked files, if they are not remembered; `None` if git has to do it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
+    pub(super) fn untracked(
+        &self,
+        paths: Vec<RepoPath>,
+        conversion: Conversion,
+        blobs: &mut NewBlobs<'_>,
+        coverage: &mut Coverage,
+    ) -> Result<Option<Untracked>> {
+        if paths.iter().any(RepoPath::is_odd) {
+            return Ok(None);
+        }
+        // What is remembered are the files' own bytes; a capture of some paths would forget the others.
+        let remembers = paths.len() >= FEW && conversion == Conversion::None && self.scope == Scope::Whole;
+        let was = remembers.then(|| UntrackedMemory::read(self.repository, self.worktree));
+        let begun = remembers.then(|| self.repository.captures().now_on_disk()).transpose()?;
+        let (mut held, paths) = match &was {
+            Some(was) => self.recall(was, paths)?,
+            None => (Vec::new(), paths),
+        };
+        let mut doubtful = Vec::new();
+        let mut looks = Looks::below(self.worktree.path());
+        for path in paths {
+            match self.content(&mut looks, &path, self.limit, conversion)? {
+                Content::Gone => {}
+                Content::TooLarge => coverage.too_large.add(path),
+                Content::Present { mode, bytes, stat } => {
+                    doubtful.extend(conversion.doubts(mode, &bytes).then(|| path.clone()));
+                    held.push(Held { path, mode, blob: blobs.add(bytes)?, stat });
+                }
+                Content::Odd => return Ok(None),
+            }
+        }
+        if let (Some(was), Some(begun)) = (was, begun) {
+            let old = |held: &'_ &Held| held.stat.filter(|stat| stat.is_older_than(begun));
+            let files = held.iter().filter_map(|held| Some((&held.path, old(&held)?, held.blob)));
+            UntrackedMemory::of(files).write_unless(&was, self.repository, self.worktree);
+        }
+        let edits = held.into_iter().map(|held| PathEdit { path: held.path, new: Some((held.mode, held.blob)) });
+        Ok(Some(Untracked { edits: edits.collect(), doubtful }))
+    }
+
+    /// The files that are as they were and whose blobs exist; and the paths that have to be read.
+    fn recall(&self, was: &UntrackedMemory, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
+        let mut looks = Looks::below(self.worktree.path());
+        let (mut held, mut others) = (Vec::with_capacity(paths.len()), Vec::new());
+        for path in paths {
+            let known = match looks.look(&path)? {
+                Found::File(meta) if meta.len() <= self.limit => {
+                    let stat = FileStat::of(&meta);
+                    was.recall(&path, &stat).map(|blob| (mode_of(&meta), blob, stat))
+                }
+                Found::File(_) | Found::Link(..) | Found::Missing | Found::Below(_) | Found::Folder | Found::Special => None,
+            };
+            match known {
+                Some((mode, blob, stat)) => held.push(Held { path, mode, blob, stat: Some(stat) }),
+                None => others.push(path),
+            }
+        }
+        let durability = self.repository.durability();
+        let fresh = durability.freshen_all(&held.iter().map(|held| held.blob).collect::<HashSet<_>>());
+        fresh.iter().for_each(|id| durability.note_written(*id));
+        let (held, gone): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| fresh.contains(&held.blob));
+        others.extend(gone.into_iter().map(|held| held.path));
+        Ok((held, others))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::git::capture::remembered::Remembered;
+    use crate::git::capture::worktree::CaptureOptions;
+    use crate::git::repo::scratch::Scratch;
+
+    /// A repository with untracked files that are old enough to be remembered.
+    fn many() -> Scratch {
+        let scratch = Scratch::new(&[]);
+        (0..=FEW).for_each(|number| scratch.write(&format!("new/{number}"), format!("file {number}").as_bytes()));
+        std::thread::sleep(Duration::from_millis(250));
+        scratch
+    }
+
+    /// What a capture has at a path.
+    fn captured(scratch: &Scratch, path: &str) -> String {
+        let (repo, options) = (scratch.repo(), CaptureOptions { max_file_size: 1000, ..CaptureOptions::default() });
+        let capture = repo.captures().fast_capture(&scratch.main(), &options).unwrap().unwrap();
+        repo.durability().sync_objects().unwrap();
+        drop(repo);
+        scratch.git(&["cat-file", "blob", &format!("{}:{path}", capture.tree)])
+    }
+
+    /// Has the memory say that each file has this blob.
+    fn remember(scratch: &Scratch, blob: &str) {
+        let (repo, main, blob) = (scratch.repo(), scratch.main(), gix::ObjectId::from_hex(blob.as_bytes()).unwrap());
+        let paths: Vec<_> = (0..=FEW).map(|number| RepoPath::new(format!("new/{number}").as_bytes())).collect();
+        let stat = |path: &RepoPath| FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap());
+        let files = paths.iter().map(|path| (path, stat(path), blob));
+        UntrackedMemory::of(files).write_unless(&UntrackedMemory::of(std::iter::empty()), &repo, &main);
+    }
+
+    #[test]
+    fn a_file_that_is_as_it_was_is_not_read_and_a_changed_one_is() {
+        let scratch = many();
+        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        assert!(Remembered::Untracked.place(&scratch.repo(), &scratch.main()).exists());
+        // What is remembered is believed: the only way to see that nothing was read.
+        remember(&scratch, &scratch.git(&["rev-parse", "HEAD:a.txt"]));
+        assert_eq!(captured(&scratch, "new/7"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
+        scratch.write("new/7", b"FILE 7");
+        assert_eq!(captured(&scratch, "new/7"), "FILE 7");
+        assert_eq!(captured(&scratch, "new/8"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
+        // Now line ends may be converted: the memory says nothing about that.
+        scratch.git(&["config", "core.autocrlf", "input"]);
+        assert_eq!(captured(&scratch, "new/8"), "file 8");
+    }
+
+    #[test]
+    fn a_blob_that_is_gone_is_made_again() {
+        let scratch = many();
+        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        scratch.git(&["gc", "-q", "--prune=now"]);
+        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        remember(&scratch, &"1".repeat(40));
+        assert_eq!(captured(&scratch, "new/7"), "file 7");
+    }
+
+    #[test]
+    fn a_file_as_young_as_the_capture_is_not_remembered() {
+        let scratch = many();
+        // Whatever takes how long, this one is younger.
+        let soon = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(u32::MAX.into());
+        std::fs::File::open(scratch.path().join("new/7")).unwrap().set_modified(soon).unwrap();
+        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        let (repo, main) = (scratch.repo(), scratch.main());
+        let memory = UntrackedMemory::read(&repo, &main);
+        let recalled = |name: &str| {
+            let path = RepoPath::new(name.as_bytes());
+            memory.recall(&path, &FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()))
+        };
+        assert!(recalled("new/7").is_none() && recalled("new/8").is_some());
+    }
+}

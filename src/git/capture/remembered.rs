@@ -1,0 +1,96 @@
+//! Files in which a capture remembers what the next one need not find out again. Each may go at any time: then it is found out
+//! again. What they say is in `given_memory` and `untracked_memory`.
+
+use std::path::PathBuf;
+
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The largest such file that is read, in bytes.
+const LIMIT: u64 = 256 * 1024 * 1024;
+
+/// What is remembered of a worktree.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::git) enum Remembered {
+    /// Which unchanged files a checkout gives back.
+    GivenBack,
+    /// The blobs of untracked files.
+    Untracked,
+}
+
+impl Remembered {
+    /// What was remembered; `None` if there is nothing, or it is damaged.
+    pub fn read(self, repository: &Repository, worktree: &Worktree) -> Option<Vec<u8>> {
+        let mut content = files::read_optional(&self.place(repository, worktree), LIMIT).ok()??;
+        let sum = content.split_off(content.len().checked_sub(repository.hash().bytes())?);
+        (digest(repository, &content).ok()? == sum).then_some(content)
+    }
+
+    /// Remembers `content`. A failure does no harm and is only traced; a crash leaves the old file, the new one, or a damaged one.
+    pub fn write(self, mut content: Vec<u8>, repository: &Repository, worktree: &Worktree) {
+        let written = digest(repository, &content).and_then(|sum| {
+            content.extend(sum);
+            let folder = repository.scratch_folder()?;
+            let new = folder.path().join(self.name());
+            files::write_scratch(&new, &content)?;
+            files::replace_unsynced(&new, &self.place(repository, worktree))
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, what = self.name(), "the next capture has to find out again what this one did");
+        }
+    }
+
+    /// The file of a worktree. A linked worktree's file is removed together with the worktree.
+    pub fn place(self, repository: &Repository, worktree: &Worktree) -> PathBuf {
+        if worktree.is_main() {
+            repository.own_scratch().join(self.name())
+        } else {
+            worktree.git_dir().join(format!("axiom-{}", self.name()))
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::GivenBack => "given-back",
+            Self::Untracked => "untracked",
+        }
+    }
+}
+
+/// A digest in the hash of the repository.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::git) fn digest(repository: &Repository, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut hasher = gix::hash::hasher(repository.hash().gix());
+    hasher.update(bytes);
+    let failed = |e| Error::new(Code::GitFailed, "cannot make a digest").because(e);
+    Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_file_is_read_back_whole_or_not_at_all() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let (repo, main) = (scratch.repo(), scratch.main());
+            assert_eq!(Remembered::Untracked.read(&repo, &main), None);
+            Remembered::Untracked.write(b"all of it".to_vec(), &repo, &main);
+            assert_eq!(Remembered::Untracked.read(&repo, &main).unwrap(), b"all of it");
+            assert_eq!(Remembered::GivenBack.read(&repo, &main), None);
+            let place = Remembered::Untracked.place(&repo, &main);
+            let whole = std::fs::read(&place).unwrap();
+            for cut in [0, 10, whole.len() / 2, whole.len() - 1] {
+                files::write_scratch(&place, &whole[..cut]).unwrap();
+                assert_eq!(Remembered::Untracked.read(&repo, &main), None, "{cut}");
+            }
+        }
+    }
+}
