@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(read.recall(&path(100), &stat(1)), None);
             // The same again writes nothing.
             let place = Remembered::Untracked.place(&repo, &main);
-            std::fs::remove_file(&place).unwrap();
+            crate::files::remove_file(&place).unwrap();
             let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
             UntrackedMemory::of(files).write_unless(&read, &repo, &main);
             assert!(!place.exists());
