@@ -8,10 +8,14 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::cli::{visible, words};
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::plural::verb;
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::{GateKind, to_settle_first};
 use crate::env;
 use crate::ops::supervise::notice::{Notice, Watcher};
+
+/// How many characters of a step are shown.
+const LONGEST_STEP: usize = 60;
 
 /// Prints notices.
 #[derive(Debug)]
@@ -67,6 +71,14 @@ impl Progress {
         bar.set_message(visible::line(&text).into_owned());
     }
 
+    /// Shows that something runs for an agent's task: on a terminal as long as it does, else in a line.
+    fn runs(&mut self, agent: &AgentId, text: String) {
+        match self.live {
+            Some(_) => self.begin(agent, text),
+            None => self.line(&text),
+        }
+    }
+
     fn end(&mut self, agent: &AgentId) {
         if let Some(bar) = self.bars.remove(agent) {
             bar.finish_and_clear();
@@ -104,10 +116,16 @@ impl Watcher for Progress {
                     self.line(&format!("{agent} {task}: not committed: {path}"));
                 }
             }
-            Notice::Released { agent: _, task, status, reason } => {
+            Notice::Released { agent, task, status, reason } => {
+                self.end(&agent);
                 let said = self.ended.remove(&task);
                 self.line(&released(&task, status, &reason, said.as_deref()));
             }
+            Notice::Verifying { agent, task, steps } => self.runs(&agent, verifying(&task, &steps)),
+            Notice::Evaluating { agent, task } => {
+                self.runs(&agent, format!("{task}: recovery.evaluator is asked what becomes of it"))
+            }
+            Notice::ChecksEnded { agent } => self.end(&agent),
             Notice::VerifyingMerge { task } => self.line(&format!("{task}: the result of its merge is being verified")),
             Notice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
             Notice::GateOpened { id, reason, details } => {
@@ -123,6 +141,17 @@ impl Watcher for Progress {
             Notice::Ended { how } => self.line(&format!("session ended: {how}")),
         }
     }
+}
+
+/// Which steps of a task run, in words.
+fn verifying(task: &CaseId, steps: &[String]) -> String {
+    let called = |step: &String| match step.char_indices().nth(LONGEST_STEP) {
+        Some((end, _)) => format!("'{}…'", step.get(..end).unwrap_or_default()),
+        None => format!("'{step}'"),
+    };
+    let called: Vec<String> = steps.iter().map(called).collect();
+    let (are, run) = (verb(steps.len(), "its verify step", "its verify steps"), verb(steps.len(), "runs", "run"));
+    format!("{task}: {are} {} {run}", called.join(", "))
 }
 
 /// What happened to a task, without the part that the line on its last iteration had already.
@@ -148,6 +177,15 @@ fn released(task: &CaseId, status: Status, reason: &str, said: Option<&str>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_steps_that_run_are_named() {
+        let task = CaseId::new("t").unwrap();
+        let said = |steps: &[&str]| verifying(&task, &steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>());
+        assert_eq!(said(&["tests"]), "t: its verify step 'tests' runs");
+        assert_eq!(said(&["@first", "@second"]), "t: its verify steps '@first', '@second' run");
+        assert_eq!(said(&[&"ä".repeat(61)]), format!("t: its verify step '{}…' runs", "ä".repeat(60)));
+    }
 
     #[test]
     fn what_was_said_is_not_said_again() {

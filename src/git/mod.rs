@@ -71,7 +71,7 @@ pub use repo::repository::{HashKind, HeldInChildren, RefFormat, Repository};
 #[cfg(test)]
 pub(crate) use repo::scratch::Scratch;
 pub use repo::stale_locks::{GitLock, Owner};
-pub use repo::worktrees::{Worktree, WorktreeEntry};
+pub use repo::worktrees::{FEW_WORKTREES, Worktree, WorktreeEntry};
 pub use restore::advance::Advance;
 pub use restore::prepared::Prepared;
 pub use restore::trash::{InTrash, in_trash, put_back, take_away_again};

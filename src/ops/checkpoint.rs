@@ -34,7 +34,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::store::line::MAX_LINE;
 
-pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, write_again};
+pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, would_be_held, write_again};
 pub use compact::{Compacted, Objects, Space, compact, objects, space};
 pub use difference::{ChangedPath, Difference, difference};
 pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};

@@ -166,6 +166,24 @@ fn a_planner_that_is_killed_at_every_step_is_resumed_and_comes_to_the_same() {
     assert_eq!(env.json(&["recover"])["wedges"], json!([]));
 }
 
+/// Half-made or whole: what is left of the place where a planner worked is told apart from that of a verification.
+#[test]
+fn what_a_dead_planner_left_is_said_to_be_a_planners() {
+    let env = with(SCRIPT);
+    let place = env.repo().join(".worktrees/verify-directive-001");
+    let answer = ["plan", "answer", "An RSA key"];
+    for (args, point) in [(&answer[..], "git.after-worktree-add:1"), (&["plan", "recover", "--resume"], "plan.place-made:1")] {
+        killed(&env, args, point);
+        assert!(place.exists(), "{point}");
+        let left = format!("'{}', where a planner worked: it is removed", place.display());
+        assert!(env.json(&["recover"])["leftovers"].as_array().unwrap().contains(&json!(left)), "{point}");
+        let done = env.axiom(&["recover", "--yes"]).success();
+        assert!(done.stderr.contains("verify-directive-001', where a planner worked, was cleared"), "{point}: {done}");
+        assert!(!place.exists() && env.git(&["worktree", "list"]).lines().count() == 1, "{point}");
+        assert_eq!(env.json(&["recover"])["leftovers"], json!([]), "{point}");
+    }
+}
+
 #[test]
 fn with_nobody_there_the_rule_decides_and_is_logged() {
     let env = with(PLAIN);

@@ -68,6 +68,8 @@ fn active(bench: &mut Bench) {
     }
     writer.snapshot();
     writer.finish();
+    // Records where the repository is, as every verb that writes does: without that, each workspace is asked whose it is.
+    scratch.axiom(&["init"]);
     let list = "git worktree list --porcelain > /dev/null; git for-each-ref > /dev/null";
     let (ours, theirs) = in_turns(ROUNDS, &mut || scratch.axiom(&["recover"]), &mut || scratch.sh(list));
     let what = "recover looks, 1,000 active tasks with 1,000 workspaces";

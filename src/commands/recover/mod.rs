@@ -9,6 +9,8 @@ pub(super) mod first;
 mod more;
 mod words;
 
+use std::io::IsTerminal;
+
 use clap::Args;
 use serde::Serialize;
 
@@ -225,7 +227,11 @@ fn ask_first(plan: &Plan, wanted: &Wanted, yes: bool, screen: &mut Screen) -> Re
 
 /// Does it, and shows what was done and what is left.
 fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View, screen: &mut Screen) -> Result<Exit> {
-    let done = resume::run(ctx, plan, wanted, &mut Progress::new(false))?;
+    // Steps that a crash cut off run to their ends.
+    let mut progress = Progress::new(std::io::stderr().is_terminal());
+    let done = resume::run(ctx, plan, wanted, &mut progress);
+    progress.finish();
+    let done = done?;
     ctx.store.take_warnings().iter().for_each(|warning| super::warn(warning, screen));
     // The remaining conditions need a human, and may be others than before.
     let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);

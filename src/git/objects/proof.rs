@@ -24,6 +24,7 @@ use super::stage::loose_file;
 use crate::git::index::file::{copy_index, in_folder};
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
+use crate::own_process::threads;
 
 /// Objects written less than this before a sync are checked too, because clocks differ.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -115,18 +116,7 @@ impl Durability<'_> {
                 && std::fs::File::open(loose_file(&objects, id)).is_ok()
                 && !self.is_whole_at(&objects, id)
         };
-        let bad_of = |part: &[gix::ObjectId]| part.iter().filter(|id| is_bad(id)).copied().collect::<Vec<_>>();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let part = new.len().div_ceil(threads).max(FEW);
-        let bad = std::thread::scope(|scope| {
-            let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || bad_of(part)));
-            let begun: Vec<_> = new.chunks(part).skip(1).map(begin).collect();
-            let mut all = new.chunks(part).next().map_or_else(Vec::new, bad_of);
-            for (part, thread) in begun {
-                all.extend(thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| bad_of(part)));
-            }
-            all
-        });
+        let bad = threads::in_parts(&new, FEW, |part| part.iter().filter(|id| is_bad(id)).copied().collect());
         bad.into_iter().map(|id| Oid::from_bytes(id.as_bytes())).collect()
     }
 

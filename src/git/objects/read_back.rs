@@ -5,6 +5,7 @@ use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use crate::git::repo::handles::Objects;
+use crate::own_process::threads;
 
 /// Larger objects are not read into memory; they are reported as too large.
 const LARGE: u64 = 512 * 1024 * 1024;
@@ -44,21 +45,14 @@ impl Objects<'_> {
     /// `REPOSITORY_UNSUPPORTED`. Damage is part of the result, not an error.
     pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBack> {
         self.repo.gix()?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let part = objects.len().div_ceil(threads).max(FEW);
-        std::thread::scope(|scope| {
-            let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || self.read_some(part)));
-            let begun: Vec<_> = objects.chunks(part).skip(1).map(begin).collect();
-            let mut all = objects.chunks(part).next().map_or_else(|| Ok(ReadBack::default()), |part| self.read_some(part))?;
-            for (part, thread) in begun {
-                // If a thread could not be started, or panicked, its part is read here.
-                let some = thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| self.read_some(part))?;
-                all.whole += some.whole;
-                all.damaged.extend(some.damaged);
-                all.too_large.extend(some.too_large);
-            }
-            Ok(all)
-        })
+        let mut all = ReadBack::default();
+        for some in threads::in_parts(objects, FEW, |part| vec![self.read_some(part)]) {
+            let some = some?;
+            all.whole += some.whole;
+            all.damaged.extend(some.damaged);
+            all.too_large.extend(some.too_large);
+        }
+        Ok(all)
     }
 
     fn read_some(&self, objects: &[Oid]) -> Result<ReadBack> {

@@ -12,9 +12,13 @@ use super::head::Head;
 use super::ownership::is_same_place;
 use super::repository::path_of;
 use super::shortcuts::FastWay;
+use crate::own_process::threads;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.
 pub(in crate::git) const POINTER_LIMIT: u64 = 64 * 1024;
+
+/// How many worktrees are looked at in one thread.
+pub const FEW_WORKTREES: usize = 64;
 
 /// A worktree: its folder, and the git directory with its HEAD and index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -172,21 +176,21 @@ impl Worktrees<'_> {
     /// # Errors
     /// As [`Worktrees::list`].
     pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
-        let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_named = |entry: &WorktreeEntry| entry.worktree.path() == path;
-        let is_there = |entry: &WorktreeEntry| entry.worktree.path().canonicalize().is_ok_and(|here| here == wanted);
         // Most are registered by the name of their folder: then the others are not looked at.
         if let Some(name) = path.file_name()
             && self.repo.shortcuts().allow(FastWay::ListWorktrees)
         {
             let git_dir = self.repo.common_dir().join("worktrees").join(name);
-            let folder = self.folder_of_entry(&git_dir)?.filter(|folder| folder == path);
-            let one = folder.map(|folder| BTreeMap::from([(folder, git_dir)]));
-            if let Some(found) = one.and_then(|one| self.list_in_files(one).into_iter().find(is_named)) {
-                return Ok(Some(found));
+            let main = self.main_worktree().ok();
+            let is_main = main.as_ref().is_some_and(|main| main.git_dir() == git_dir || main.path() == path);
+            if let Some(folder) = self.folder_of_entry(&git_dir)?.filter(|folder| folder == path && !is_main) {
+                return Ok(Some(self.entry_in_files(Worktree::linked(folder, git_dir))));
             }
         }
         let all = self.list()?;
+        let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_there = |entry: &WorktreeEntry| entry.worktree.path().canonicalize().is_ok_and(|here| here == wanted);
         let found = all.iter().position(is_named).or_else(|| all.iter().position(is_there));
         Ok(found.and_then(|place| all.into_iter().nth(place)))
     }
@@ -228,14 +232,17 @@ impl Worktrees<'_> {
         let is_main = |git_dir: &Path| main.as_ref().is_some_and(|main| main.git_dir() == git_dir);
         let linked = folders.into_iter().filter(|(_, git_dir)| !is_main(git_dir));
         let linked = linked.map(|(folder, git_dir)| Worktree::linked(folder, git_dir));
-        let all = main.clone().into_iter().chain(linked);
-        all.map(|worktree| WorktreeEntry {
+        let all: Vec<Worktree> = main.clone().into_iter().chain(linked).collect();
+        threads::in_parts(&all, FEW_WORKTREES, |part| part.iter().map(|one| self.entry_in_files(one.clone())).collect())
+    }
+
+    fn entry_in_files(&self, worktree: Worktree) -> WorktreeEntry {
+        WorktreeEntry {
             present: worktree.verify().is_ok(),
             head: self.repo.refs().head(&worktree).ok(),
             locked: worktree.reason_of_lock(),
             worktree,
-        })
-        .collect()
+        }
     }
 
     pub(in crate::git) fn list_by_git(&self, folders: &BTreeMap<PathBuf, PathBuf>) -> Result<Vec<WorktreeEntry>> {

@@ -14,7 +14,8 @@ use super::worktrees::HALF_MADE;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
 use crate::git::repo::repository::RefFormat;
-use crate::git::repo::worktrees::POINTER_LIMIT;
+use crate::git::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
+use crate::own_process::threads;
 
 /// git may still be writing a registration that is younger than this.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -133,12 +134,9 @@ impl Workspaces<'_> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
-        let mut damaged = Vec::new();
-        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
-            if let Some(one) = self.damage_of(&entry.path())? {
-                damaged.push(one);
-            }
-        }
+        let entries = files::list(&self.repo.common_dir().join("worktrees"))?;
+        let looked = threads::for_each(&entries, FEW_WORKTREES, |entry| self.damage_of(&entry.path()))?;
+        let mut damaged: Vec<DamagedWorktree> = looked.into_iter().flatten().collect();
         damaged.sort_by(|one, other| one.registration.cmp(&other.registration));
         Ok(damaged)
     }

@@ -12,10 +12,11 @@ use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
+use crate::git::{CaptureOptions, FEW_WORKTREES, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::{merge, trash, workspaces};
+use crate::own_process::threads;
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;
@@ -109,6 +110,26 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
 
 /// As [`capture_all`], with these `options`.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
+    let (captured, coverage) = each(ctx, options)?;
+    together(ctx, captured.into_iter().map(|one| (one, None)).collect(), coverage)
+}
+
+/// What [`capture_all`] would hold of each worktree. Makes the captures without their commits: with a thousand workspaces, most of the
+/// time is taken by new files.
+///
+/// # Errors
+/// As [`capture_all`].
+pub fn would_be_held(ctx: &Context) -> Result<BTreeMap<String, Coverage>> {
+    let (captured, mut coverage) = each(ctx, &capture_options(ctx))?;
+    refs(ctx)?;
+    for one in captured {
+        coverage.insert(one.worktree.path_text()?, one.capture.coverage);
+    }
+    Ok(coverage)
+}
+
+/// The captures of the worktrees that can be captured, the main one's first, and the coverage of the others.
+fn each(ctx: &Context, options: &CaptureOptions) -> Result<(Vec<CapturedWorktree>, BTreeMap<String, Coverage>)> {
     let There { worktrees, mut coverage, linked } = there(ctx)?;
     let outcomes = {
         let still = Still::hold(ctx);
@@ -119,7 +140,7 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     let mut captured = Vec::with_capacity(worktrees.len());
     for (worktree, outcome) in worktrees.into_iter().zip(outcomes) {
         match outcome {
-            Ok(capture) => captured.push((CapturedWorktree { worktree, capture }, None)),
+            Ok(capture) => captured.push(CapturedWorktree { worktree, capture }),
             // A workspace that cannot be captured affects only its agent; a worktree of the user's own fails the capture.
             Err(error) if owner(ctx.state(), worktree.path()).is_some() && !error.is_everybodys() => {
                 coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
@@ -127,10 +148,10 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
             Err(error) => return Err(error),
         }
     }
-    if let Some((CapturedWorktree { worktree, capture }, _)) = captured.first_mut() {
+    if let Some(CapturedWorktree { worktree, capture }) = captured.first_mut() {
         excluded::name_users_own(ctx, (worktree, &linked), &mut capture.coverage)?;
     }
-    together(ctx, captured, coverage)
+    Ok((captured, coverage))
 }
 
 /// Removes from the captures the agents' workspaces whose index refers to objects that cannot be read.
@@ -186,17 +207,18 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     }
     let scratch = merge::scratch::places(ctx)?;
     let is_damaged = |entry: &WorktreeEntry| damaged.iter().any(|one| one.is_at(entry.worktree.git_dir()));
-    for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry)) {
-        let path = entry.worktree.path();
-        known.push(path.to_owned());
-        if scratch.iter().any(|place| place == path) {
-            continue;
-        }
-        match in_the_place_of(ctx, &entry.worktree)? {
+    let linked = ctx.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry));
+    let linked: Vec<Worktree> = linked.map(|entry| entry.worktree).collect();
+    known.extend(linked.iter().map(|worktree| worktree.path().to_owned()));
+    let linked: Vec<Worktree> = linked.into_iter().filter(|one| !scratch.iter().any(|place| place == one.path())).collect();
+    let instead = threads::for_each(&linked, FEW_WORKTREES, |worktree| in_the_place_of(ctx, worktree))?;
+    for (worktree, instead) in linked.into_iter().zip(instead) {
+        let path = worktree.path();
+        match instead {
             None => {
                 // Fails before anything is captured, where the path is not UTF-8.
-                entry.worktree.path_text()?;
-                worktrees.push(entry.worktree);
+                worktree.path_text()?;
+                worktrees.push(worktree);
             }
             Some(nothing) => drop(coverage.insert(path.display().to_string(), nothing)),
         }

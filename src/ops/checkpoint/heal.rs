@@ -16,6 +16,7 @@ use crate::env;
 use crate::error::{Code, Result};
 use crate::git::{Expected, RefEdit};
 use crate::ops::context::handle::Context;
+use crate::own_process::threads;
 
 /// The number of notes from which on a second thread is worth its start.
 const MANY: usize = 256;
@@ -215,18 +216,7 @@ fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> 
     let is_ours = |(gone, note): &&(&CheckpointRecord, &Oid)| {
         repo.checkpoints().checkpoint_json_id(&gone.capture).is_ok_and(|json| json == **note)
     };
-    let ours = |part: &[(&'r CheckpointRecord, &Oid)]| part.iter().filter(is_ours).map(|(gone, _)| *gone).collect::<Vec<_>>();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let part = noted.len().div_ceil(threads).max(MANY);
-    std::thread::scope(|scope| {
-        let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || ours(part)));
-        let begun: Vec<_> = noted.chunks(part).skip(1).map(begin).collect();
-        let mut all = noted.chunks(part).next().map_or_else(Vec::new, ours);
-        for (part, thread) in begun {
-            all.extend(thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| ours(part)));
-        }
-        all
-    })
+    threads::in_parts(noted, MANY, |part| part.iter().filter(is_ours).map(|(gone, _)| *gone).collect())
 }
 
 /// Removes tags and notes of deleted checkpoints, all in one step; only tags and notes of ours.

@@ -1,8 +1,8 @@
-//! The scratch worktree in which the result of a merge is verified: made for that, and removed afterwards, also after a
-//! crash.
+//! The scratch worktree in which the result of a merge is verified, or a planner works: made for that, and removed afterwards, also
+//! after a crash.
 //!
-//! A note is written before it is made, so that whatever has its name is known to be ours. A lock shows whether a process
-//! still uses it.
+//! A note is written before it is made, so that whatever has its name is known to be ours, and what for. A lock shows whether a
+//! process still uses it.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -12,13 +12,74 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt};
+use crate::files::{self, FileLock, LockAttempt, Small};
 use crate::git::WorkspaceBranch;
 use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
 
 /// How long to wait for the lock of another process's verification: long enough for a process that only tests the lock.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The longest note that is read.
+const LONGEST_NOTE: u64 = 64;
+
+/// What a scratch worktree is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The result of a merge is verified in it.
+    Verification,
+    /// A planner works in it.
+    Planner,
+}
+
+impl Use {
+    /// As the note says it. That of a verification was always empty.
+    const fn noted(self) -> &'static str {
+        match self {
+            Self::Verification => "",
+            Self::Planner => "planner",
+        }
+    }
+
+    fn of_note(note: &Path) -> Self {
+        match files::read_small(note, LONGEST_NOTE) {
+            Ok(Small::Content(content)) if content == Self::Planner.noted().as_bytes() => Self::Planner,
+            // Only words depend on it.
+            Ok(Small::Content(_) | Small::Nothing | Small::Odd(_)) | Err(_) => Self::Verification,
+        }
+    }
+
+    /// What went on where it is, in words.
+    pub const fn went_on(self) -> &'static str {
+        match self {
+            Self::Verification => "where a merge was verified",
+            Self::Planner => "where a planner worked",
+        }
+    }
+
+    const fn would_go_on(self) -> &'static str {
+        match self {
+            Self::Verification => "the result of the merge would be verified there",
+            Self::Planner => "the planner would work there",
+        }
+    }
+
+    fn goes_on(self, task: &CaseId) -> String {
+        match self {
+            Self::Verification => format!("the merge of '{task}' is being verified by another process"),
+            Self::Planner => format!("a planner works on '{task}' in another process"),
+        }
+    }
+}
+
+/// One that nobody uses: a crash left it.
+#[derive(Debug)]
+pub struct Left {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it was for.
+    pub of: Use,
+}
 
 /// The worktree, while this process holds its lock.
 #[derive(Debug)]
@@ -29,7 +90,7 @@ pub struct Scratch {
     _lock: FileLock,
 }
 
-/// The path at which a task's merge is verified.
+/// The path of a task's scratch worktree.
 fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
     Ok(workspaces::root(ctx)?.join(format!("verify-{task}")))
 }
@@ -38,7 +99,7 @@ fn note(ctx: &Context, task: &CaseId) -> PathBuf {
     ctx.layout().verifying_dir().join(task.as_str())
 }
 
-/// The tasks whose merges are being verified, or were when a process crashed.
+/// The tasks that have a scratch worktree, or had one when a process crashed.
 fn noted(ctx: &Context) -> Result<Vec<CaseId>> {
     let entries = files::list(&ctx.layout().verifying_dir())?;
     Ok(entries.iter().filter_map(|entry| CaseId::new(entry.file_name().to_str()?).ok()).collect())
@@ -56,26 +117,28 @@ pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// As [`places`].
-pub fn left(ctx: &Context) -> Result<Vec<PathBuf>> {
+pub fn left(ctx: &Context) -> Result<Vec<Left>> {
     let mut left = Vec::new();
     for task in noted(ctx)? {
         let path = place(ctx, &task)?;
         if !files::is_locked(&ctx.layout().verify_lock(&task))? && files::metadata(&path)?.is_some() {
-            left.push(path);
+            left.push(Left { path, of: Use::of_note(&note(ctx, &task)) });
         }
     }
     Ok(left)
 }
 
-/// Takes the lock under which a task's merge is verified.
+/// Takes the lock under which a task's scratch worktree is used.
 ///
 /// # Errors
 /// `BUSY` where another process holds it.
-pub(in crate::ops) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
+pub(in crate::ops) fn claim(ctx: &Context, task: &CaseId, of: Use) -> Result<FileLock> {
     match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
-        LockAttempt::Held => Err(Error::new(Code::Busy, format!("the merge of '{task}' is being verified by another process"))
-            .hint("git axiom status    shows when it is merged")),
+        LockAttempt::Held => Err(Error::new(Code::Busy, of.goes_on(task)).hint(match of {
+            Use::Verification => "git axiom status    shows when it is merged",
+            Use::Planner => "git axiom plan show    shows how far it is",
+        })),
     }
 }
 
@@ -84,17 +147,17 @@ pub(in crate::ops) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
 /// # Errors
 /// `WORKSPACE_IN_THE_WAY` where a file or folder that is not ours is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`,
 /// `IO_FAILED`.
-pub(in crate::ops) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock) -> Result<Scratch> {
+pub(in crate::ops) fn set_up(ctx: &Context, (task, of): (&CaseId, Use), commit: &Oid, lock: FileLock) -> Result<Scratch> {
     let (path, note) = (place(ctx, task)?, note(ctx, task));
     let is_ours = files::metadata(&note)?.is_some();
     if !is_ours && files::metadata(&path)?.is_some() {
         return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists, and git axiom did not make it", path.display()))
-            .why("the result of the merge would be verified there")
+            .why(of.would_go_on())
             .hint("move it away, then try again"));
     }
     workspaces::exclude(ctx)?;
     files::create_dir_all(&ctx.layout().verifying_dir())?;
-    files::write_atomic(&note, b"")?;
+    files::write_atomic(&note, of.noted().as_bytes())?;
     env::fault_point("verify.noted");
     drop(clear(ctx, &path)?);
     let half_made = trash::fresh(ctx, "half-made")?;
@@ -135,22 +198,22 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
     }
 }
 
-/// Removes the worktrees of verifications that no process works on any more, and returns their paths. The caller holds the
-/// operation lock.
+/// Removes the scratch worktrees in which no process works any more, and returns them. The caller holds the operation lock.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn clear_left(ctx: &Context) -> Result<Vec<String>> {
+pub fn clear_left(ctx: &Context) -> Result<Vec<Left>> {
     let mut cleared = Vec::new();
     for task in noted(ctx)? {
         let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().verify_lock(&task))? else { continue };
         let path = place(ctx, &task)?;
         let was_there = files::metadata(&path)?.is_some();
+        let of = Use::of_note(&note(ctx, &task));
         if let Some(removal) = clear(ctx, &path)? {
             let _ = removal.join();
         }
         files::remove_file(&note(ctx, &task))?;
-        cleared.extend(was_there.then(|| path.display().to_string()));
+        cleared.extend(was_there.then_some(Left { path, of }));
     }
     Ok(cleared)
 }

@@ -67,7 +67,7 @@ enum Place {
 /// `BUSY` where another process verifies it; `CHANGED_MEANWHILE` where the merge is not clean any more; those of making a
 /// worktree.
 pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope>) -> Result<Check> {
-    let lock = scratch::claim(ctx, task)?;
+    let lock = scratch::claim(ctx, task, scratch::Use::Verification)?;
     let (of, demands, place) = ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
@@ -77,7 +77,7 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope
             Place::Nowhere { _lock: lock }
         } else {
             let commit = result_of(ctx, task, &of)?;
-            Place::Scratch(scratch::set_up(ctx, task, &commit, lock)?)
+            Place::Scratch(scratch::set_up(ctx, (task, scratch::Use::Verification), &commit, lock)?)
         };
         Ok((of, demands, place))
     })?;

@@ -45,8 +45,8 @@ pub(super) fn run(ctx: &mut Context, plan: &Plan, watch: &mut dyn Watch) -> Resu
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
     let task = plan.directive_case.id.clone();
     let commit = commit(ctx)?;
-    let lock = scratch::claim(ctx, &task)?;
-    let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, &task, &commit, lock))?;
+    let lock = scratch::claim(ctx, &task, scratch::Use::Planner)?;
+    let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::Use::Planner), &commit, lock))?;
     env::fault_point("plan.place-made");
     let outcome = run_in(ctx, plan, &program, &place.path, watch);
     let removal = place.take_down(ctx)?;

@@ -1,5 +1,5 @@
-//! What a crash left for recovery to tidy up: half-removed workspaces, what merged tasks leave, worktrees in which a merge was verified
-//! or a conflict was settled, temporary files, processes of dead keepers. Looking changes nothing; `repair` and the supervisor
+//! What a crash left for recovery to tidy up: half-removed workspaces, what merged tasks leave, worktrees in which a merge was verified,
+//! a planner worked or a conflict was settled, temporary files, processes of dead keepers. Looking changes nothing; `repair` and the supervisor
 //! tidy up.
 
 use std::collections::HashSet;
@@ -35,8 +35,8 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     }
     let settled = revert_task::finished(ctx)?.into_iter();
     found.extend(settled.map(|path| format!("'{path}', whose conflict is settled: it goes to the trash")));
-    let verified = merge::scratch::left(ctx)?.into_iter();
-    found.extend(verified.map(|path| format!("'{}', where a merge was verified: it is removed", path.display())));
+    let scratch = merge::scratch::left(ctx)?.into_iter();
+    found.extend(scratch.map(|left| format!("'{}', {}: it is removed", left.path.display(), left.of.went_on())));
     let files = temporaries(ctx, temporaries_age(ctx))?.into_iter();
     found.extend(files.map(|path| format!("'{}', half of a file that was being written: it is removed", path.display())));
     let processes = processes(ctx)?;

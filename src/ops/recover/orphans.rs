@@ -1,6 +1,6 @@
 //! Tasks that are active while no supervisor runs: what was found of each, and what becomes of it. Looking changes nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::scan::{self, Counted};
 use super::verified;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, decided};
 use crate::domain::recovery::estimate::Piece;
 use crate::domain::recovery::heard::{Heard, last_sign};
@@ -92,6 +93,8 @@ pub struct Asked<'a> {
     pub wanted: &'a Wanted,
     /// The tasks.
     pub chosen: Option<&'a BTreeSet<CaseId>>,
+    /// The newest captures of all workspaces.
+    pub captures: &'a BTreeMap<RefName, Oid>,
 }
 
 /// Looks at the task of an agent; `None` where it has none.
@@ -169,7 +172,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         (Becomes::Resumed | Becomes::Reset | Becomes::Left, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
     };
     let reported = heard.reports.recorded_at;
-    let kept = captured_at(ctx, &work.task).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
+    let kept = captured_at(ctx, &work.task, asked.captures).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == Action::RestartTask;
     let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew };
     let orphan = Orphan {
@@ -184,9 +187,8 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
 }
 
 /// When the workspace of a task was captured last.
-fn captured_at(ctx: &Context, task: &CaseId) -> Option<Timestamp> {
-    let capture = ctx.repo.refs().read_ref(&live_ref(task)).ok().flatten()?;
-    Timestamp::from_second(ctx.repo.objects().commit_seconds(&capture).ok()?).ok()
+fn captured_at(ctx: &Context, task: &CaseId, captures: &BTreeMap<RefName, Oid>) -> Option<Timestamp> {
+    Timestamp::from_second(ctx.repo.objects().commit_seconds(captures.get(&live_ref(task))?).ok()?).ok()
 }
 
 fn in_words(decision: &CrashDecision, changed: u64) -> String {

@@ -79,7 +79,7 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         mend_workspaces(ctx, &mut report, humans)?;
         close_merged(ctx, &mut report);
         close_settled(ctx, &mut report);
-        clear_verifications(ctx, &mut report);
+        clear_scratch(ctx, &mut report);
         clear_temporaries(ctx, age, &mut report);
         heal_checkpoints(ctx, &mut report);
         empty_trash(ctx, &mut report);
@@ -198,10 +198,13 @@ fn close_settled(ctx: &Context, report: &mut Repaired) {
     }
 }
 
-/// After a crash during the verification of a merge, its worktree is still there.
-fn clear_verifications(ctx: &Context, report: &mut Repaired) {
+/// After a crash during the verification of a merge, or of a planner's work, its worktree is still there.
+fn clear_scratch(ctx: &Context, report: &mut Repaired) {
     match merge::scratch::clear_left(ctx) {
-        Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where a merge was verified, was cleared"))),
+        Ok(left) => {
+            let said = left.iter().map(|left| format!("'{}', {}, was cleared", left.path.display(), left.of.went_on()));
+            report.done.extend(said);
+        }
         Err(error) => report.left.push(error.to_string()),
     }
 }

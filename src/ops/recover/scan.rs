@@ -176,7 +176,8 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
     let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(()) };
     let mut changed: HashSet<String> = HashSet::new();
     // A commit that the machine lost is a reason to recover, so it is none to fail.
-    let (changes, log) = committed(ctx, &workspace.base, &tip).unwrap_or_else(|error| {
+    let all = if tip == workspace.base { Ok(Default::default()) } else { committed(ctx, &workspace.base, &tip) };
+    let (changes, log) = all.unwrap_or_else(|error| {
         tracing::info!(%error, "what was committed on a task's branch is not known");
         Default::default()
     });

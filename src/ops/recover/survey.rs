@@ -13,9 +13,11 @@ use super::parts::{self, CutGroup};
 use super::resume::tasks_of;
 use super::{left, repair, wedged};
 use crate::domain::base::ids::CaseId;
+use crate::domain::base::own_names::LIVE;
 use crate::domain::recovery::estimate::{self, Crash};
 use crate::domain::recovery::wanted::{Becomes, Wanted};
 use crate::domain::state::wedge::{Wedge, WedgeView};
+use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -23,10 +25,13 @@ use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
+use crate::own_process::threads;
 
 /// How long to wait for an operation that is just ending, or whose git children are.
 const MOMENT: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How many tasks are looked at in one thread.
+const FEW_TASKS: usize = 16;
 
 /// What there is to recover. Finding it out changes nothing.
 #[derive(Debug, Default, Serialize)]
@@ -153,10 +158,11 @@ pub fn tasks(ctx: &Context) -> Result<View> {
 /// Returns the tasks whose iterations the machine ended, with the last sign of life of each.
 fn look_for_tasks(ctx: &Context, wanted: &Wanted, view: &mut View) -> Result<BTreeMap<CaseId, Timestamp>> {
     let chosen = wanted.only.as_ref().map(|ids| tasks_of(ctx.state(), ids)).transpose()?;
-    let asked = Asked { wanted, chosen: chosen.as_ref() };
+    let captures = ctx.repo.refs().refs_below(LIVE)?.into_iter().map(|one| (one.name, one.oid)).collect();
+    let asked = Asked { wanted, chosen: chosen.as_ref(), captures: &captures };
     let (mut pieces, mut stopped) = (Vec::new(), BTreeMap::new());
-    for agent in ctx.state().busy_agents() {
-        let Some(found) = orphans::look(ctx, agent, asked)? else { continue };
+    let busy: Vec<&Agent> = ctx.state().busy_agents().collect();
+    for found in threads::for_each(&busy, FEW_TASKS, |agent| orphans::look(ctx, agent, asked))?.into_iter().flatten() {
         pieces.extend(found.piece);
         stopped.extend(found.stopped.map(|at| (found.orphan.task_id.clone(), at)));
         match found.becomes {

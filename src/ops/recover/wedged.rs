@@ -1,6 +1,6 @@
 //! Finding every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::log_recovery;
@@ -8,15 +8,16 @@ use super::repair::LOCK_AGE;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::base::own_names::CAPTURES;
+use crate::domain::checkpoint::document::Coverage;
 use crate::domain::state::wedge::Wedge;
 use crate::domain::work::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{Head, Owner, Whose, named_by};
-use crate::ops::checkpoint::Captured;
+use crate::git::{FEW_WORKTREES, Head, Owner, Whose, named_by};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::{checkpoint, plan, revert_task, workspaces};
+use crate::own_process::threads;
 
 /// Finds all reasons for which a verb refuses.
 ///
@@ -81,7 +82,7 @@ fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {
 /// Linked worktrees that are not where they are registered.
 fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
-    let workspaces: Vec<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
+    let workspaces: HashSet<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
     let damaged = ctx.repo.workspaces().damaged_worktrees()?;
     for one in &damaged {
         let (path, what) = (one.place().display().to_string(), one.why());
@@ -92,15 +93,18 @@ fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
     let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
     let linked = ctx.repo.worktrees().linked()?;
     let is_damaged_at = |path: &Path| damaged.iter().any(|one| one.place() == path);
-    let is_listed = |path: &Path| linked.iter().any(|(_, folder)| folder == path) || is_damaged_at(path);
+    let folders: HashSet<PathBuf> = linked.iter().map(|(_, folder)| folder.clone()).collect();
+    let is_listed = |path: &Path| folders.contains(path) || is_damaged_at(path);
     for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
         let (path, what) = (path.display().to_string(), "git does not list it".to_owned());
         found.push(Wedge::NotTheWorktree { path, what, workspace: true });
     }
-    for (git_dir, folder) in linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
+    let linked: Vec<(PathBuf, PathBuf)> = linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)).collect();
+    let whose = threads::for_each(&linked, FEW_WORKTREES, |(_, folder)| ctx.repo.worktrees().whose(folder))?;
+    for ((git_dir, folder), whose) in linked.into_iter().zip(whose) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
-        let what = match ctx.repo.worktrees().whose(&folder)? {
+        let what = match whose {
             Whose::Ours(_) => continue,
             // The workspace is made again when its task is claimed.
             Whose::Nobody if workspace => continue,
@@ -128,12 +132,13 @@ fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
 fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
     let (state, root) = (ctx.state(), workspaces::root(ctx)?);
     let settling: Vec<String> = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path).collect();
+    let known: HashSet<&str> = state.restorable.workspaces.values().map(|one| one.path.as_str()).collect();
     let mut found = Vec::new();
     let mut checked_out: Vec<RefName> = Vec::new();
     for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         let path = entry.worktree.path().display().to_string();
         let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
-        let is_known = state.restorable.workspaces.values().any(|one| one.path == path) || settling.contains(&path);
+        let is_known = known.contains(path.as_str()) || settling.contains(&path);
         if !is_known && entry.worktree.path().starts_with(&root) && task_branches::task_of(&branch).is_some() {
             found.push(Wedge::LeftWorkspace { path, branch: branch.short().to_owned() });
             checked_out.push(branch);
@@ -161,9 +166,10 @@ fn not_captured(ctx: &Context) -> Vec<Wedge> {
     };
     match tried {
         Err(error) => vec![told(error)],
-        Ok(captured) => {
-            let without = captured.coverage.into_iter().filter_map(|(path, one)| Some((path, one.not_captured?)));
-            let is_workspace = |path: &str| ctx.state().restorable.workspaces.values().any(|workspace| workspace.path == path);
+        Ok(coverage) => {
+            let without = coverage.into_iter().filter_map(|(path, one)| Some((path, one.not_captured?)));
+            let workspaces: HashSet<&str> = ctx.state().restorable.workspaces.values().map(|one| one.path.as_str()).collect();
+            let is_workspace = |path: &str| workspaces.contains(path);
             let without = without.filter(|(path, _)| is_workspace(path));
             without.map(|(path, why)| Wedge::NotCaptured { path, why }).collect()
         }
@@ -172,8 +178,8 @@ fn not_captured(ctx: &Context) -> Vec<Wedge> {
 
 /// Makes the captures that a checkpoint would make, through a separate [`Context`]: nothing refers to their objects, so
 /// these are discarded with that context and never mixed with the objects that repairs write.
-fn captured_apart(ctx: &Context) -> Result<Captured> {
+fn captured_apart(ctx: &Context) -> Result<BTreeMap<String, Coverage>> {
     let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
     apart.config = ctx.config.clone();
-    checkpoint::capture_all(&apart)
+    checkpoint::would_be_held(&apart)
 }

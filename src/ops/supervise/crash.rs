@@ -140,10 +140,12 @@ impl Supervisor<'_> {
         let Some(running) = self.evaluating.get(agent) else {
             let job = self.evaluation(work, facts, &command)?;
             self.evaluating.insert(agent.clone(), steps::start(job, self.bell.rope().ok()));
+            self.tell(Notice::Evaluating { agent: agent.clone(), task: work.task.clone() });
             return Ok(None);
         };
         let Some(verdict) = running.verdict() else { return Ok(None) };
         self.evaluating.remove(agent);
+        self.tell(Notice::ChecksEnded { agent: agent.clone() });
         let said = match (verdict.not_run, verdict.ran.first()) {
             (Some(error), _) => Err(error),
             (None, Some(ran)) => match &ran.result.failure {

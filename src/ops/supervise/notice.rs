@@ -9,20 +9,83 @@ use crate::domain::work::session::Mode;
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // the fields say what they are
 pub enum Notice {
-    Started { session: SessionId, target: String, slots: u32, program: String, mode: Mode },
-    Recovered { what: String },
-    Claimed { agent: AgentId, task: CaseId, title: String, workspace: String },
-    IterationStarted { agent: AgentId, task: CaseId, iteration: u32 },
-    Progress { agent: AgentId, task: CaseId, percent: u8 },
-    IterationEnded { agent: AgentId, task: CaseId, how: String, left_out: Vec<String> },
-    Released { agent: AgentId, task: CaseId, status: Status, reason: String },
-    VerifyingMerge { task: CaseId },
-    Merged { task: CaseId, commit: Oid },
-    GateOpened { id: String, reason: String, details: Vec<String> },
-    Checkpoint { name: CheckpointName },
-    Warning { text: String },
-    Pausing { why: String },
-    Ended { how: String },
+    Started {
+        session: SessionId,
+        target: String,
+        slots: u32,
+        program: String,
+        mode: Mode,
+    },
+    Recovered {
+        what: String,
+    },
+    Claimed {
+        agent: AgentId,
+        task: CaseId,
+        title: String,
+        workspace: String,
+    },
+    IterationStarted {
+        agent: AgentId,
+        task: CaseId,
+        iteration: u32,
+    },
+    Progress {
+        agent: AgentId,
+        task: CaseId,
+        percent: u8,
+    },
+    IterationEnded {
+        agent: AgentId,
+        task: CaseId,
+        how: String,
+        left_out: Vec<String>,
+    },
+    Released {
+        agent: AgentId,
+        task: CaseId,
+        status: Status,
+        reason: String,
+    },
+    /// Verify steps of a task begin: these, as they are called.
+    Verifying {
+        agent: AgentId,
+        task: CaseId,
+        steps: Vec<String>,
+    },
+    /// `recovery.evaluator` is asked what becomes of a task.
+    Evaluating {
+        agent: AgentId,
+        task: CaseId,
+    },
+    /// They have, or it has, ended, however that was.
+    ChecksEnded {
+        agent: AgentId,
+    },
+    VerifyingMerge {
+        task: CaseId,
+    },
+    Merged {
+        task: CaseId,
+        commit: Oid,
+    },
+    GateOpened {
+        id: String,
+        reason: String,
+        details: Vec<String>,
+    },
+    Checkpoint {
+        name: CheckpointName,
+    },
+    Warning {
+        text: String,
+    },
+    Pausing {
+        why: String,
+    },
+    Ended {
+        how: String,
+    },
 }
 
 /// Receives notices.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::Supervisor;
+use super::notice::Notice;
 use crate::domain::base::ids::AgentId;
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::Event;
@@ -45,6 +46,7 @@ impl Supervisor<'_> {
             self.verifying.insert(agent.clone(), verifying);
             return Ok(false);
         };
+        self.tell(Notice::ChecksEnded { agent: agent.clone() });
         // The last step may have ended since.
         self.record_ended(work, &mut verifying)?;
         match (verdict.not_run, verifying.touched.or(verdict.failure)) {
@@ -91,6 +93,7 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         let now = kept::first_together(&to_run);
+        let called: Vec<String> = now.iter().map(|(_, step)| NamedStep::of(step).label().to_owned()).collect();
         let is_persona = now.iter().any(|(_, step)| NamedStep::of(step).persona().is_some());
         let target = self.ctx.repo.refs().read_ref(&target_branch(self.ctx)?)?;
         let difference = target.as_ref().map(|target| Difference { from: target, to: &of });
@@ -100,6 +103,7 @@ impl Supervisor<'_> {
         let found = if is_persona { Some(untouched::look(self.ctx, &workspace)?) } else { None };
         let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
+        self.tell(Notice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
         self.verifying.insert(agent.clone(), Verifying { of, running, to_record: VecDeque::new(), found, touched: None });
         Ok(true)
     }

@@ -3,6 +3,7 @@
 
 use super::recovering::{decided, dies, recovers, world};
 use crate::session_support::{World, wait_until};
+use crate::terminal::Terminal;
 
 #[test]
 fn crash_point_implementation() {
@@ -24,7 +25,8 @@ fn crash_point_tests() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
     let tests = format!(
-        "echo from the first on >> '{beside}/tests'; echo 15/20 passed; [ -f '{beside}/begun' ] || {{ touch '{beside}/begun'; sleep 1000; }}"
+        "echo from the first on >> '{beside}/tests'; echo 15/20 passed; [ -f '{beside}/begun' ] || {{ touch '{beside}/begun'; sleep 1000; }}; {}",
+        world.until_go()
     );
     let built = format!("echo built >> '{beside}/built'");
     world.task("t", "echo 1 > t.txt", &["--verify", &format!("build={built}"), "--verify", &format!("tests={tests}")]);
@@ -37,7 +39,12 @@ fn crash_point_tests() {
     let looked = world.env.json(&["recover"]);
     let reason = "its work is complete; 1 of 2 verify steps passed, and next runs, from its beginning, 'tests', which had printed: 15/20 passed";
     assert_eq!(looked["resumable"][0]["reason"], reason, "{looked}");
-    recovers(&world);
+    // It waits for the step, and says so.
+    let mut recovery = Terminal::start(world.env.axiom_command(&world.env.repo(), ["recover", "--yes"]));
+    recovery.wait_for("t: its verify step 'tests' runs");
+    world.signal_file("go");
+    let (status, seen) = recovery.end();
+    assert!(status.success(), "{seen}");
     world.autopilot(&[]).code(0);
     assert_eq!((world.lines("built").len(), world.lines("tests").len()), (1, 2));
     assert_eq!(world.find_task("t")["retryCount"], 0, "its work was done");
@@ -61,7 +68,8 @@ fn crash_point_validation() {
     wait_until("the first result is recorded", || world.show("t")["verification"][0]["state"] == "passed");
     live.kill();
     world.all_die();
-    recovers(&world);
+    let said = recovers(&world);
+    assert!(said.contains("t: its verify step '@second' runs\n"), "{said}");
     world.autopilot(&[]).code(0);
     assert_eq!((world.lines("first").len(), world.lines("second").len()), (1, 2));
     assert_eq!(world.find_task("t")["retryCount"], 0, "its work was done");

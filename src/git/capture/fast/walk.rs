@@ -14,6 +14,7 @@ use crate::domain::base::names::RepoPath;
 use super::live_index::LiveIndex;
 use crate::files::open_at;
 use crate::git::capture::permissions::Usual;
+use crate::own_process::threads;
 
 /// So many tracked files are worth more than one thread.
 const FEW: usize = 64;
@@ -134,7 +135,7 @@ impl<'a> Walk<'a> {
         // Starting a thread takes longer than a look at a few files.
         let threads = match self.index.len() {
             0..FEW => 1,
-            _ => std::thread::available_parallelism().map_or(1, usize::from).min(4),
+            _ => threads::at_once().min(4),
         };
         let mut seen = std::thread::scope(|scope| {
             let threads: Vec<_> =
