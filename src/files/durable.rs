@@ -39,7 +39,8 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 
 fn content(opened: std::io::Result<File>, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = opened.map_err(|e| Error::io("open", path, e))?;
-    let mut bytes = Vec::new();
+    // Room for most of our files: an empty vector would be filled in ever larger pieces, each a call.
+    let mut bytes = Vec::with_capacity(4096);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
     if bytes.len() as u64 > limit {
         return Err(Error::new(Code::TooLarge, format!("'{}' is larger than {limit} bytes", path.display())));

@@ -22,11 +22,26 @@ pub struct Standing {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-#[cfg(target_os = "linux")]
 pub fn standing(path: &Path) -> Result<Option<Standing>> {
+    look(path, Links::AsLinks)
+}
+
+/// What a link is looked at as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    AsLinks,
+    Followed,
+}
+
+#[cfg(target_os = "linux")]
+fn look(path: &Path, links: Links) -> Result<Option<Standing>> {
     use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, makedev, statx};
     use rustix::io::Errno;
-    match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID) {
+    let flags = match links {
+        Links::AsLinks => AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
+        Links::Followed => AtFlags::NO_AUTOMOUNT,
+    };
+    match statx(CWD, path, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID) {
         Ok(found) => {
             let has = |attribute| found.stx_attributes.contains(attribute);
             let mount = if found.stx_mask & StatxFlags::MNT_ID.bits() == 0 { 0 } else { found.stx_mnt_id };
@@ -37,38 +52,29 @@ pub fn standing(path: &Path) -> Result<Option<Standing>> {
         }
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         // An old kernel, or a sandbox without statx.
-        Err(Errno::NOSYS | Errno::PERM) => by_stat(path),
+        Err(Errno::NOSYS | Errno::PERM) => by_stat(path, links),
         Err(e) => Err(Error::io("access", path, e)),
     }
 }
 
-/// The properties of a file or folder, without following a link; `None` where there is nothing.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 #[cfg(not(target_os = "linux"))]
-pub fn standing(path: &Path) -> Result<Option<Standing>> {
-    by_stat(path)
+fn look(path: &Path, links: Links) -> Result<Option<Standing>> {
+    by_stat(path, links)
 }
 
-fn by_stat(path: &Path) -> Result<Option<Standing>> {
+fn by_stat(path: &Path, links: Links) -> Result<Option<Standing>> {
     use std::os::unix::fs::MetadataExt;
-    let found = super::metadata(path)?;
+    let found = match links {
+        Links::AsLinks => super::metadata(path)?,
+        Links::Followed => std::fs::metadata(path).ok(),
+    };
     Ok(found.map(|meta| Standing { mount: (meta.dev(), 0), is_folder: meta.is_dir(), immutable: false, append_only: false }))
 }
 
 /// The device and mount of a path that exists or will be created: for the latter, those of its nearest existing parent.
-/// Links are followed.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
-pub fn mount_of(path: &Path) -> Result<Option<(u64, u64)>> {
-    for above in path.ancestors() {
-        if let Ok(above) = above.canonicalize() {
-            return Ok(standing(&above)?.map(|standing| standing.mount));
-        }
-    }
-    Ok(None)
+/// Links are followed; what cannot be looked at counts as what does not exist.
+pub fn mount_of(path: &Path) -> Option<(u64, u64)> {
+    path.ancestors().find_map(|above| look(above, Links::Followed).ok().flatten()).map(|standing| standing.mount)
 }
 
 /// The error because of which this user cannot add and remove entries in a folder; `None` where it is allowed.

@@ -39,7 +39,7 @@ pub fn file_systems(ctx: &Context) -> Result<Vec<FileSystem>> {
     let thresholds = ctx.config.system.thresholds();
     let mut found: Vec<(Option<u64>, FileSystem)> = Vec::new();
     for (holds, place) in places(ctx)? {
-        let device = files::mount_of(&place)?.map(|(device, _)| device);
+        let device = files::mount_of(&place).map(|(device, _)| device);
         if let Some((_, known)) = found.iter_mut().find(|(other, _)| device.is_some() && *other == device) {
             known.holds.push(holds);
             continue;

@@ -72,7 +72,7 @@ pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Res
 /// As [`root`].
 pub(in crate::ops) fn of_git_dir(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
     let root = root_of(ctx, worktree)?;
-    let is_there = files::mount_of(&root)? == files::mount_of(worktree.git_dir())?;
+    let is_there = files::mount_of(&root) == files::mount_of(worktree.git_dir());
     let root = if is_there { root } else { worktree.git_dir().join(IN_GIT_DIR) };
     Ok(root.join(txn.as_str()).join(of_worktree(worktree)))
 }
@@ -84,9 +84,9 @@ fn of_worktree(worktree: &Worktree) -> std::ffi::OsString {
 
 /// The trash folder for the files of a worktree, with a folder for each transaction.
 fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
-    let here = files::mount_of(worktree.path())?;
+    let here = files::mount_of(worktree.path());
     for root in [root(ctx)?, worktree.git_dir().join(IN_GIT_DIR)] {
-        if files::mount_of(&root)? == here {
+        if files::mount_of(&root) == here {
             return Ok(root);
         }
     }

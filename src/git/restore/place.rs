@@ -152,7 +152,7 @@ impl<'a> Trash<'a> {
     /// `IO_FAILED`; `REPOSITORY_UNSUPPORTED` if it is on another file system than `worktree`.
     pub fn open(folder: &'a Path, worktree: &Path) -> Result<Self> {
         files::create_dir_all(folder)?;
-        if files::mount_of(folder)? != files::mount_of(worktree)? {
+        if files::mount_of(folder) != files::mount_of(worktree) {
             let what = format!("'{}' and '{}' are on different file systems", folder.display(), worktree.display());
             return Err(
                 Error::new(Code::RepositoryUnsupported, what).hint("set agents.workspaceRoot to a folder beside the files")

@@ -20,6 +20,8 @@ use crate::ops::disk::{self, Packing, Short};
 
 /// How often the file systems are asked. Nothing tells when one fills up.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The same where there was enough space and no program of ours runs.
+const LOOK_IDLE: Duration = Duration::from_secs(5);
 
 /// What a session knows of the space.
 #[derive(Debug, Default)]
@@ -58,7 +60,7 @@ impl Supervisor<'_> {
     pub(super) fn look_at_space(&mut self) -> Result<Looked> {
         let decided = self.disk_gate().is_some_and(|gate| gate.decision.is_some());
         // Without a session nothing is begun.
-        if self.target.is_none() || (!decided && self.room.looked_at.is_some_and(|at| at.elapsed() < LOOK_EVERY)) {
+        if self.target.is_none() || (!decided && self.room.looked_at.is_some_and(|at| at.elapsed() < self.look_every())) {
             return Ok(Looked::Same);
         }
         self.room.looked_at = Some(Instant::now());
@@ -80,6 +82,11 @@ impl Supervisor<'_> {
             }
             done => done,
         }
+    }
+
+    fn look_every(&self) -> Duration {
+        let is_idle = self.room.level == Level::Enough && self.ctx.state().busy_agents().next().is_none();
+        if is_idle { LOOK_IDLE } else { LOOK_EVERY }
     }
 
     fn disk_gate(&self) -> Option<&Gate> {
