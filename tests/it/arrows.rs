@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("store", &["error", "env", "files", "domain"]),
     ("process", &["error", "env", "own_process", "files", "domain"]),
     ("hook", &["error", "env", "files", "domain", "process"]),
-    ("git", &["error", "env", "files", "domain", "process"]),
+    ("git", &["error", "env", "own_process", "files", "domain", "process"]),
     ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git", "hook"]),
     ("cli", &["error", "env", "own_process", "files", "domain"]),
     ("demo", &["error", "env", "files", "domain", "process", "cli"]),
