@@ -197,7 +197,9 @@ impl Store {
     fn catch_up(&mut self) -> Result<u64> {
         match self.read_on(Some(self.position)) {
             Err(error) if error.code() == Code::EventLogTruncated => {
+                let poisoned = self.poisoned;
                 *self = Self::load(self.layout.clone())?;
+                self.poisoned = poisoned;
                 self.read_on(Some(self.position))
             }
             outcome => outcome,
@@ -382,8 +384,12 @@ impl Store {
             file.append(&prepared.bytes)?;
         }
         env::fault_point("store.after-append");
+        // The log has the lines from here on, whatever becomes of them: memory and file say the same.
+        self.position.offset += prepared.bytes.len() as u64;
+        self.position.sum = line::last_sum(&prepared.bytes);
+        let refused = || env::refusal_point("store.sync").map_err(|e| Error::io("sync", &self.layout.events(), e));
         if sync == SyncTime::Now
-            && let Err(error) = file.sync()
+            && let Err(error) = refused().and_then(|()| file.sync())
         {
             self.poisoned = true;
             return Err(
@@ -391,8 +397,6 @@ impl Store {
             );
         }
         env::fault_point("store.after-sync");
-        self.position.offset += prepared.bytes.len() as u64;
-        self.position.sum = line::last_sum(&prepared.bytes);
         // The change is made now. The rest are copies of it: if they fail, the change must still be acknowledged.
         if let Err(error) = self.write_copies(&prepared.touched) {
             tracing::warn!(%error, "a copy of the state could not be written");
@@ -416,12 +420,13 @@ impl Store {
     }
 
     /// Writes a snapshot if anything has changed since the last one, and completes `cases.jsonl`. A newer snapshot of
-    /// another process is kept, and so is the old one while another process writes one.
+    /// another process is kept, and so is the old one while another process writes one. Nothing is written where the state in
+    /// memory may not be that of the log: after a failed sync a power loss may take the last events, but not the snapshot.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn save_snapshot(&mut self) -> Result<()> {
-        if self.only_shown {
+        if self.only_shown || self.poisoned {
             return Ok(());
         }
         if let Err(error) = self.record_what_is_missing() {

@@ -160,6 +160,26 @@ fn a_disk_that_is_full_at_any_one_event_ends_no_session_in_its_middle() {
     });
 }
 
+/// Whichever event cannot be synced, and with whatever copies of the state follow: nobody knows whether it is on the disk, so nothing
+/// more is recorded by this process. What comes next finds the state whole, and does nothing twice.
+#[test]
+fn a_failed_sync_of_any_one_event_ends_the_session_and_the_next_one_goes_on() {
+    several_at_a_time((1..=24).collect(), |event: u32| {
+        let mut world = World::new();
+        world.task("t", "echo 1 >> t.txt", &[]);
+        world.variables = vec![("AXIOM_TEST_REFUSE".into(), format!("store.sync:5:{event}"))];
+        let first = world.autopilot(&[]);
+        world.variables.clear();
+        if first.code != Some(0) {
+            assert!(first.stderr.contains("error[IO_FAILED]"), "{event}: {}", first.stderr);
+            world.env.ok(&["status"]);
+            world.autopilot(&[]).code(0);
+        }
+        assert_eq!(world.env.read("t.txt"), "1\n", "{event}: {}", first.stderr);
+        world.all_is_well();
+    });
+}
+
 /// A session whose agent is known to run a program that ends only when it is told to; with the program's process id.
 fn endless_agent(world: &World) -> (Live, i32) {
     let beside = world.env.root().display().to_string();
