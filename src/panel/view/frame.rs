@@ -29,9 +29,15 @@ pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
         pieces.push(plain(format!("→ {target} ")));
     }
     let counts = &model.seen.counts;
+    // What has no room is left out rather than cut: half a number is another number.
+    let mut room = usize::from(area.width).saturating_sub(pieces.iter().map(|(text, _)| width(text)).sum());
     let mut part = |text: String, tone: Tone| {
-        pieces.push(("│ ".to_owned(), Tone::Dim));
-        pieces.push((format!("{text} "), tone));
+        let columns = width(&text) + 2;
+        if columns <= room {
+            room = room.saturating_sub(columns + 1);
+            pieces.push(("│ ".to_owned(), Tone::Dim));
+            pieces.push((format!("{text} "), tone));
+        }
     };
     part(format!("{} working", model.working()), Tone::Plain);
     part(format!("{}/{} merged", counts.merged, counts.total), Tone::Plain);
