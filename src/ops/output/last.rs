@@ -15,28 +15,46 @@ const WINDOW: u64 = 64 * 1024;
 /// The most characters of a line.
 const LONGEST: usize = 200;
 
-/// The last line in a log with a letter or a digit (not a lone bracket of an error's many lines), at most 200 characters. `None` where
-/// the end of the log has none.
+/// What an agent printed last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastPrinted {
+    /// When it printed something.
+    pub at: Timestamp,
+    /// The last line with a letter or a digit (not a lone bracket of an error's many lines), at most 200 characters. `None` where the
+    /// end of the log has none.
+    pub line: Option<String>,
+}
+
+/// What was printed last into a log; `None` where the log is empty.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn last_line(path: &Path, config: &Config) -> Result<Option<String>> {
-    Ok(last_lines(path, config, 1, Timestamp::MIN)?.pop())
+pub fn last_printed(path: &Path, config: &Config) -> Result<Option<LastPrinted>> {
+    let part = end_of(path)?;
+    let at = part.lines.iter().filter(|line| line.stream != Stream::Report).map(|line| line.at).max();
+    Ok(at.map(|at| LastPrinted { at, line: lines_in(&part, config, 1, Timestamp::MIN).pop() }))
 }
 
-/// The last `most` of such lines that were printed at `since` or later, oldest first.
+fn end_of(path: &Path) -> Result<logs::Part> {
+    logs::read(path, logs::line_start(path, WINDOW)?)
+}
+
+/// The last `most` lines with a letter or a digit that were printed at `since` or later, oldest first.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn last_lines(path: &Path, config: &Config, most: usize, since: Timestamp) -> Result<Vec<String>> {
-    let part = logs::read(path, logs::line_start(path, WINDOW)?)?;
+    Ok(lines_in(&end_of(path)?, config, most, since))
+}
+
+fn lines_in(part: &logs::Part, config: &Config, most: usize, since: Timestamp) -> Vec<String> {
     let mut reader = LogReader::default();
     let new = part.lines.iter().filter(|line| line.stream != Stream::Report && line.at >= since);
     let mut printed: Vec<Printed> = new.flat_map(|line| reader.take(line, config)).collect();
     printed.extend(reader.end());
     let mut lines: Vec<String> = printed.iter().rev().flat_map(lines_of).take(most).collect();
     lines.reverse();
-    Ok(lines)
+    lines
 }
 
 /// The lines with a letter or a digit, newest first.

@@ -19,7 +19,7 @@ use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::{Code, Result};
 use crate::ops::attach::standing::{Attached, attached};
 use crate::ops::context::handle::{Context, Progress};
-use crate::ops::output::last::last_line;
+use crate::ops::output::last::last_printed;
 use crate::ops::revert_task::{Settling, settling};
 use crate::ops::supervise::budget::used_of;
 use crate::process::{KeeperState, keeper_state};
@@ -179,7 +179,7 @@ pub struct AgentView {
     /// The same in words, where there are some.
     #[serde(skip)]
     pub budget: Option<String>,
-    /// The time of its last activity.
+    /// When it last did something: what is recorded of it, or what it printed.
     pub last_activity: Option<Timestamp>,
     /// The last line that it printed.
     pub last_line: Option<String>,
@@ -230,7 +230,9 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         }
         let log = agent.work.as_ref().map(|work| ctx.layout().agent_log(&agent.id, &work.task));
         // The status does not fail because of a log that cannot be read.
-        view.last_line = log.and_then(|log| last_line(&log, &ctx.config).ok().flatten());
+        let Some(printed) = log.and_then(|log| last_printed(&log, &ctx.config).ok().flatten()) else { continue };
+        view.last_activity = view.last_activity.map(|recorded| recorded.max(printed.at));
+        view.last_line = printed.line;
     }
     Ok(status)
 }

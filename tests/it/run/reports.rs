@@ -35,6 +35,26 @@ fn signals_say_how_far_a_task_is_and_that_it_is_done() {
 }
 
 #[test]
+fn what_an_agent_prints_is_activity() {
+    let world = World::new();
+    let wait = world.until_go();
+    world.task("t", &format!("{wait}; echo hello; touch \"{}/printed\"; exec sleep 600", world.env.root().display()), &[]);
+    let live = world.start_until_begun();
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    let begun = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    // Times of documents have whole seconds.
+    wait_until("a second has passed", || {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() > begun + 1
+    });
+    let before = world.agents()[0]["lastActivity"].clone();
+    world.signal_file("go");
+    wait_until("what it printed is shown", || world.agents()[0]["lastLine"] == "hello");
+    let after = world.agents()[0]["lastActivity"].clone();
+    assert!(before.as_str() < after.as_str(), "{before} {after}");
+    drop(live);
+}
+
+#[test]
 fn parts_files_and_libraries_are_shown_and_outlive_a_crash() {
     let world = World::new();
     let wait = world.until_go();
