@@ -141,6 +141,7 @@ fn is_of_a_time(before: &str) -> bool {
         "at",
         "until",
         "since",
+        "running",
         "fired",
         "lastChange",
         "lastActivity",
@@ -156,6 +157,16 @@ fn is_of_a_time(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_key_that_is_documented_as_a_time_has_the_name_of_one() {
+        let rows = include_str!("../../docs/JSON.md").lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+        let of_times = rows.filter(|(_, rest)| rest.split([' ', ',']).next() == Some("time"));
+        let keys: Vec<&str> = of_times.flat_map(|(keys, _)| keys.split(", ")).map(|key| key.trim_matches('`')).collect();
+        assert!(keys.len() > 30, "{keys:?}");
+        let wrong: Vec<&&str> = keys.iter().filter(|key| !is_of_a_time(&format!("\"{key}\":"))).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
 
     #[test]
     fn a_file_has_the_same_times_as_an_answer() {

@@ -19,6 +19,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Beneath};
 use crate::ops::context::handle::Context;
+use crate::ops::plan::RUNS_OF_PLANNER;
 use crate::ops::trash;
 use crate::process::client::leftovers;
 use crate::store::layout::TRUSTED;
@@ -196,7 +197,8 @@ impl Tidied {
         gone
     }
 
-    /// Deletes the logs of verify steps of tasks that are merged, archived or gone. Of others, each step has one log, of its last run.
+    /// Deletes the logs of verify steps of tasks that are merged, archived or gone, and of planners whose plans were abandoned. Of others,
+    /// each step has one log, of its last run.
     fn remove_old_checks(&mut self, ctx: &Context, age: SignedDuration) -> Result<()> {
         let (common, all) = (ctx.repo.common_dir(), ctx.layout().checks_dir());
         let Ok(all) = all.strip_prefix(common) else { return Ok(()) };
@@ -209,8 +211,8 @@ impl Tidied {
                 continue;
             }
             let mut younger = false;
-            for of in [CheckOf::Task, CheckOf::Merge] {
-                let Some(steps) = Beneath::open(common, &all.join(&task).join(of.as_str()))? else { continue };
+            for of in [CheckOf::Task.as_str(), CheckOf::Merge.as_str(), RUNS_OF_PLANNER] {
+                let Some(steps) = Beneath::open(common, &all.join(&task).join(of))? else { continue };
                 for step in steps.names()? {
                     younger |= self.has_enough() || !self.counted(remove_if_older(&steps, &step, age));
                 }
@@ -255,8 +257,11 @@ impl Tidied {
     }
 }
 
-/// Whether the verify steps of a task may run again, or somebody may want to read what they printed.
+/// Whether the verify steps of a task, or the planner of what becomes one, may run again, or somebody may want to read what they printed.
 fn needs_its_checks(state: &State, task: &str) -> bool {
+    if state.open_plan().is_some_and(|plan| plan.directive_case.id.as_str() == task) {
+        return true;
+    }
     let case = state.restorable.cases.get(task);
     case.is_some_and(|case| case.merged.is_none() && case.status != Status::Archived)
 }

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};
+use crate::session_support::{Live, processes_of, wait_until};
 use crate::terminal::Terminal;
 
 /// Asks once, and proposes more where the human wants more. It leaves a file where it runs.
@@ -182,6 +183,47 @@ fn what_a_dead_planner_left_is_said_to_be_a_planners() {
         assert!(!place.exists() && env.git(&["worktree", "list"]).lines().count() == 1, "{point}");
         assert_eq!(env.json(&["recover"])["leftovers"], json!([]), "{point}");
     }
+}
+
+/// The verb dies, and its planner's keeper not yet: the next one ends it, and nothing of it is left.
+#[test]
+fn a_planner_that_outlives_its_verb_is_ended_by_the_next_one() {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    let root = env.root().display();
+    let stubborn = format!("[ -e '{root}/begun' ] || {{ touch '{root}/begun'; trap '' TERM; while :; do sleep 0.1; done; }}");
+    std::fs::write(env.root().join("planner.sh"), format!("{stubborn}\n{PLAIN}")).unwrap();
+    let begin = ["plan", "start", "Sign in", "--agent", "shell", "--script", "../planner.sh"];
+    for round in 0..4 {
+        let _ = std::fs::remove_file(env.root().join("begun"));
+        let command = env.axiom_command(&env.repo(), if round == 0 { &begin[..] } else { &["plan", "recover", "--resume"] });
+        let mut verb = Live::start(command, env.root(), &format!("plan-{round}"));
+        wait_until("the planner has begun", || env.root().join("begun").exists());
+        verb.kill();
+    }
+    assert_eq!(env.json(&["plan", "recover", "--resume"])["next"]["command"], "git axiom plan approve");
+    wait_until("no process is left", || processes_of(&env.root().join("home")).is_empty());
+    let left: Vec<_> = std::fs::read_dir(env.root().join("tmp")).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// What it becomes is no case yet: its files are no leftovers of one that is gone.
+#[test]
+fn repairs_leave_the_files_of_a_planner_that_runs() {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    let root = env.root().display();
+    let waits = format!("touch '{root}/begun'; while ! [ -e '{root}/go' ]; do sleep 0.02; done");
+    std::fs::write(env.root().join("planner.sh"), format!("{waits}\n{PLAIN}")).unwrap();
+    let begin = ["plan", "start", "Sign in", "--agent", "shell", "--script", "../planner.sh"];
+    let verb = Live::start(env.axiom_command(&env.repo(), begin), env.root(), "plan");
+    wait_until("the planner has begun", || env.root().join("begun").exists());
+    env.ok(&["recover", "--yes"]);
+    std::fs::write(env.root().join("go"), "").unwrap();
+    verb.wait().code(0);
+    assert_eq!(env.json(&["plan", "show"])["next"]["command"], "git axiom plan approve");
+    let left: Vec<_> = std::fs::read_dir(env.root().join("tmp")).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

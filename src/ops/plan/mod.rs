@@ -19,6 +19,9 @@ use crate::files;
 use crate::ops::context::handle::Context;
 use crate::store::planning;
 
+/// The name of the folder with the files of a planner's runs, below that of the checks of what the plan becomes.
+pub const RUNS_OF_PLANNER: &str = "plan";
+
 /// The plan that is worked on.
 ///
 /// # Errors

@@ -23,6 +23,7 @@ use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::merge::scratch;
 use crate::ops::output::logs::{self, Stream};
 use crate::ops::output::readable::{LogReader, Printed};
+use crate::ops::plan::RUNS_OF_PLANNER;
 use crate::ops::programs;
 use crate::ops::steps::files_of_step::FilesOfStep;
 use crate::ops::steps::personas::{self, Persona, Run};
@@ -74,7 +75,7 @@ fn run_in(
 ) -> Result<(Reply, Option<String>)> {
     let task = &plan.directive_case.id;
     let phase = plan.phase;
-    let kept = ctx.layout().checks_dir().join(task.as_str()).join("plan").join(phase.as_str());
+    let kept = ctx.layout().checks_dir().join(task.as_str()).join(RUNS_OF_PLANNER).join(phase.as_str());
     let files = FilesOfStep { folder: kept, about: env::fresh_id() };
     let told = told(ctx, plan, program)?;
     let spec = spec(ctx, plan, program, folder, &files)?;

@@ -13,6 +13,7 @@ use crate::domain::work::checks::reported::{self, MOST_BYTES, StepReport};
 use crate::domain::work::checks::tests_in_output::TestReader;
 use crate::error::Result;
 use crate::files::{self, Small};
+use crate::process::client::leftovers::RUN;
 use crate::process::client::step::LOG_LIMIT;
 
 /// The variable with the file to which a step appends lines of JSON about itself.
@@ -51,7 +52,7 @@ impl FilesOfStep {
 
     /// The folder of the keeper of a persona's program.
     pub fn run(&self) -> PathBuf {
-        self.folder.join("run")
+        self.folder.join(RUN)
     }
 
     fn report(&self) -> PathBuf {

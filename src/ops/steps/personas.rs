@@ -265,9 +265,7 @@ fn clear(dir: &Path) -> Result<()> {
     if !dir.is_dir() {
         return Ok(());
     }
-    if let KeeperState::Dead(record) | KeeperState::Unproved(record) = keeper_state(dir)? {
-        leftovers::end_leftovers(&record)?;
-    }
+    leftovers::end_forsaken(dir)?;
     let names = [spec::SPEC, spec::KEEPER, spec::EXIT, spec::SIGNALS, spec::TAIL, "prompt"];
     names.iter().map(|name| dir.join(name)).try_for_each(|path: PathBuf| files::remove_file(&path))
 }

@@ -25,8 +25,8 @@ impl Supervisor<'_> {
         }
         // Temporary files that the last supervisor would have removed. Runs of agents that still have work are left alone.
         let working: Vec<_> = self.ctx.state().busy_agents().filter_map(Agent::token).cloned().collect();
-        let agents = self.ctx.layout().agents_dir();
-        let left = leftovers::runs_with_runtime(&agents)?.into_iter();
+        let (agents, checks) = (self.ctx.layout().agents_dir(), self.ctx.layout().checks_dir());
+        let left = leftovers::runs_with_runtime(&agents, &checks)?.into_iter();
         self.ended_runs.extend(left.filter(|run| !working.iter().any(|token| run.ends_with(token.as_str()))));
         if open {
             let marker = steps::marker(self.ctx.repo.common_dir());

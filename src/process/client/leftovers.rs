@@ -13,7 +13,7 @@ use crate::domain::base::plural::count_of;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, ProcessId};
+use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState, ProcessId};
 use crate::process::os::sys::{self, Process, Table};
 
 /// After this time, processes that are still alive are stuck in the kernel.
@@ -22,6 +22,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How many times in a row no process must be found. Between fork and exec, a process is for a moment not recognisable in
 /// the process table.
 const QUIET: u32 = 3;
+/// The name of the folder of a run that is no iteration.
+pub const RUN: &str = "run";
 
 /// The result of [`end_leftovers`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -111,12 +113,34 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// Ends what is left of an earlier run in a folder for whose end nobody waits any more: whoever had started its keeper has died, and
+/// the keeper may not have noticed yet. Then its runtime folder is gone. Safe to repeat.
+///
+/// # Errors
+/// `KEEPER_FAILED` where the keeper does not end, or its record cannot be parsed; `IO_FAILED`.
+pub fn end_forsaken(dir: &Path) -> Result<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < GIVE_UP {
+        match super::state::keeper_state(dir)? {
+            KeeperState::Alive(record) => drop(sys::send(record.keeper, Signal::KILL)),
+            KeeperState::Dead(record) | KeeperState::Unproved(record) => return end_leftovers(&record).map(drop),
+            KeeperState::Ended(_) if clear_runtime(dir)? => return Ok(()),
+            // It is about to go, or to tell who it is.
+            KeeperState::Ended(_) | KeeperState::Starting => {}
+            KeeperState::NotStarted => return Ok(()),
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err(Error::new(Code::KeeperFailed, format!("the keeper of an earlier run in '{}' does not end", dir.display())))
+}
+
 /// The runs whose keepers have a runtime folder in the temporary folder, whether those keepers are alive or not.
 ///
 /// # Errors
 /// `IO_FAILED` with the path. A run that cannot be read is skipped.
-pub fn runs_with_runtime(agents: &Path) -> Result<Vec<PathBuf>> {
+pub fn runs_with_runtime(agents: &Path, checks: &Path) -> Result<Vec<PathBuf>> {
     let mut found = runs(agents)?;
+    found.extend(runs_of_checks(checks)?);
     found.retain(|run| {
         let record = spec::read_record::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
         record.is_some_and(|record| is_of(&record, run) && record.runtime.exists())
@@ -136,16 +160,22 @@ fn is_of(record: &KeeperRecord, run: &Path) -> bool {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn runs(agents: &Path) -> Result<Vec<PathBuf>> {
-    let folders = walkdir::WalkDir::new(agents).min_depth(3).max_depth(3).into_iter();
+    folders(agents, 3, |path| path.parent().is_some_and(|up| up.ends_with("runs")))
+}
+
+/// As [`runs`], of the personas and planners whose files are below the folder of the checks.
+fn runs_of_checks(checks: &Path) -> Result<Vec<PathBuf>> {
+    folders(checks, 4, |path| path.ends_with(RUN))
+}
+
+fn folders(root: &Path, depth: usize, is_one: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in folders {
+    for entry in walkdir::WalkDir::new(root).min_depth(depth).max_depth(depth) {
         match entry {
-            Ok(entry) if entry.file_type().is_dir() && entry.path().parent().is_some_and(|up| up.ends_with("runs")) => {
-                found.push(entry.into_path());
-            }
+            Ok(entry) if entry.file_type().is_dir() && is_one(entry.path()) => found.push(entry.into_path()),
             Ok(_) => {}
             Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
-            Err(e) => return Err(Error::io("list", agents, std::io::Error::other(e))),
+            Err(e) => return Err(Error::io("list", root, std::io::Error::other(e))),
         }
     }
     Ok(found)

@@ -81,7 +81,7 @@ mod tests {
     fn what_git_status_names_is_never_clean() {
         let clean = Scratch::new(&[]);
         assert!(clean.repo().captures().is_certainly_clean(&clean.main()).unwrap(), "just written, so its files are read");
-        let deeds: [(&str, Deed); 10] = [
+        let deeds: [(&str, Deed); 13] = [
             ("edited", |s| s.write("a.txt", b"b\n")),
             ("edited in time and size", |s| {
                 let place = s.path().join("a.txt");
@@ -101,6 +101,20 @@ mod tests {
                 s.write("a.txt", b"b\n");
                 s.git(&["add", "a.txt"]);
                 s.write("a.txt", &before);
+            }),
+            ("staged, and its tree written", |s| {
+                s.write("a.txt", b"b\n");
+                s.git(&["add", "a.txt"]);
+                s.git(&["write-tree"]);
+            }),
+            ("edited, where a filter says what the content is", |s| {
+                s.git(&["config", "filter.same.clean", "cat"]);
+                s.write(".git/info/attributes", b"*.txt filter=same\n");
+                s.write("a.txt", b"b\n");
+            }),
+            ("a pipe", |s| {
+                let (at, kind) = (s.path().join("pipe"), rustix::fs::FileType::Fifo);
+                rustix::fs::mknodat(rustix::fs::CWD, at, kind, 0o600.into(), 0).unwrap();
             }),
             ("removed", |s| std::fs::remove_file(s.path().join("a.txt")).unwrap()),
             ("another kind", |s| {
