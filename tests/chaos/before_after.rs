@@ -10,18 +10,22 @@ pub const TASKS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// A world with a diamond and two loose tasks. Each appends its id to `counter` when it begins; half of them commit
 /// themselves, all leave something uncommitted.
 pub fn planned() -> World {
-    planned_with(|_| String::new())
+    let world = World::new();
+    for (id, more) in PLAN {
+        world.task(id, &script_of(&world, id, ""), more);
+    }
+    world
 }
 
-/// As [`planned`], and each does something else before all that.
-pub fn planned_with(first: impl Fn(&str) -> String) -> World {
-    let world = World::new();
-    let plan: [(&str, &[&str]); 6] =
-        [("a", &[]), ("b", &["--after", "a"]), ("c", &["--after", "a"]), ("d", &["--after", "b,c"]), ("e", &[]), ("f", &[])];
+/// The tasks, and what each waits for.
+pub const PLAN: [(&str, &[&str]); 6] =
+    [("a", &[]), ("b", &["--after", "a"]), ("c", &["--after", "a"]), ("d", &["--after", "b,c"]), ("e", &[]), ("f", &[])];
+
+/// What a task does.
+pub fn script_of(world: &World, id: &str, first: &str) -> String {
     let counter = world.beside("counter").display().to_string();
-    for (id, more) in plan {
-        let script = format!(
-            "{}\n\
+    format!(
+        "{first}\n\
              echo {id} >> '{counter}'\n\
              echo begun > {id}.txt; sleep 0.1\n\
              if [ {id} = b ] || [ {id} = e ]; then\n\
@@ -29,12 +33,8 @@ pub fn planned_with(first: impl Fn(&str) -> String) -> World {
                # A try before may have been killed right after this commit.\n\
                git diff --cached --quiet || git commit -qm 'own commit of {id}' || exit 1\n\
              fi\n\
-             echo {id} > {id}.txt; mkdir -p sub; echo {id} > sub/{id}; sleep 0.1\n",
-            first(id)
-        );
-        world.task(id, &script, more);
-    }
-    world
+             echo {id} > {id}.txt; mkdir -p sub; echo {id} > sub/{id}; sleep 0.1\n"
+    )
 }
 
 /// What was there when something crashed.

@@ -22,5 +22,7 @@ mod crowd;
 mod driver;
 mod faults;
 mod keepers;
+mod measured;
+mod planner;
 mod supervisor;
 mod whatever;

@@ -303,7 +303,13 @@ impl World {
             .collect();
         assert!(locks.is_empty(), "{locks:?}");
         let temporary: Vec<_> = std::fs::read_dir(self.env.root().join("tmp")).unwrap().flatten().map(|e| e.path()).collect();
-        assert!(temporary.is_empty(), "left in the temporary folder: {temporary:?}");
+        let of = |path: &PathBuf| {
+            let files = walkdir::WalkDir::new(self.env.axiom_dir()).into_iter().flatten().map(|entry| entry.into_path());
+            let names = |file: &PathBuf| std::fs::read_to_string(file).is_ok_and(|text| text.contains(path.to_str().unwrap()));
+            files.filter(|file| file.ends_with("keeper.json") && names(file)).collect::<Vec<_>>()
+        };
+        let of: Vec<_> = temporary.iter().map(of).collect();
+        assert!(temporary.is_empty(), "left in the temporary folder: {temporary:?}, which {of:?} name");
     }
 
     /// The subjects of the commits with this task's trailer that the branch reaches, newest first.
