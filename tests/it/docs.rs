@@ -42,7 +42,7 @@ fn the_man_pages_are_current() {
 #[test]
 fn the_keys_of_the_panel_are_current() {
     let page = std::fs::read_to_string(path_of("docs/PANEL.md")).unwrap();
-    let (begin, end) = ("<!-- keys: made from src/panel/keys.rs -->\n", "<!-- end of keys -->\n");
+    let (begin, end) = ("<!-- keys: made from src/panel/keys/table.rs -->\n", "<!-- end of keys -->\n");
     let (before, rest) = page.split_once(begin).unwrap();
     let (_, after) = rest.split_once(end).unwrap();
     check("docs/PANEL.md", &format!("{before}{begin}\n{}{end}{after}", git_axiom::panel::keys::documentation()));

@@ -1,7 +1,10 @@
 //! The model: what is on disk, what is selected, what is open. Its reaction to an event is in [`update`]; pure.
 
+mod choices;
 mod commands;
 mod dialog;
+mod moving;
+mod possible;
 mod selection;
 #[cfg(test)]
 pub(in crate::panel) mod tests;
@@ -15,8 +18,8 @@ use super::keys::Keys;
 use super::request::{Deed, Ticket};
 use super::seen::{AgentRow, CheckpointRow, GateRow, Moment, OutputLine, Seen, TaskRow};
 
-pub use commands::impossible;
 pub use dialog::{About, Body, Chosen, Dialog, Item, Outcome, Then, Typed};
+pub use possible::impossible;
 pub use update::{menu, update};
 
 /// How many lines of output are kept.

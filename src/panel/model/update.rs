@@ -1,7 +1,7 @@
 //! What an event does to the model.
 
 use super::dialog::{Body, Chosen, Dialog, Item, Outcome, Then, Typed};
-use super::{Fetched, MOST_OUTPUT, Model, Output, View, commands};
+use super::{Fetched, MOST_OUTPUT, Model, Output, View, choices, commands, moving};
 use crate::domain::work::project::SessionNow;
 use crate::panel::event::{Event, Printed};
 use crate::panel::input::{Input, Key, Way};
@@ -21,7 +21,7 @@ pub fn update(model: &mut Model, event: Event) -> Vec<Request> {
             let is_new = seen.seq != model.seen.seq;
             model.seen = *seen;
             model.keep_selection();
-            if is_new && model.view == View::Timeline { commands::read_timeline(model) } else { Vec::new() }
+            if is_new && model.view == View::Timeline { moving::read_timeline(model) } else { Vec::new() }
         }
         Event::Output(printed) => {
             take_output(model, printed);
@@ -172,7 +172,7 @@ fn click(model: &mut Model, column: u16, row: u16) -> Vec<Request> {
     }
     if row == 1 {
         return match super::super::view::tab_at(model, column) {
-            Some(view) => commands::show(model, view),
+            Some(view) => moving::show(model, view),
             None => Vec::new(),
         };
     }
@@ -446,11 +446,11 @@ fn fill(model: &Model, dialog: &mut Dialog, answer: Answer) {
         (Dialog::Text { body, .. }, Answer::Text(lines)) => *body = Body::Ready(lines),
         (Dialog::Choose { body, items, about, .. }, Answer::Text(lines)) => {
             *body = Body::Ready(lines);
-            *items = commands::items(model, about, Vec::new());
+            *items = choices::items(model, about, Vec::new());
         }
         (Dialog::Choose { body, items, about, .. }, Answer::Choices { before, items: open }) => {
             *body = Body::Ready(before);
-            *items = commands::items(model, about, open);
+            *items = choices::items(model, about, open);
         }
         (Dialog::Manager { body, managed }, Answer::Checkpoints { heading, rows, summary }) => {
             *body = Body::Ready(Vec::new());

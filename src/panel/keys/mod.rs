@@ -1,0 +1,141 @@
+//! The table of keys: what a key does, its words in help, footer, menu and docs/PANEL.md. Nothing else knows a key of the panel,
+//! apart from those that dialogs name themselves.
+
+mod configured;
+mod table;
+
+use super::input::Key;
+pub use configured::Keys;
+pub use table::TABLE;
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // the table says what each does
+pub enum Command {
+    Stop,
+    Redirect,
+    Kill,
+    Logs,
+    Fullscreen,
+    Block,
+    Unblock,
+    RollBackTask,
+    Edit,
+    Debug,
+    Diff,
+    Pause,
+    Mode,
+    Checkpoint,
+    NewCheckpoint,
+    Checkpoints,
+    RollBackSession,
+    Undo,
+    Learnings,
+    Quit,
+    Menu,
+    Next,
+    Previous,
+    Open,
+    Down,
+    Up,
+    PageDown,
+    PageUp,
+    First,
+    Last,
+    Agents,
+    Tasks,
+    Gates,
+    Output,
+    Timeline,
+    Filter,
+    Verb,
+    Help,
+    Close,
+}
+
+/// What a command is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Of {
+    /// The selected agent.
+    Agent,
+    /// The selected task.
+    Task,
+    /// The session.
+    Everything,
+    /// What is shown.
+    View,
+}
+
+impl Of {
+    /// All of them, in the order of the help.
+    pub const ALL: [Self; 4] = [Self::Agent, Self::Task, Self::Everything, Self::View];
+
+    /// The heading in help and menu.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Agent => "Selected agent",
+            Self::Task => "Selected task",
+            Self::Everything => "Everything",
+            Self::View => "What is shown",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// What is done.
+    pub command: Command,
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// Its keys; the first one is named in the footer.
+    pub keys: &'static [Key],
+    /// What it is about.
+    pub of: Of,
+    /// One or two words, for the footer.
+    pub short: &'static str,
+    /// A line, for help, menu and documentation.
+    pub words: &'static str,
+    /// Its place in the footer; 0 is not there.
+    pub footer: u8,
+}
+
+fn name_of(command: Command) -> &'static str {
+    TABLE.iter().find(|row| row.command == command).map_or("", |row| row.name)
+}
+
+/// The row of a command.
+pub fn row_of(command: Command) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.command == command)
+}
+
+/// The table as docs/PANEL.md has it.
+pub fn documentation() -> String {
+    let mut text = String::new();
+    for of in Of::ALL {
+        text.push_str(&format!("### {}\n\n| key | `panel.keys` | does |\n| --- | --- | --- |\n", of.heading()));
+        for row in TABLE.iter().filter(|row| row.of == of) {
+            let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
+            text.push_str(&format!("| {} | {} | {} |\n", keys.join(" "), row.name, row.words));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_row_and_every_key_one_command() {
+        let commands: BTreeSet<Command> = TABLE.iter().map(|row| row.command).collect();
+        let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+        let keys: Vec<Key> = TABLE.iter().flat_map(|row| row.keys.iter().copied()).collect();
+        assert_eq!((commands.len(), names.len()), (TABLE.len(), TABLE.len()));
+        assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());
+        assert!(Keys::configured(&[]).unwrap() == Keys::default());
+    }
+}
