@@ -252,6 +252,20 @@ impl AttachFiles {
         files::write_atomic(&self.below("prompts.json"), &json)
     }
 
+    /// How many events the log had when the checkpoints of sessions were packed; 0 where they never were.
+    pub fn packed(&self) -> u64 {
+        let bytes = files::read_optional(&self.below("packed"), LIMIT).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
+    }
+
+    /// Notes that they are packed.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn note_packed(&self, seq: u64) -> Result<()> {
+        files::write_scratch(&self.below("packed"), seq.to_string().as_bytes())
+    }
+
     /// Held while the first lines of prompts are changed.
     pub fn prompts_lock(&self) -> PathBuf {
         self.below("prompts.lock")

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use gix::odb::pack::index::File as PackIndex;
 
+use crate::domain::base::names::Oid;
+use crate::domain::base::own_names;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -25,6 +27,33 @@ impl Durability<'_> {
         self.repo.git().writing().config("repack.writeBitmaps=false").args(["repack", "-q", "-l"]).run_ok()?;
         self.sync_objects()?;
         env::fault_point("git.packed");
+        self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
+    }
+
+    /// Packs those loose objects that these commits reach and nothing else in the repository does, durably, with their names, so that what is
+    /// alike is stored as differences. No other object is touched. Nothing is done while a `git gc` runs, or in a partial clone. A
+    /// crash leaves some objects both packed and loose.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
+    pub fn pack_below(&self, roots: &[Oid]) -> Result<()> {
+        if roots.is_empty() || self.gc_lives() || self.repo.objects().is_partial() {
+            return Ok(());
+        }
+        let Some(stage) = self.waiting_room()? else { return Ok(()) };
+        let but_ours = format!("--exclude={}*", own_names::REFS);
+        let others = ["--unpacked", "--not", but_ours.as_str(), "--all"];
+        let list = self.repo.objects().walk(roots, &[]).args(&others).run_ok()?.stdout;
+        if list.is_empty() {
+            return Ok(());
+        }
+        files::create_dirs_unsynced(&stage.objects().join("pack"))?;
+        let base = stage.objects().join("pack/pack");
+        self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(base).stdin(list).run_ok()?;
+        stage.note_git();
+        // The pack is on disk before the loose objects are removed.
+        self.sync_objects()?;
+        env::fault_point("git.packed-below");
         self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::hook::Line;
+use super::packing;
 use super::prompts;
 use super::saving::{self, Wanted};
 use crate::domain::attach::act::{Joined, KeptCopy, Later, joined, kept};
@@ -150,6 +151,9 @@ fn carry_out(files: &AttachFiles, lines: &[Line]) -> Result<()> {
         }
     }
     report::report(&mut ctx, &mut Unwatched);
+    if let Err(error) = packing::pack(&ctx) {
+        tracing::warn!(%error, "the checkpoints of sessions are not packed");
+    }
     prompts::forget_expired(&ctx)
 }
 

@@ -7,6 +7,7 @@
 
 pub mod hook;
 pub mod join;
+mod packing;
 pub mod prompts;
 mod saving;
 pub mod sessions;
