@@ -144,7 +144,8 @@ fn getrandom(bytes: &mut [u8; 8]) -> bool {
     std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes)).is_ok()
 }
 
-fn test_var(name: &str) -> Option<OsString> {
+/// The value of a variable that only tests set: `None` in release builds.
+pub fn test_var(name: &str) -> Option<OsString> {
     if cfg!(debug_assertions) { var(name) } else { None }
 }
 
@@ -182,6 +183,16 @@ fn append_name(log: Option<&OsString>, name: &str) {
         && let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path)
     {
         let _ = file.write_all(format!("{name}\n").as_bytes());
+    }
+}
+
+/// A named place at which a test lets the program panic: in debug builds, where `AXIOM_TEST_PANIC` names it.
+pub fn panic_point(name: &'static str) {
+    if test_var("AXIOM_TEST_PANIC").is_some_and(|wanted| wanted == name) {
+        #[allow(clippy::panic)] // that is what it is for
+        {
+            panic!("AXIOM_TEST_PANIC: {name}");
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod keeper;
 pub mod learnings;
 pub mod lock;
 pub mod merge;
+pub mod open_panels;
 pub mod operation;
 pub mod output;
 pub mod own_verb;

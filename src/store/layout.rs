@@ -58,6 +58,11 @@ impl Layout {
         self.root.join("attach/fired").join(program)
     }
 
+    /// A file for each panel that has a terminal.
+    pub fn panels(&self) -> PathBuf {
+        self.root.join("panels")
+    }
+
     /// Snapshot and log.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join("state")

@@ -84,6 +84,9 @@ pub fn redirected(done: &Redirected, runs: bool) -> String {
 
 /// Who runs, in one line: what is asked about before a session ends.
 pub fn at_work(running: &[Working]) -> String {
+    if running.is_empty() {
+        return "no agent is running just now".to_owned();
+    }
     let named = running.iter().take(NAMED).map(|working| {
         let percent = working.progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
         format!("{} on {}{percent}", working.agent, working.task)

@@ -21,7 +21,15 @@ pub struct Scratch {
 impl Scratch {
     /// With a first commit of `a.txt`, `sub/b.txt` and `staged.txt`, and the folder of the workspaces excluded.
     pub fn new() -> Self {
-        let scratch = Self::empty();
+        Self::first_commit(Self::empty())
+    }
+
+    /// The same in a folder of its own.
+    pub fn new_in(dir: tempfile::TempDir) -> Self {
+        Self::first_commit(Self::empty_in(dir))
+    }
+
+    fn first_commit(scratch: Self) -> Self {
         scratch.write("a.txt", "a\n");
         scratch.write("sub/b.txt", "b\n");
         scratch.write("staged.txt", "s\n");
@@ -32,7 +40,12 @@ impl Scratch {
 
     /// Without a commit.
     pub fn empty() -> Self {
-        let scratch = Self { dir: tempfile::tempdir().unwrap() };
+        Self::empty_in(tempfile::tempdir().unwrap())
+    }
+
+    /// The same in a folder of its own.
+    pub fn empty_in(dir: tempfile::TempDir) -> Self {
+        let scratch = Self { dir };
         std::fs::create_dir(scratch.path()).unwrap();
         std::fs::create_dir(scratch.dir.path().join("home")).unwrap();
         scratch.git(&["init", "-q", "-b", "main"]);

@@ -57,6 +57,11 @@ impl Terminal {
         self.bytes.lock().unwrap().clone()
     }
 
+    /// What was written after so many bytes.
+    pub fn bytes_after(&self, from: usize) -> Vec<u8> {
+        self.bytes.lock().unwrap()[from..].to_vec()
+    }
+
     /// Gives it another size.
     pub fn resize(&self, (rows, columns): (u16, u16)) {
         let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };

@@ -19,6 +19,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::configure::Trusted;
 use crate::ops::context::{Repository, configure, placement};
 use crate::ops::settings::Layer;
+use crate::panel::keys::Keys;
 
 /// What is said of the layers.
 const LAYERS: &str = "\
@@ -156,6 +157,8 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
     let Usable { loaded, problems } = found.usable;
     problems.into_iter().next().map_or(Ok(()), Err)?;
     loaded.all_do_something()?;
+    // What the panel would refuse to begin with.
+    Keys::configured(&loaded.config.panel.keys)?;
     let count = loaded.settings.iter().filter(|(_, setting)| setting.source != Source::Default).count();
     screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {
         let are = words::verb(count, "is not at its default", "are not at their defaults");

@@ -43,7 +43,7 @@ impl Durability<'_> {
         let Some(stage) = self.waiting_room()? else { return Ok(()) };
         let but_ours = format!("--exclude={}*", own_names::REFS);
         let others = ["--unpacked", "--not", but_ours.as_str(), "--all"];
-        let list = self.repo.objects().walk(roots, &[]).args(&others).run_ok()?.stdout;
+        let list = self.repo.objects().walk(roots, &[]).args(others).run_ok()?.stdout;
         if list.is_empty() {
             return Ok(());
         }

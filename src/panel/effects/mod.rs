@@ -7,6 +7,7 @@ mod deeds;
 mod follow;
 mod foreground;
 mod look;
+mod rest;
 mod terminal;
 mod threads;
 
@@ -18,18 +19,20 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use self::follow::Follower;
+use self::rest::Rest;
 pub use self::terminal::Place;
 use self::terminal::Terminal;
 use self::threads::Threads;
 use super::event::Event;
 use super::keys::Keys;
-use super::model::{Model, update};
+use super::model::{Model, Notice, update};
 use super::request::{Closing, Failure, Request};
 use super::view::Colours;
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::{Input, Waiting};
+use crate::ops::open_panels;
 use crate::own_process::end_signals::{self, LeftToQuestion};
 
 /// How long to wait for the rest of a key's sequence.
@@ -60,10 +63,12 @@ pub fn run(mut ctx: Context, options: Options) -> Result<Exit> {
     let main = ctx.repo.worktrees().main_worktree()?.path().to_owned();
     // What comes while the screen is being set up is not missed.
     ctx.store.refresh()?;
+    let killed = if ctx.layout().exists() { open_panels::begin(&ctx.layout().panels()) } else { 0 };
     let signals = end_signals::leave_signals_to_question();
     let closing = {
         let terminal = Terminal::begin(options.colours, options.place)?;
         let mut panel = Panel::begin(ctx, terminal, options.keys, main)?;
+        panel.model.notice = was_killed(killed);
         let closing = panel.until_closed(&signals);
         terminal::give_back();
         panel.threads.finish();
@@ -79,6 +84,12 @@ pub fn run(mut ctx: Context, options: Options) -> Result<Exit> {
     })
 }
 
+/// What is told where panels were killed: nothing gave their terminals back.
+fn was_killed(many: usize) -> Option<Notice> {
+    let text = "a panel was killed here; if its terminal is odd, close this and type: reset";
+    (many > 0).then(|| Notice { bad: true, text: text.to_owned() })
+}
+
 struct Panel {
     ctx: Context,
     main: PathBuf,
@@ -91,6 +102,7 @@ struct Panel {
     changed: bool,
     /// The process was stopped, and goes on.
     continued: Arc<AtomicBool>,
+    rest: Rest,
 }
 
 impl Panel {
@@ -108,7 +120,8 @@ impl Panel {
         let continued = Arc::new(AtomicBool::new(false));
         // Where it cannot be noticed, Ctrl+L draws everything again.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
-        Ok(Self { ctx, main, terminal, model, follower, threads, waiting, looked: Instant::now(), changed: true, continued })
+        let (looked, rest) = (Instant::now(), Rest::begin());
+        Ok(Self { ctx, main, terminal, model, follower, threads, waiting, looked, changed: true, continued, rest })
     }
 
     fn until_closed(&mut self, signals: &LeftToQuestion) -> Result<Closing> {
@@ -120,6 +133,9 @@ impl Panel {
             if self.changed {
                 self.terminal.draw(&self.model)?;
                 self.changed = false;
+                if !self.threads.is_busy() && !self.terminal.waits_for_more() {
+                    self.rest.say(self.terminal.taken());
+                }
             }
             let heard = self.wait();
             if signals.came().is_some() {
@@ -140,7 +156,7 @@ impl Panel {
 
     fn wait(&mut self) -> Input {
         let folders = self.follower.folders(&self.ctx);
-        let most = if self.terminal.waits_for_more() { SEQUENCE } else { WORKING };
+        let most = if self.terminal.waits_for_more() { self.rest.sequence(SEQUENCE) } else { WORKING };
         self.waiting.for_the_log_or_keys(&self.ctx, folders, self.terminal.input(), most).input
     }
 
@@ -188,6 +204,9 @@ impl Panel {
     /// Lets an event happen, and does what the model asks for.
     fn happen(&mut self, event: Event) -> Result<Option<Closing>> {
         self.changed = true;
+        if matches!(event, Event::Input(_)) {
+            env::panic_point("panel.input");
+        }
         let mut requests = update(&mut self.model, event);
         while let Some(request) = (!requests.is_empty()).then(|| requests.remove(0)) {
             match request {

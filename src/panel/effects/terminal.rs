@@ -17,6 +17,7 @@ use rustix::termios::{QueueSelector, tcflush};
 
 use crate::cli::keys::{Key as Pressed, Keys, Other};
 use crate::error::{Code, Error, Result};
+use crate::ops::open_panels;
 use crate::panel::event::Event;
 use crate::panel::input::{Input, Key, Way};
 use crate::panel::model::Model;
@@ -55,6 +56,8 @@ pub struct Terminal {
     cells: Cells<CrosstermBackend<BufWriter<Stdout>>>,
     keys: Keys,
     colours: Colours,
+    /// How many bytes were typed.
+    taken: usize,
 }
 
 impl Terminal {
@@ -82,7 +85,7 @@ impl Terminal {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stdout()));
         let options = TerminalOptions { viewport: Viewport::Fullscreen };
         let cells = Cells::with_options(backend, options).map_err(failed)?;
-        let mut terminal = Self { tty, cells, keys: Keys::default(), colours };
+        let mut terminal = Self { tty, cells, keys: Keys::default(), colours, taken: 0 };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -96,7 +99,9 @@ impl Terminal {
     }
 
     fn enter(&mut self) -> Result<()> {
-        ENTERED.store(true, Ordering::SeqCst);
+        if !ENTERED.swap(true, Ordering::SeqCst) {
+            open_panels::set();
+        }
         enable_raw_mode().map_err(failed)?;
         let mut out = std::io::stdout().lock();
         let screen = match INLINE.load(Ordering::SeqCst) {
@@ -189,12 +194,18 @@ impl Terminal {
         match rustix::io::read(self.input(), &mut bytes) {
             Ok(0) => None,
             Ok(read) => {
+                self.taken += read;
                 let keys = self.keys.take(&bytes[..read]);
                 Some(inputs(keys))
             }
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Some(Vec::new()),
             Err(_) => None,
         }
+    }
+
+    /// How many bytes were typed so far.
+    pub fn taken(&self) -> usize {
+        self.taken
     }
 
     /// Whether an Escape, or the beginning of a key's sequence, was read, and nothing after it yet.
@@ -221,6 +232,7 @@ pub fn give_back() {
         let last = if INLINE.load(Ordering::SeqCst) { TO_THE_END } else { LEAVE_OTHER };
         let _ = out.write_all(LEAVE).and_then(|()| out.write_all(last)).and_then(|()| out.flush());
         let _ = disable_raw_mode();
+        open_panels::clear();
     }
 }
 

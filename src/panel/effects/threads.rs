@@ -19,23 +19,33 @@ pub struct Threads {
     sender: Sender<Event>,
     receiver: Receiver<Event>,
     deeds: Vec<JoinHandle<()>>,
+    /// How many answers are still to come.
+    open: usize,
 }
 
 impl Threads {
     /// None yet. `main` is the main worktree; an answer ends the wait of `waiting`.
     pub fn new(main: PathBuf, waiting: &Waiting) -> Self {
         let (sender, receiver) = channel();
-        Self { main, rope: waiting.rope(), sender, receiver, deeds: Vec::new() }
+        Self { main, rope: waiting.rope(), sender, receiver, deeds: Vec::new(), open: 0 }
     }
 
     /// What came since the last call.
     pub fn answers(&mut self) -> Vec<Event> {
         self.deeds.retain(|thread| !thread.is_finished());
-        self.receiver.try_iter().collect()
+        let came: Vec<Event> = self.receiver.try_iter().collect();
+        self.open = self.open.saturating_sub(came.len());
+        came
+    }
+
+    /// Whether something is being done or found out.
+    pub fn is_busy(&self) -> bool {
+        self.open > 0
     }
 
     /// Finds something out.
     pub fn ask(&mut self, ticket: Ticket, question: Question) {
+        self.open += 1;
         let answer = move |main: &Path| {
             let answer = open(main, Purpose::Look).and_then(|ctx| answers::answer(&ctx, &question));
             Event::Answered(ticket, answer.map_err(|error| failure(&error)))
@@ -48,6 +58,7 @@ impl Threads {
 
     /// Carries something out.
     pub fn carry_out(&mut self, deed: Deed) {
+        self.open += 1;
         let wanted = deed.clone();
         let outcome = move |main: &Path| {
             let outcome = open(main, Purpose::Write).and_then(|mut ctx| {

@@ -1,5 +1,8 @@
 //! The panel at a pseudo-terminal, its screens read by a parser of their own.
 
+mod every_key;
+mod killed;
+
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
