@@ -101,6 +101,9 @@ struct EventView {
     /// `missing`, `current`, `other` or `doubled`.
     found: &'static str,
     switched_off: bool,
+    /// Why it is not called though it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
     works: bool,
     fired: Option<Timestamp>,
 }
@@ -229,12 +232,13 @@ fn show(which: &Which, global: &Global, screen: &mut Screen) -> Result<Exit> {
         all.extend(status(&ctx, recipe)?);
     }
     let text = in_words(&all);
-    let view = |Standing { program, path, event, found, is_off, works, fired }: Standing| EventView {
+    let view = |Standing { program, path, event, found, off, works, fired }: Standing| EventView {
         program,
         path,
         event,
         found: found_word(found),
-        switched_off: is_off,
+        switched_off: off.is_some(),
+        why: off.map(|off| off.why),
         works,
         fired,
     };
@@ -258,14 +262,21 @@ fn in_words(all: &[Standing]) -> String {
     let mut text = String::new();
     let mut rows = vec![["PROGRAM", "EVENT", "HOOK", &words::time_heading("FIRED LAST")].map(String::from).to_vec()];
     for standing in all {
-        let hook = match (standing.is_off, standing.works) {
-            (true, _) => "switched off",
-            (false, false) => "cannot be called",
-            (false, true) => found_word(standing.found),
+        let hook = match (&standing.off, standing.works) {
+            (Some(off), _) => off.word,
+            (None, false) => "cannot be called",
+            (None, true) => found_word(standing.found),
         };
         let fired = standing.fired.map_or_else(|| "never: not protected".to_owned(), words::time);
         rows.push([standing.program, standing.event, hook, &fired].map(String::from).to_vec());
     }
     text.push_str(&table(&rows));
+    let mut told: Vec<&str> = Vec::new();
+    for (program, off) in all.iter().filter_map(|standing| Some((standing.program, standing.off.as_ref()?))) {
+        if !told.contains(&off.why.as_str()) {
+            text.push_str(&format!("{program}: {}\n", visible::line(&off.why)));
+            told.push(&off.why);
+        }
+    }
     text
 }

@@ -179,3 +179,73 @@ fn hooks_of_an_older_version_are_replaced_in_their_place_and_cut_out() {
     let left: serde_json::Value = serde_json::from_str(&text(&env, LOCAL)).unwrap();
     assert_eq!(left, serde_json::json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}));
 }
+
+/// Present is not protected: what keeps a program from calling hooks that are in its file is told, with the file that says so.
+#[test]
+fn hooks_that_are_there_and_not_called_are_told() {
+    let env = TestEnv::new();
+    env.ok(&["attach", "claude", "codex", "gemini"]);
+    let home = env.root().join("home");
+    let managed = home.join("managed.json");
+    let status = |program: &str| {
+        let mut command = env.axiom_command(&env.repo(), ["attach", "--status", program, "--json"]);
+        command.env("AXIOM_TEST_MANAGED", &managed);
+        let answer: serde_json::Value = serde_json::from_str(&env.run(command, None).success().stdout).unwrap();
+        crate::common::documents::check(&answer);
+        let first = answer["events"][0].clone();
+        (first["switchedOff"].as_bool().unwrap(), first["why"].as_str().unwrap_or_default().to_owned())
+    };
+    let write = |path: &str, text: &str| {
+        std::fs::create_dir_all(home.join(path).parent().unwrap()).unwrap();
+        std::fs::write(home.join(path), text).unwrap();
+    };
+    assert_eq!((status("claude").0, status("gemini").0), (false, false));
+    let (off, why) = status("codex");
+    assert!(off && why.contains("trust"), "{why}");
+    assert!(env.ok(&["attach", "--status", "codex"]).contains("not trusted"));
+    let hooks = env.repo().join(".codex/hooks.json");
+    let trusted = format!("[hooks.state.\"{}:stop:0:0\"]\nenabled = true\ntrusted_hash = \"sha256:x\"\n", hooks.display());
+    write(".codex/config.toml", &trusted);
+    assert!(!status("codex").0);
+    write(".codex/config.toml", &trusted.replace("enabled = true", "enabled = false"));
+    assert!(status("codex").0);
+    write(".gemini/settings.json", r#"{"hooksConfig": {"disabled": ["git-axiom"]}}"#);
+    let (off, why) = status("gemini");
+    assert!(off && why.contains("home/.gemini/settings.json") && why.contains("hooksConfig.disabled"), "{why}");
+    write("managed.json", r#"{"allowManagedHooksOnly": true}"#);
+    let (off, why) = status("claude");
+    assert!(off && why.contains("managed.json") && why.contains("allowManagedHooksOnly"), "{why}");
+    std::fs::remove_file(&managed).unwrap();
+    write(".claude/settings.json", r#"{"disableAllHooks": true}"#);
+    assert!(status("claude").0);
+}
+
+/// The plugin of opencode, in a real interpreter: what the hook answers becomes a part of the message.
+#[test]
+fn the_plugin_of_opencode_tells_the_agent_what_the_hook_answers() {
+    let env = TestEnv::new();
+    env.ok(&["attach", "opencode"]);
+    let plugin = text(&env, ".opencode/plugin/git-axiom.js");
+    let begin = plugin.find("const BIN = ").unwrap();
+    let end = begin + plugin[begin..].find('\n').unwrap();
+    let fake = env.root().join("fake");
+    std::fs::write(&fake, "#!/bin/sh\ncat > \"$0.said\"\necho '{\"additionalContext\":\"the human went back\"}'\n").unwrap();
+    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let plugin = format!("{}const BIN = {:?}{}", &plugin[..begin], fake.display().to_string(), &plugin[end..]);
+    std::fs::write(env.root().join("plugin.mjs"), plugin).unwrap();
+    let script = r#"
+        import { GitAxiom } from "./plugin.mjs"
+        const hooks = await GitAxiom({ directory: process.cwd() })
+        const out = { parts: [{ id: "prt_1", type: "text", text: "tidy up", sessionID: "s" }] }
+        await hooks["chat.message"]({ sessionID: "s" }, out)
+        console.log(JSON.stringify(out.parts))
+    "#;
+    std::fs::write(env.root().join("try.mjs"), script).unwrap();
+    let Ok(ran) = std::process::Command::new("node").arg("try.mjs").current_dir(env.root()).output() else {
+        return crate::skipped::skipped("there is no node");
+    };
+    let parts: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    assert_eq!((&parts[0]["text"], &parts[1]["text"]), (&"tidy up".into(), &"the human went back".into()), "{parts}");
+    assert!(parts[1]["synthetic"] == true && parts[1]["id"] != parts[0]["id"] && parts[1]["sessionID"] == "s", "{parts}");
+    assert!(std::fs::read_to_string(env.root().join("fake.said")).unwrap().contains("\"prompt\":\"tidy up\""));
+}

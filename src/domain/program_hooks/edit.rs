@@ -97,13 +97,6 @@ pub fn standing(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<
     }
 }
 
-/// Whether the file switches all hooks off, ours too.
-pub fn is_switched_off(recipe: &Recipe, text: &str) -> bool {
-    let Format::Json(Json { switch: Some((keys, off)), .. }) = &recipe.format else { return false };
-    let Ok(value) = serde_json::from_str::<Value>(split(text).1) else { return false };
-    keys.iter().try_fold(&value, |at, key| at.get(key)).and_then(Value::as_bool) == Some(*off)
-}
-
 /// Whether the text is a plugin of ours in other words than those that this version writes, whatever path is called: somebody
 /// changed it, or another version wrote it. It is replaced or deleted as a whole, and so only where what was written is known.
 pub fn is_changed_plugin(recipe: &Recipe, text: &str) -> bool {

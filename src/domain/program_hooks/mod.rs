@@ -1,6 +1,7 @@
 //! The texts of agent programs' own configuration files, and our hooks in them: put in, found again, cut out, by edits of spans, so
 //! that everything else stays byte for byte. Pure. `recipe` is the table of programs, `edit` the changes, `spans` how JSON is read;
-//! `skill` is what agents are told.
+//! `skill` is what agents are told; `switches` says
+//! what keeps hooks that are there from being called.
 //!
 //! Begin reading with `edit`.
 
@@ -9,3 +10,4 @@ pub mod edit;
 pub mod recipe;
 pub mod skill;
 pub mod spans;
+pub mod switches;

@@ -37,8 +37,6 @@ pub struct Json {
     pub version: Option<u32>,
     /// The key of the name of a handler.
     pub named: bool,
-    /// The switch of all hooks: its keys, and its value where it turns them off.
-    pub switch: Option<(&'static [&'static str], bool)>,
 }
 
 /// An event that calls us.
@@ -90,7 +88,6 @@ pub static RECIPES: [Recipe; 6] = [
             by_arguments: true,
             version: None,
             named: false,
-            switch: Some((&["disableAllHooks"], true)),
         }),
         then: None,
     },
@@ -112,7 +109,6 @@ pub static RECIPES: [Recipe; 6] = [
             by_arguments: false,
             version: None,
             named: false,
-            switch: None,
         }),
         then: Some("start codex once and trust the hooks: until then it skips them without a word"),
     },
@@ -131,7 +127,6 @@ pub static RECIPES: [Recipe; 6] = [
             by_arguments: false,
             version: None,
             named: true,
-            switch: Some((&["hooksConfig", "enabled"], false)),
         }),
         then: Some("start gemini in a folder that it trusts: elsewhere it runs no hooks"),
     },
@@ -150,7 +145,6 @@ pub static RECIPES: [Recipe; 6] = [
             by_arguments: false,
             version: Some(1),
             named: false,
-            switch: None,
         }),
         then: None,
     },
@@ -185,8 +179,12 @@ export const GitAxiom = async ({ directory, worktree }) => {
   const tool = (i, args) => ({ tool_name: i.tool, tool_use_id: i.callID, tool_input: args })
   return {
     "chat.message": async (i, out) => {
-      const prompt = (out?.parts ?? []).filter((p) => p.type === "text").map((p) => p.text).join("\n")
-      await send(o("UserPromptSubmit", i, { prompt }))
+      const texts = (out?.parts ?? []).filter((p) => p.type === "text")
+      const { said } = await send(o("UserPromptSubmit", i, { prompt: texts.map((p) => p.text).join("\n") }))
+      // What the agent has to know: that a human went back.
+      let fact
+      try { fact = JSON.parse(said).additionalContext } catch {}
+      if (fact && texts[0]) out.parts.push({ ...texts[0], id: texts[0].id + "0", text: fact, synthetic: true })
     },
     "tool.execute.before": async (i, out) => {
       if (!TOOLS.test(i.tool)) return

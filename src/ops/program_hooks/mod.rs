@@ -5,5 +5,6 @@ pub mod attach;
 pub mod kept;
 pub mod place;
 pub mod put;
+mod settings;
 pub mod skill;
 pub mod status;

@@ -5,8 +5,10 @@ use jiff::Timestamp;
 use super::attach::answers;
 use super::place::{Scope, caller, place};
 use super::put::look;
-use crate::domain::program_hooks::edit::{Found, is_switched_off, standing};
+use super::settings::settings;
+use crate::domain::program_hooks::edit::{Found, standing};
 use crate::domain::program_hooks::recipe::{Format, Recipe};
+use crate::domain::program_hooks::switches::{Off, off};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::store::fired;
@@ -22,8 +24,8 @@ pub struct Standing {
     pub event: &'static str,
     /// How it stands there.
     pub found: Found,
-    /// Whether the file switches all hooks off.
-    pub is_off: bool,
+    /// What keeps it from being called.
+    pub off: Option<Off>,
     /// Whether the command that it calls works.
     pub works: bool,
     /// When it fired last in this repository.
@@ -45,7 +47,8 @@ pub fn status(ctx: &Context, recipe: &'static Recipe) -> Result<Vec<Standing>> {
         if found.iter().all(|(_, found)| *found == Found::Missing) {
             continue;
         }
-        let (works, is_off) = (answers(&caller, recipe).is_ok(), is_switched_off(recipe, &text));
+        let path = at.path.display().to_string();
+        let (works, off) = (answers(&caller, recipe).is_ok(), off(recipe, &settings(ctx, recipe), &path));
         for (event, found) in found {
             let fired = match recipe.format {
                 Format::Json(_) => fired::last(ctx.layout(), recipe.name, event)?,
@@ -53,8 +56,7 @@ pub fn status(ctx: &Context, recipe: &'static Recipe) -> Result<Vec<Standing>> {
             };
             let fired = fired.and_then(|time| Timestamp::try_from(time).ok());
             let fired = fired.and_then(|time| Timestamp::from_millisecond(time.as_millisecond()).ok());
-            let path = at.path.display().to_string();
-            all.push(Standing { program: recipe.name, path, event, found, is_off, works, fired });
+            all.push(Standing { program: recipe.name, path: path.clone(), event, found, off: off.clone(), works, fired });
         }
         seen.push(at.path);
     }

@@ -1,0 +1,33 @@
+//! The files in which a program's hooks can be switched off.
+
+use std::path::{Path, PathBuf};
+
+use super::place::{Scope, place};
+use super::put::look;
+use crate::domain::program_hooks::recipe::Recipe;
+use crate::domain::program_hooks::switches::Settings;
+use crate::env;
+use crate::ops::context::handle::Context;
+
+/// Those of a program that are there and can be read, the strongest first.
+pub(super) fn settings(ctx: &Context, recipe: &Recipe) -> Vec<Settings> {
+    let at = |scope| place(ctx, recipe, scope).ok().map(|at| at.path);
+    let beside = |path: Option<PathBuf>, name: &str| path.map(|path| path.with_file_name(name));
+    let (managed, own): (Option<PathBuf>, Vec<Option<PathBuf>>) = match recipe.name {
+        "claude" => (Some(managed()), vec![at(Scope::Here), at(Scope::Shared), at(Scope::User)]),
+        "codex" => (None, vec![beside(at(Scope::Here), "config.toml"), beside(at(Scope::User), "config.toml")]),
+        _ => (None, vec![at(Scope::Here), at(Scope::User)]),
+    };
+    let read = |path: PathBuf, managed| {
+        let text = look(&path).ok().flatten()?;
+        Some(Settings { path: path.display().to_string(), text, managed })
+    };
+    let managed = managed.and_then(|path| read(path, true));
+    managed.into_iter().chain(own.into_iter().flatten().filter_map(|path| read(path, false))).collect()
+}
+
+/// What an administrator sets for Claude Code. `AXIOM_TEST_MANAGED` (debug builds) names another file.
+fn managed() -> PathBuf {
+    let usual = if cfg!(target_os = "macos") { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
+    env::test_var("AXIOM_TEST_MANAGED").map_or_else(|| Path::new(usual).join("managed-settings.json"), PathBuf::from)
+}
