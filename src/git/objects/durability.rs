@@ -103,6 +103,7 @@ impl Durability<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::git::objects::database::{ObjectKind, TreeEntry};
     use crate::git::repo::scratch::Scratch;
 
     #[test]
@@ -130,5 +131,42 @@ mod tests {
         assert_eq!(scratch.git(&["cat-file", "--batch-all-objects", "--batch-check"]), objects);
         assert_eq!(scratch.repo().durability().join_small_packs().unwrap(), 0);
         scratch.git(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn what_only_captures_reach_is_packed_and_nothing_else_is_touched() {
+        let scratch = Scratch::new(&[]);
+        let capture = |text: &str| {
+            scratch.landed(|repo| {
+                let objects = repo.objects();
+                let blob = objects.write_blob(text.as_bytes()).unwrap();
+                let tree = objects.write_tree(&[TreeEntry { mode: 0o100_644, oid: blob, name: b"a".to_vec() }]).unwrap();
+                let who = "a <a@b> 1 +0000";
+                let commit = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nx\n");
+                objects.write_object(ObjectKind::Commit, commit).unwrap()
+            })
+        };
+        let captures: Vec<_> = (0..3).map(|number| capture(&format!("{}{number}", "a line\n".repeat(500)))).collect();
+        for (number, commit) in captures.iter().enumerate() {
+            scratch.git(&["update-ref", &format!("refs/axiom/captures/c{number}"), commit.as_str()]);
+        }
+        let mine = scratch.landed(|repo| repo.objects().write_blob(b"nothing refers to it").unwrap());
+        let loose = || {
+            let text = scratch.git(&["count-objects", "-v"]);
+            text.lines().find_map(|line| line.strip_prefix("count: ")?.parse::<usize>().ok()).unwrap()
+        };
+        let before = loose();
+        scratch.repo().durability().pack_below(&captures).unwrap();
+        // A commit, a tree and a blob of each are in the pack; the blob of nobody, and what branches reach, stay loose.
+        assert_eq!(before - loose(), 9);
+        scratch.git(&["cat-file", "-e", mine.as_str()]);
+        let (folder, rest) = mine.as_str().split_at(2);
+        assert!(scratch.path().join(".git/objects").join(folder).join(rest).exists());
+        for commit in &captures {
+            scratch.git(&["cat-file", "-p", &format!("{commit}:a")]);
+        }
+        scratch.git(&["fsck", "--strict"]);
+        scratch.repo().durability().pack_below(&captures).unwrap();
+        assert_eq!(before - loose(), 9, "what is packed is not packed again");
     }
 }
