@@ -10,15 +10,11 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::commands::panel;
 use crate::demo::checks::{self, Check};
 use crate::demo::evidence::Evidence;
 use crate::demo::stage::Stage;
 use crate::demo::{story, tasks};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::panel::Place;
 
 /// How often is looked whether the demo's repository is there.
 const BEGINS: Duration = Duration::from_millis(20);
@@ -95,13 +91,14 @@ fn in_panel(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
         while !story.is_finished() && !stage.repo().join(".git/axiom").is_dir() {
             std::thread::sleep(BEGINS);
         }
-        let shown = Context::open(&stage.repo(), Purpose::Write).and_then(|mut ctx| {
-            ctx.load_usable_config()?;
-            panel::show(ctx, Place::OwnScreen)
-        });
+        // A process of its own, which sees nothing of the user's configuration and repositories.
+        let shown = stage.axiom_at_the_terminal(&["panel"]);
         screen.note("The demo is played to its end, then what it claims is checked.");
         let played = story.join().map_err(|_| Error::new(Code::Internal, "the demo has stopped"))?;
-        shown?;
+        let shown = shown?;
+        if !shown.success() && shown.code() != Some(Exit::Interrupted as i32) {
+            return Err(Error::new(Code::DemoFailed, "the panel could not be shown"));
+        }
         played
     })
 }

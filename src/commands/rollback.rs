@@ -238,23 +238,15 @@ fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Sc
     checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
 }
 
-/// The worktree of the session as it was before its prompt. HEAD and branch stay where commits were made since: then only the files
-/// come back.
+/// The worktree of the session as it was before its prompt. HEAD and branch go back too as long as only the session itself has
+/// committed since; else only the files come back.
 fn to_prompt(number: u32, to: &Checkpoint, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
-    let (record, document) = prompts::find(ctx, number)?;
-    let Some(stamp) = &document.attached else {
-        return Err(Error::new(Code::CheckpointDamaged, format!("the checkpoint of prompt {number} names no worktree"))
-            .hint(format!("git axiom rollback checkpoint {}", record.name)));
-    };
-    let place = PathBuf::from(&stamp.worktree);
-    let (name, whole) = (record.name.to_string(), [place.clone()]);
-    let part = if prompts::head_moved(ctx, &document)? {
-        screen.note("note: HEAD or its branch has moved since that prompt, so they stay, and only the files come back");
-        Part::Paths(&whole)
-    } else {
-        Part::Worktree(&place)
-    };
-    checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
+    let name = prompts::find(ctx, number)?.0.name.to_string();
+    let back = prompts::back(ctx, &name)?;
+    if let Some(note) = back.note() {
+        screen.note(&format!("note: {note}"));
+    }
+    checkpoint(ctx, screen, to.how.wish(&name, back.part()), &to.how)
 }
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {

@@ -105,6 +105,20 @@ impl Stage {
         self.start(&self.own_program, arguments)
     }
 
+    /// Runs git axiom in the repository on the terminal of the demo itself, which it has until it ends.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where it cannot be started.
+    pub fn axiom_at_the_terminal<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<ExitStatus> {
+        let mut command = self.command(&self.own_program);
+        command.args(arguments).current_dir(self.repo());
+        match env::var("NO_COLOR") {
+            Some(value) => command.env("NO_COLOR", value),
+            None => command.env_remove("NO_COLOR"),
+        };
+        command.status().map_err(|e| Error::io("start", &self.own_program, e))
+    }
+
     /// Starts a program in the repository. It is in a process group of its own, so that Ctrl+C only reaches the demo, which
     /// then ends everything in order.
     ///

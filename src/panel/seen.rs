@@ -61,6 +61,11 @@ pub enum Runner {
         /// Why it is not protected.
         unprotected: Option<String>,
     },
+    /// A prompt of the attached session above: a moment to go back to.
+    Prompt {
+        /// Its checkpoint.
+        checkpoint: String,
+    },
 }
 
 /// One agent.

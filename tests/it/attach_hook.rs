@@ -4,6 +4,8 @@ use std::io::Write;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
+use git_axiom::domain::checkpoint::document::Trigger;
+
 use crate::support::Scratch;
 
 /// Calls a hook with a payload of the fixtures, in this repository.
@@ -209,4 +211,126 @@ fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
     scratch.write("sub/b.txt", "the agent's\n");
     wait_for("kept after a commit", || of("edits").iter().any(|name| has(name, "sub/b.txt", "mine after the commit\n")));
     scratch.axiom(&["checkpoint", "verify"]);
+}
+
+#[test]
+fn head_and_branch_go_back_with_a_prompt_while_only_its_session_has_committed() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    let folder = scratch.path().display().to_string();
+    let shell = |event: &str| {
+        let payload = format!(
+            r#"{{"hook_event_name":"{event}","tool_name":"Bash","session_id":"s","cwd":"{folder}","tool_input":{{"command":"git commit"}}}}"#
+        );
+        quiet(&call(&scratch, "claude", payload.as_bytes(), &[]));
+    };
+    let prompt = || {
+        let payload = format!(r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"{folder}","prompt":"x"}}"#);
+        assert!(call(&scratch, "claude", payload.as_bytes(), &[]).status.success());
+    };
+    let commits = |text: &str| {
+        scratch.write("a.txt", text);
+        scratch.git(&["commit", "-qam", text.trim()]);
+        scratch.head()
+    };
+    let agent_commits = |text: &str| {
+        shell("PreToolUse");
+        let head = commits(text);
+        shell("PostToolUse");
+        head
+    };
+    let said = |args: &[&str]| String::from_utf8(scratch.axiom_with(args, &[]).stderr).unwrap();
+    let first = scratch.head();
+    prompt();
+    agent_commits("the agent's\n");
+    let second = agent_commits("the agent's, again\n");
+    let told = said(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    assert!(told.contains("the branch goes back too") && told.contains("2 commits of this session"), "{told}");
+    assert_eq!((scratch.head(), scratch.read("a.txt").as_str()), (first, "a\n"));
+    assert_eq!(scratch.git(&["symbolic-ref", "HEAD"]), "refs/heads/main");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.head(), scratch.read("a.txt").as_str()), (second, "the agent's, again\n"));
+    // Somebody else commits between two calls of the agent: nobody's branch is moved.
+    prompt();
+    agent_commits("the agent's third\n");
+    let human = commits("mine\n");
+    agent_commits("the agent's fourth\n");
+    let last = scratch.head();
+    let told = said(&["rollback", "checkpoint", "--prompt", "2", "--yes"]);
+    assert!(told.contains("not by commits of its session alone") && told.contains("only files come back"), "{told}");
+    assert_eq!((scratch.head(), scratch.read("a.txt").as_str()), (last, "the agent's, again\n"));
+    scratch.git(&["merge-base", "--is-ancestor", human.as_str(), "HEAD"]);
+    scratch.axiom(&["checkpoint", "verify"]);
+}
+
+#[test]
+fn lines_of_two_worktrees_that_wait_for_one_joiner_are_saved_for_each_session() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    let other = scratch.path().with_file_name("other");
+    scratch.git(&["worktree", "add", "-q", "--detach", other.to_str().unwrap()]);
+    let prompt = |folder: &std::path::Path, session: &str| {
+        let folder = folder.display();
+        let payload = format!(
+            r#"{{"hook_event_name":"UserPromptSubmit","session_id":"{session}","cwd":"{folder}","prompt":"of {session}"}}"#
+        );
+        quiet(&call(&scratch, "claude", payload.as_bytes(), &[]));
+    };
+    prompt(&scratch.path(), "one");
+    prompt(&other, "two");
+    let edited = |folder: &std::path::Path, session: &str| {
+        std::fs::write(folder.join("a.txt"), format!("of {session}\n")).unwrap();
+        let path = folder.join("a.txt").display().to_string();
+        let folder = folder.display();
+        let payload = format!(
+            r#"{{"hook_event_name":"PostToolUse","tool_name":"Write","session_id":"{session}","cwd":"{folder}","tool_input":{{"file_path":"{path}"}}}}"#
+        );
+        quiet(&call(&scratch, "claude", payload.as_bytes(), &[]));
+    };
+    edited(&scratch.path(), "one");
+    edited(&other, "two");
+    let sessions = || {
+        let store = scratch.store();
+        let all = store.state().record.checkpoints.all().unwrap();
+        let edits = all.iter().filter(|record| record.trigger == Trigger::Edits);
+        edits.filter_map(|record| Some(record.attached.as_ref()?.session.clone())).collect::<Vec<_>>()
+    };
+    wait_for("both are saved", || {
+        sessions().iter().any(|one| one == "claude-one") && sessions().iter().any(|one| one == "claude-two")
+    });
+    scratch.axiom(&["checkpoint", "verify"]);
+}
+
+/// What a hook around an edit costs does not grow with the repository: it looks at the one file, and never into the index.
+#[test]
+fn a_hook_around_an_edit_reads_little_and_not_the_index() {
+    let scratch = Scratch::new();
+    for number in 0..2_000 {
+        scratch.write(&format!("many/d{}/f{number}", number % 40), "x\n");
+    }
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "many"]);
+    scratch.axiom(&["init"]);
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    let trace = scratch.path().with_file_name("trace");
+    for event in ["PreToolUse", "PostToolUse"] {
+        scratch.write("a.txt", &format!("changed before {event}\n"));
+        let payload = serde_json::json!({"hook_event_name": event, "tool_name": "Write", "session_id": "s", "cwd": scratch.path(),
+            "tool_input": {"file_path": scratch.path().join("a.txt")}});
+        let mut command = scratch.command("strace");
+        // Not what it leaves to do in the background, which is a process of its own.
+        command.arg("-o").arg(&trace).args([env!("CARGO_BIN_EXE_git-axiom"), "hook", "claude"]);
+        let Ok(mut child) = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn() else {
+            return crate::skipped::skipped("there is no strace");
+        };
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        let calls = std::fs::read_to_string(&trace).unwrap();
+        let is_read = |line: &&str| line.starts_with("read(") || line.starts_with("pread64(");
+        let size = |line: &str| line.rsplit_once("= ").and_then(|(_, size)| size.trim().parse::<u64>().ok()).unwrap_or(0);
+        let read: u64 = calls.lines().filter(is_read).map(size).sum();
+        let index = calls.lines().find(|line| line.starts_with("open") && line.contains(".git/index\""));
+        assert!(read < 64 * 1024 && index.is_none(), "{event}: {read} bytes, {index:?}");
+        assert!(calls.lines().count() < 1_000, "{event}: {} calls", calls.lines().count());
+    }
 }

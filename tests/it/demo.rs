@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::TestEnv;
+use crate::terminal::Terminal;
 use serde_json::Value;
 
 /// `git axiom demo` with nothing but the hostile surroundings; returns its temporary folder too.
@@ -99,5 +100,28 @@ fn an_interruption_leaves_nothing_running() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["error"]["code"], "INTERRUPTED");
+    assert_eq!(processes_of(&tmp), Vec::<String>::new());
+}
+
+#[test]
+fn the_demo_is_seen_in_the_panel_and_played_to_its_end() {
+    let env = TestEnv::empty();
+    let (command, tmp) = demo(&env, &["demo", "--panel"]);
+    let mut terminal = Terminal::start_in(command, (24, 100));
+    // It comes as soon as there is a repository, and shows the agents of the demo.
+    terminal.wait_for("\u{1b}[?1049h");
+    terminal.wait_for("working");
+    terminal.keys(&["2"]);
+    terminal.wait_for("WAITED FOR");
+    terminal.keys(&["q"]);
+    std::thread::sleep(Duration::from_millis(300));
+    // Where agents run just then, it asks; the session goes on in both cases.
+    if !terminal.is_as_shells_want_it() {
+        terminal.keys(&["l"]);
+    }
+    let (status, seen) = terminal.end();
+    assert!(status.success(), "{seen}");
+    let (_, after) = seen.rsplit_once("\u{1b}[?1049l").unwrap();
+    assert!(after.contains("The demo is played to its end") && after.contains("All 13 checks passed"), "{after}");
     assert_eq!(processes_of(&tmp), Vec::<String>::new());
 }

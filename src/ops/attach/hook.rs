@@ -13,6 +13,7 @@ use crate::domain::attach::answer::Answer;
 use crate::domain::attach::payload::{self, HookEvent, Moment};
 use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::{Stamp, session_key};
+use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Trigger;
 use crate::env;
 use crate::error::{Error, Result};
@@ -44,12 +45,24 @@ pub(super) struct Line {
     pub later: Later,
 }
 
+impl Line {
+    /// The worktree in which it happened.
+    pub(super) fn place(&self) -> &str {
+        match &self.stamp {
+            Some(stamp) if self.worktree.is_empty() => &stamp.worktree,
+            Some(_) | None => &self.worktree,
+        }
+    }
+}
+
 /// A call that concerns a repository of ours.
 struct Call {
     program: Program,
     event: HookEvent,
     folder: PathBuf,
     stamp: Stamp,
+    /// What is checked out in the session's worktree now.
+    head: Option<Oid>,
     files: AttachFiles,
 }
 
@@ -76,10 +89,12 @@ impl Call {
         }
         let folder = folder.canonicalize().ok()?;
         let all = repo.worktrees().list().ok()?;
-        let around = all.iter().map(|entry| entry.worktree.path()).filter(|path| folder.starts_with(path));
-        let worktree = around.max_by_key(|path| path.as_os_str().len())?.to_str()?.to_owned();
+        let around = all.iter().filter(|entry| folder.starts_with(entry.worktree.path()));
+        let entry = around.max_by_key(|entry| entry.worktree.path().as_os_str().len())?;
+        let worktree = entry.worktree.path().to_str()?.to_owned();
+        let head = entry.head.as_ref().and_then(|head| head.commit().cloned());
         let stamp = Stamp { program, session: session_key(program, &event.session), worktree };
-        Some(Self { program, event, folder, stamp, files })
+        Some(Self { program, event, folder, stamp, head, files })
     }
 
     fn act(&self) -> Answer {
@@ -124,6 +139,13 @@ impl Call {
 
     fn note(&self, change: impl FnOnce(&mut sessions::Session)) {
         let mut session = sessions::of(&self.files, &self.stamp);
+        match &self.event.moment {
+            Moment::BeforeShell { .. } => session.commands_begin(self.head.clone()),
+            Moment::AfterShell => session.commands_ended(self.head.clone()),
+            // What was committed until here by others is theirs.
+            Moment::Prompt { .. } | Moment::SessionStart | Moment::TurnEnd | Moment::SessionEnd => session.commands_begin(None),
+            Moment::BeforeEdit { .. } | Moment::AfterEdit { .. } | Moment::SubagentEnd | Moment::WorktreeRemove => {}
+        }
         change(&mut session);
         if let Err(error) = sessions::write(&self.files, &session) {
             tracing::debug!(%error, "the session was not noted");

@@ -90,7 +90,7 @@ fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
             files.lines().into_iter().map(|(path, json)| (path, serde_json::from_slice(&json).ok())).unzip();
         let lines: Vec<Line> = lines.into_iter().flatten().collect();
         env::fault_point("attach.joining");
-        match carry_out(files, &lines) {
+        match in_each_worktree(files, &lines, worktree) {
             Ok(()) => {
                 env::fault_point("attach.saved");
                 files.carried_out(&paths);
@@ -115,8 +115,23 @@ fn note_unsaved(files: &AttachFiles, why: Option<&str>) {
     }
 }
 
-fn carry_out(files: &AttachFiles, lines: &[Line]) -> Result<()> {
-    let Some(last) = lines.last() else { return Ok(()) };
+/// Carries lines out worktree by worktree, each for its own session, in the order in which their first lines came.
+/// What happened in one that is gone is carried out where the joiner was started.
+fn in_each_worktree(files: &AttachFiles, lines: &[Line], started_in: &Path) -> Result<()> {
+    let place =
+        |line: &Line| Some(PathBuf::from(line.place())).filter(|place| place.is_dir()).unwrap_or_else(|| started_in.into());
+    let mut groups: Vec<(PathBuf, Vec<Line>)> = Vec::new();
+    for line in lines {
+        let place = place(line);
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, group)) => group.push(line.clone()),
+            None => groups.push((place, vec![line.clone()])),
+        }
+    }
+    groups.iter().try_for_each(|(worktree, group)| carry_out(files, group, worktree))
+}
+
+fn carry_out(files: &AttachFiles, lines: &[Line], worktree: &Path) -> Result<()> {
     let absolute = lines.iter().map(|line| match &line.later {
         Later::Edited { paths } => {
             let there = paths.iter().map(|path| Path::new(&line.folder).join(path).display().to_string());
@@ -126,8 +141,6 @@ fn carry_out(files: &AttachFiles, lines: &[Line]) -> Result<()> {
     });
     let absolute: Vec<Later> = absolute.collect();
     let stamp = lines.iter().rev().find_map(|line| line.stamp.clone());
-    let of_session = || stamp.as_ref().map(|stamp| stamp.worktree.clone()).unwrap_or_default();
-    let worktree = PathBuf::from(if last.worktree.is_empty() { of_session() } else { last.worktree.clone() });
     let (trigger, only) = match joined(absolute.iter()) {
         Joined::Nothing => (None, None),
         Joined::Paths(paths) => (Some(Trigger::Edits), Some(paths.into_iter().map(PathBuf::from).collect())),
@@ -139,11 +152,11 @@ fn carry_out(files: &AttachFiles, lines: &[Line]) -> Result<()> {
         if kept.is_empty() {
             continue;
         }
-        saving::now(&worktree, &Wanted { kept, stamp: stamp.clone(), ..Wanted::all(Trigger::Edits) })?;
+        saving::now(worktree, &Wanted { kept, stamp: stamp.clone(), ..Wanted::all(Trigger::Edits) })?;
     }
     let mut ctx = match trigger {
-        Some(trigger) => saved(&worktree, Wanted { only, stamp, ..Wanted::all(trigger) })?,
-        None => saving::open(&worktree)?,
+        Some(trigger) => saved(worktree, Wanted { only, stamp, ..Wanted::all(trigger) })?,
+        None => saving::open(worktree)?,
     };
     for line in lines {
         if let Later::Made { checkpoint } = &line.later {

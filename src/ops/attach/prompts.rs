@@ -1,21 +1,24 @@
 //! The timeline of prompts: what each changed, and how to go back to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::sessions;
 use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::{prompt_name, prompt_number};
 use crate::domain::base::names::Oid;
+use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Trigger};
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
+use crate::ops::rollback::Part;
 use crate::ops::task_diff::TaskDiff;
 use crate::store::attach::{AttachFiles, PromptLine};
 
@@ -101,6 +104,43 @@ pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
     let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == Trigger::Prompt);
     Ok(places.take(most).filter_map(|(place, record)| prompt(ctx, record, &all[place + 1..], &texts)).collect())
+}
+
+/// A prompt, as far as it is known without looking at any git object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newest {
+    /// Its number.
+    pub number: u32,
+    /// Its checkpoint.
+    pub checkpoint: String,
+    /// Its session.
+    pub session: String,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// Its first line, where it is kept.
+    pub text: Option<String>,
+}
+
+/// The prompts among the newest checkpoints, newest first.
+///
+/// # Errors
+/// Where the checkpoints or the first lines cannot be read.
+pub fn newest(ctx: &Context, among: usize) -> Result<Vec<Newest>> {
+    let mut texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let of = |record: &CheckpointRecord| {
+        let number = prompt_number(record.name.as_str()).filter(|_| record.trigger == Trigger::Prompt)?;
+        let place = texts.iter().position(|one| one.number == number);
+        Some(Newest {
+            number,
+            checkpoint: record.name.to_string(),
+            session: record.attached.as_ref()?.session.clone(),
+            at: record.created_at,
+            text: place.map(|place| texts.swap_remove(place).text),
+        })
+    };
+    let mut all: Vec<Newest> = ctx.state().record.checkpoints.newest(among)?.into_iter().filter_map(of).collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.number));
+    Ok(all)
 }
 
 fn prompt(
@@ -220,12 +260,82 @@ pub fn forget_expired(ctx: &Context) -> Result<()> {
     change(&files, |all| all.retain(|one| there.contains(&one.number)))
 }
 
-/// Whether another branch or commit is checked out in the worktree of a prompt than before it.
+/// What became of HEAD in the worktree of a prompt's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// It is as it was before the prompt.
+    Same,
+    /// The branch is the same, and holds so many commits more, all of them made by shell commands of the session.
+    OwnCommits(usize),
+    /// Something else, or somebody else's.
+    Others,
+}
+
+/// What going back to a checkpoint restores where nobody says more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Back {
+    /// Everything: it is not that of a prompt.
+    Everything,
+    /// The worktree of the prompt's session: files, index, HEAD, and branch.
+    Worktree(PathBuf, Since),
+    /// Only the files of that worktree: HEAD and branch are also somebody else's by now.
+    Files([PathBuf; 1]),
+}
+
+impl Back {
+    /// The same as a part of a checkpoint.
+    pub fn part(&self) -> Part<'_> {
+        match self {
+            Self::Everything => Part::Whole,
+            Self::Worktree(place, _) => Part::Worktree(place),
+            Self::Files(places) => Part::Paths(places),
+        }
+    }
+
+    /// What a human ought to know of it.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Self::Everything | Self::Worktree(_, Since::Same | Since::Others) => None,
+            Self::Worktree(_, Since::OwnCommits(many)) => {
+                let commits = count(*many, "commit");
+                Some(format!("the branch goes back too: all that was committed since is {commits} of this session"))
+            }
+            Self::Files(_) => Some(
+                "HEAD or its branch has moved since that prompt, not by commits of its session alone: they stay, and only files come back"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// How far one goes back to a checkpoint. HEAD and branch of a prompt's worktree go back too as long as only its session has committed
+/// since.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`, `CHECKPOINT_DAMAGED`; `INVALID_INPUT` where the worktree is gone.
+pub fn back(ctx: &Context, name: &str) -> Result<Back> {
+    let record = checkpoint::find(ctx, name)?;
+    if record.trigger != Trigger::Prompt {
+        return Ok(Back::Everything);
+    }
+    let document = checkpoint::read_document(ctx, &record)?;
+    let Some(stamp) = &document.attached else {
+        return Err(Error::new(Code::CheckpointDamaged, format!("{} names no worktree", record.name))
+            .hint(format!("git axiom rollback checkpoint {} --all-worktrees", record.name)));
+    };
+    let place = PathBuf::from(&stamp.worktree);
+    Ok(match since(ctx, &document)? {
+        Since::Others => Back::Files([place]),
+        since @ (Since::Same | Since::OwnCommits(_)) => Back::Worktree(place, since),
+    })
+}
+
+/// What became of HEAD since a prompt.
 ///
 /// # Errors
 /// `INVALID_INPUT` where the worktree is gone.
-pub fn head_moved(ctx: &Context, document: &CheckpointDocument) -> Result<bool> {
-    let Some(stamp) = &document.attached else { return Ok(false) };
+fn since(ctx: &Context, document: &CheckpointDocument) -> Result<Since> {
+    let Some(stamp) = &document.attached else { return Ok(Since::Same) };
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
     let Some(entry) = entry else {
         return Err(Error::new(Code::InvalidInput, format!("the worktree '{}' is gone", stamp.worktree))
@@ -237,5 +347,31 @@ pub fn head_moved(ctx: &Context, document: &CheckpointDocument) -> Result<bool> 
         Some(one) => (one.branch.as_ref(), one.head.as_ref()),
         None => (document.branch.as_ref(), document.git_commit.as_ref()),
     };
-    Ok((now.branch(), now.commit()) != (branch, commit))
+    if (now.branch(), now.commit()) == (branch, commit) {
+        return Ok(Since::Same);
+    }
+    let (true, Some(then), Some(tip)) = (now.branch() == branch && branch.is_some(), commit, now.commit()) else {
+        return Ok(Since::Others);
+    };
+    let history = ctx.repo.history();
+    if !history.is_ancestor(then, tip)? {
+        return Ok(Since::Others);
+    }
+    let commits = history.log(tip, std::slice::from_ref(then), MOST_COMMITS + 1)?;
+    let own = own_commits(ctx, &stamp.session)?;
+    let all_own = commits.len() <= MOST_COMMITS && commits.iter().all(|commit| own.contains(&commit.oid));
+    Ok(if all_own { Since::OwnCommits(commits.len()) } else { Since::Others })
+}
+
+/// The commits that came while shell commands of a session ran.
+fn own_commits(ctx: &Context, session: &str) -> Result<BTreeSet<Oid>> {
+    let known = sessions::list(ctx).into_iter().find(|one| one.id == session);
+    let mut own = BTreeSet::new();
+    for (from, to) in known.map(|one| one.moves).unwrap_or_default() {
+        // What a `git gc` took away is in no branch.
+        if let Ok(commits) = ctx.repo.history().log(&to, std::slice::from_ref(&from), MOST_COMMITS) {
+            own.extend(commits.into_iter().map(|commit| commit.oid));
+        }
+    }
+    Ok(own)
 }

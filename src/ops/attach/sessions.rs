@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::prompts;
 use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::Stamp;
+use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -48,8 +49,16 @@ pub struct Session {
     /// Files outside of its worktree that its edit tools named, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// What was checked out when a shell command of the session began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Oid>,
+    /// From where to where HEAD moved while its shell commands ran, the newest last: the commits in between are the session's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<(Oid, Oid)>,
 }
 
+/// The most moves of HEAD that are kept of a session.
+const MOVES: usize = 200;
 /// The most files outside of its worktree that are kept of a session.
 const OUTSIDE: usize = 5;
 
@@ -95,6 +104,23 @@ impl Session {
         !self.ended && self.process.map_or(heard, foreground::is_alive)
     }
 
+    /// A shell command begins, with this HEAD; none: what comes is not the work of one.
+    pub(super) fn commands_begin(&mut self, head: Option<Oid>) {
+        self.before = head;
+    }
+
+    /// A shell command has ended with this HEAD. Another one may still run.
+    pub(super) fn commands_ended(&mut self, head: Option<Oid>) {
+        if let (Some(from), Some(to)) = (self.before.clone(), head)
+            && from != to
+        {
+            self.moves.push((from, to.clone()));
+            let over = self.moves.len().saturating_sub(MOVES);
+            self.moves.drain(..over);
+            self.before = Some(to);
+        }
+    }
+
     /// An edit tool named these files, which are outside of the worktree: `status` shows the newest.
     pub(super) fn named_outside(&mut self, paths: Vec<String>) {
         self.outside.retain(|known| !paths.contains(known));
@@ -120,6 +146,8 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
         seen: 0,
         ended: false,
         outside: Vec::new(),
+        before: None,
+        moves: Vec::new(),
     };
     let known = known.unwrap_or_else(new);
     Session { process: caller::caller(), last_activity: now, worktree: stamp.worktree.clone(), ended: false, ..known }

@@ -10,6 +10,7 @@ use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo::Asked;
 use crate::domain::work::choices::choices;
 use crate::error::{Code, Error, Result};
+use crate::ops::attach::prompts;
 use crate::ops::checkpoint::{self, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::{gates, pausing, redirect};
@@ -77,13 +78,16 @@ fn lines_of(text: &str) -> Vec<String> {
 fn plan(ctx: &Context, deed: &Deed) -> Result<Plan> {
     match deed {
         Deed::RollBack(name) => {
-            let preview = rollback::preview(ctx, whole(name))?;
+            let back = prompts::back(ctx, name)?;
+            let preview = rollback::preview(ctx, Wish { part: back.part(), ..whole(name) })?;
             if preview.changes_nothing {
                 return Ok(Plan { lines: lines_of(&nothing_changes(&preview)), deed: None });
             }
             // What was looked at is what is done: the whole name, not the beginning of one.
             let deed = Deed::RollBack(preview.checkpoint.name.to_string());
-            Ok(Plan { lines: with_way_back(&people(&preview, "Would go"), KEPT), deed: Some(deed) })
+            let note = back.note().map(|note| format!("Note: {note}."));
+            let lines = note.into_iter().chain(with_way_back(&people(&preview, "Would go"), KEPT));
+            Ok(Plan { lines: lines.collect(), deed: Some(deed) })
         }
         Deed::RollBackTask(task) => {
             let preview = revert_task::preview(ctx, &of_task(task)?)?;

@@ -8,6 +8,7 @@ use crate::domain::operation::undo::Asked;
 use crate::domain::work::gate::{Afterwards, Decision, Place};
 use crate::domain::work::outcome::Halt;
 use crate::error::Result;
+use crate::ops::attach::prompts;
 use crate::ops::cases::edit;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
@@ -96,7 +97,8 @@ fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
         Deed::Reject { gate, reason } => decide(ctx, gate, &Decision::Rejected { reason: reason.clone() }),
         Deed::Answer { gate, text } => decide(ctx, gate, &Decision::Answered { text: text.clone() }),
         Deed::RollBack(name) => {
-            let done = rollback::to_checkpoint(ctx, whole(name), true)?;
+            let back = prompts::back(ctx, name)?;
+            let done = rollback::to_checkpoint(ctx, Wish { part: back.part(), ..whole(name) }, true)?;
             Ok(went_back(&done))
         }
         Deed::RestoreFile { checkpoint, path } => {

@@ -16,12 +16,17 @@ use crate::domain::work::project::SessionNow;
 use crate::domain::work::unblocking::unblocking_power;
 use crate::domain::work::view::Shown;
 use crate::error::Result;
-use crate::ops::attach::sessions;
+use crate::ops::attach::{prompts, sessions};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::ops::supervise::status::{self, AgentView, Status as Report};
 use crate::panel::seen::{AgentRow, Counts, GateRow, Runner, Seen, Session, TaskRow};
 use crate::told::checkpoints::size_text;
+
+/// How many prompts of a session are among the agents.
+const PROMPTS: usize = 3;
+/// Among so many of the newest checkpoints they are looked for.
+const MOST_PROMPTS: usize = 100;
 
 /// What is on disk. `before` is what was seen last: what depends on events alone is taken from it where none came.
 ///
@@ -101,34 +106,72 @@ fn agent(view: &AgentView, now: Timestamp) -> AgentRow {
     }
 }
 
-/// The agents that humans run.
+/// The agents that humans run, each with its newest prompts.
 fn attached(ctx: &Context) -> Vec<AgentRow> {
-    let alive = sessions::list(ctx).into_iter().filter(sessions::Session::is_alive);
+    let alive: Vec<_> = sessions::list(ctx).into_iter().filter(sessions::Session::is_alive).collect();
+    if alive.is_empty() {
+        return Vec::new();
+    }
+    let prompts = prompts::newest(ctx, MOST_PROMPTS).unwrap_or_default();
     alive
-        .map(|one| {
-            let short: String = one.id.chars().take(6).collect();
-            let prompts = crate::cli::words::count(one.prompts, "prompt");
-            let state = if one.unprotected.is_some() { "UNPROTECTED" } else { "attached" };
-            AgentRow {
-                id: format!("{}-{short}", one.program.title().to_lowercase().replace(' ', "-")),
-                runner: Runner::Human { unprotected: one.unprotected },
-                state: state.to_owned(),
-                task: None,
-                title: format!("{prompts} in {}", one.worktree),
-                iteration: (0, None),
-                progress: None,
-                since: Some(one.since),
-                tokens: None,
-                cost: None,
-                heard: Some(one.last_activity),
-                doing: Some(format!("{prompts} in {}", one.worktree)),
-                phase: None,
-                lines: None,
-                workspace: Some(one.worktree),
-                budget: None,
-            }
+        .into_iter()
+        .flat_map(|one| {
+            let own = prompts.iter().filter(|prompt| prompt.session == one.id).take(PROMPTS).map(prompt).collect::<Vec<_>>();
+            std::iter::once(session_row(one)).chain(own)
         })
         .collect()
+}
+
+fn session_row(one: sessions::Session) -> AgentRow {
+    let short: String = one.id.chars().take(6).collect();
+    let prompts = crate::cli::words::count(one.prompts, "prompt");
+    let state = if one.unprotected.is_some() { "UNPROTECTED" } else { "attached" };
+    AgentRow {
+        state: state.to_owned(),
+        title: format!("{prompts} in {}", one.worktree),
+        since: Some(one.since),
+        heard: Some(one.last_activity),
+        doing: Some(format!("{prompts} in {}", one.worktree)),
+        workspace: Some(one.worktree),
+        ..nobody(
+            format!("{}-{short}", one.program.title().to_lowercase().replace(' ', "-")),
+            Runner::Human { unprotected: one.unprotected },
+        )
+    }
+}
+
+/// A prompt below its session: what it was, and how long ago.
+fn prompt(one: &prompts::Newest) -> AgentRow {
+    let text = one.text.clone().unwrap_or_else(|| "its first line is not kept".to_owned());
+    AgentRow {
+        state: "prompt".to_owned(),
+        title: text.clone(),
+        since: Some(one.at),
+        doing: Some(text),
+        ..nobody(format!("  {}", one.number), Runner::Prompt { checkpoint: one.checkpoint.clone() })
+    }
+}
+
+/// A row of which nothing more is known.
+fn nobody(id: String, runner: Runner) -> AgentRow {
+    AgentRow {
+        id,
+        runner,
+        state: String::new(),
+        task: None,
+        title: String::new(),
+        iteration: (0, None),
+        progress: None,
+        since: None,
+        tokens: None,
+        cost: None,
+        heard: None,
+        doing: None,
+        phase: None,
+        lines: None,
+        workspace: None,
+        budget: None,
+    }
 }
 
 /// The cases as a tree: each after the group that it is a part of, in the order of their names.

@@ -214,7 +214,10 @@ pub(super) fn close(model: &mut Model) -> Vec<Request> {
 /// Opens what is selected.
 fn open_selected(model: &mut Model) -> Vec<Request> {
     match model.view {
-        View::Agents => show(model, View::Output),
+        View::Agents => match selected_checkpoint(model) {
+            Some(name) => choose_at(model, name),
+            None => show(model, View::Output),
+        },
         View::Output => Vec::new(),
         View::Tasks => match model.task_row().map(|row| row.id.clone()) {
             Some(_) => open(model, Dialog::Menu { at: 0 }),

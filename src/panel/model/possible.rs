@@ -51,18 +51,30 @@ pub fn impossible(model: &Model, command: Command) -> Option<String> {
     }
 }
 
-/// The checkpoint that is selected in the timeline.
+/// The checkpoint that is selected: in the timeline, or of a prompt among the agents.
 pub(super) fn selected_checkpoint(model: &Model) -> Option<String> {
+    if model.view == View::Agents {
+        return prompt_of(model.agent_row()?).map(str::to_owned);
+    }
     model.moment_row().filter(|_| model.view == View::Timeline).and_then(|row| match &row.what {
         MomentKind::Checkpoint(name) => Some(name.clone()),
         MomentKind::Transaction { .. } => None,
     })
 }
 
+/// The checkpoint of a row that is a prompt.
+pub(super) fn prompt_of(row: &AgentRow) -> Option<&str> {
+    match &row.runner {
+        Runner::Prompt { checkpoint } => Some(checkpoint),
+        Runner::Agent | Runner::Human { .. } => None,
+    }
+}
+
 pub(super) fn needs_agent(model: &Model) -> Result<&AgentRow, String> {
     let row = model.agent_row().ok_or_else(|| "no agent is selected".to_owned())?;
     match (&row.runner, &row.task) {
         (Runner::Human { .. }, _) => Err(format!("{} is run by a human: end it where it runs", row.id)),
+        (Runner::Prompt { .. }, _) => Err(format!("{} is a prompt: Enter goes back to it", row.id)),
         (Runner::Agent, None) => Err(format!("{} works on nothing", row.id)),
         (Runner::Agent, Some(_)) => Ok(row),
     }

@@ -8,6 +8,7 @@ use crate::domain::work::project::SessionNow;
 use crate::domain::work::session::Mode;
 use crate::panel::keys::{Command, TABLE};
 use crate::panel::model::{Model, View};
+use crate::panel::seen::Runner;
 
 /// State, mode, target, counts by state, what was used, what waits.
 pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
@@ -67,7 +68,7 @@ pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
 fn tab(model: &Model, view: View) -> String {
     let number = View::ALL.iter().position(|one| *one == view).map_or(0, |place| place + 1);
     let many = match view {
-        View::Agents => model.seen.agents.len(),
+        View::Agents => model.seen.agents.iter().filter(|row| !matches!(row.runner, Runner::Prompt { .. })).count(),
         View::Tasks => model.seen.tasks.len(),
         View::Gates => model.seen.gates.len(),
         View::Output | View::Timeline => 0,

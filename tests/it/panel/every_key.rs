@@ -55,7 +55,9 @@ const DIALOGS: [(&str, &[&str], &str); 22] = [
     ("verb", &[":"], "yx\x7f\r"),
 ];
 /// Dialogs that a choice in another one opens.
-const CHOSEN: [(&str, &[&str]); 6] = [
+const CHOSEN: [(&str, &[&str]); 8] = [
+    ("a prompt", &["1", "G", "\r"]),
+    ("a prompt: go back", &["1", "G", "\r", "b"]),
     ("gate: answer", &["3", "\r", "a"]),
     ("gate: reject", &["3", "\r", "r"]),
     ("a moment", &["5", "\r"]),
@@ -81,6 +83,10 @@ fn repository() -> Scratch {
     scratch.write("a.txt", "before\n");
     axiom(&["checkpoint", "create", "one"]);
     scratch.write("a.txt", "after\n");
+    let prompt = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": scratch.path(), "prompt": "tidy up"});
+    let mut command = scratch.command("sh");
+    command.args(["-c", "printf %s \"$1\" | \"$2\" hook claude", "sh", &prompt.to_string(), env!("CARGO_BIN_EXE_git-axiom")]);
+    assert!(command.env("AXIOM_TEST_NOW", NOW).status().unwrap().success());
     let session = json!({
         "id": "s1", "startedAt": NOW, "pid": 1, "target": "refs/heads/main", "slots": 2, "maxIterations": 50, "state": "running",
         "startCheckpoint": "one",
@@ -212,7 +218,7 @@ fn steady(line: &str) -> String {
 fn seen(before: &[String], now: &[String]) -> String {
     let tops = now.iter().enumerate().filter(|(_, line)| line.contains('┌'));
     // The one on top is whole: its corners are all there.
-    let boxes = tops.filter_map(|(top, line)| {
+    let mut boxes = tops.filter_map(|(top, line)| {
         let left = line.chars().position(|letter| letter == '┌')?;
         let right = line.chars().position(|letter| letter == '┐')?;
         let within = |line: &String| line.chars().skip(left).take(right - left + 1).collect::<String>().trim_end().to_owned();
@@ -221,7 +227,7 @@ fn seen(before: &[String], now: &[String]) -> String {
         let is_whole = lines[1..height].iter().all(|line| line.starts_with('│') && line.ends_with('│'));
         is_whole.then_some(lines)
     });
-    if let Some(lines) = boxes.last() {
+    if let Some(lines) = boxes.next_back() {
         return lines.join("\n");
     }
     let new = now.iter().enumerate().filter(|(place, line)| before.get(*place) != Some(line));
