@@ -58,7 +58,8 @@ pub fn script(world: &World, id: &str, content: &str) {
 #[derive(Debug)]
 struct Planned {
     phase: usize,
-    proposals: usize,
+    /// When each was made.
+    proposals: BTreeSet<String>,
     approved: bool,
     created: BTreeSet<String>,
 }
@@ -92,7 +93,7 @@ impl Books {
         }
         let (Some(then), now) = (&before.plan, &self.plan) else { return };
         let now = now.as_ref().unwrap_or_else(|| panic!("{note}: the plan is gone: {then:?}"));
-        assert!(now.phase >= then.phase && now.proposals >= then.proposals, "{note}: {then:?}, then {now:?}");
+        assert!(now.phase >= then.phase && now.proposals.is_superset(&then.proposals), "{note}: {then:?}, then {now:?}");
         assert!(now.approved >= then.approved && now.created.is_superset(&then.created), "{note}: {then:?}, then {now:?}");
     }
 }
@@ -136,5 +137,6 @@ fn plan(world: &World, note: &str) -> Option<Planned> {
     let created = if plan["status"] == "done" { ids(&plan["became"]) } else { created };
     let proposals = plan["proposals"].as_array().unwrap();
     let approved = proposals.iter().any(|one| one["approved"] == true);
-    Some(Planned { phase: phase.unwrap(), proposals: proposals.len(), approved, created })
+    let proposals = proposals.iter().map(|one| one["at"].as_str().unwrap().to_owned()).collect();
+    Some(Planned { phase: phase.unwrap(), proposals, approved, created })
 }
