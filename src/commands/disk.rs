@@ -30,10 +30,12 @@ Quotas are not known here: a write that meets one waits, too.
 Where it is critical, 'git axiom disk' asks at a terminal what else may go: old checkpoints,
 workspaces of failed tasks and the trash with their ignored files, records of iterations.
 --clean deletes what has expired: the trash after checkpoints.keepDeletedDays, old temporary
-files, the folders of ended iterations. While no session runs, loose objects and refs are
-packed, without --prune=now. Checkpoints, workspaces and what can still be undone stay.")]
+files, the folders of ended iterations. Agents' logs are compressed after
+system.logCompressDays; over agents.logLimit the oldest of tasks that are merged or archived
+go. While no session runs, loose objects and refs are packed, without --prune=now.
+Checkpoints, workspaces and what can still be undone stay.")]
 pub struct Disk {
-    /// Delete what has expired, and pack objects
+    /// Delete what has expired, compress old logs, and pack objects
     #[arg(long)]
     clean: bool,
 }
@@ -71,6 +73,7 @@ struct Used {
     what: &'static str,
     count: Option<u64>,
     bytes: Option<u64>,
+    limit: Option<u64>,
     to_free: Option<&'static str>,
 }
 
@@ -123,7 +126,7 @@ fn place(one: &FileSystem) -> Place<'_> {
 }
 
 fn used(one: &Use) -> Used {
-    Used { what: one.what, count: one.count, bytes: one.bytes, to_free: one.to_free }
+    Used { what: one.what, count: one.count, bytes: one.bytes, limit: one.limit, to_free: one.to_free }
 }
 
 fn in_words(systems: &[FileSystem], uses: &[Use]) -> String {
@@ -137,7 +140,9 @@ fn in_words(systems: &[FileSystem], uses: &[Use]) -> String {
     let mut rows = vec![["USED BY", "SIZE", "COUNT", "TO FREE SOME"].map(String::from).to_vec()];
     for one in uses {
         let count = one.count.map_or_else(|| "-".to_owned(), |count| count.to_string());
-        rows.push(vec![one.what.to_owned(), size_text(one.bytes), count, one.to_free.unwrap_or("-").to_owned()]);
+        let limit = one.limit.map_or_else(String::new, |limit| format!(" of {}", size_text(Some(limit))));
+        let size = format!("{}{limit}", size_text(one.bytes));
+        rows.push(vec![one.what.to_owned(), size, count, one.to_free.unwrap_or("-").to_owned()]);
     }
     text.push('\n');
     text.push_str(&table(&rows));

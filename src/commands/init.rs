@@ -4,10 +4,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{attach, open_to_choose, working_dir};
+use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
+use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, Purpose};
 use crate::ops::program_hooks::skill::{self, Done};
 use crate::ops::settings::shared::{self, Begun};
@@ -42,7 +44,8 @@ AGENTS.md of the main worktree. Everything else in that file stays byte for byte
 With --hide-refs, three lines of transfer.hideRefs hide our refs from fetches and mirror clones
 of this repository; 'git axiom deinit' takes them out again. With --workspaces-beside,
 workspaces are made in ../NAME-worktrees and not in .worktrees: agents.workspaceRoot, in this
-repository's git config.")]
+repository's git config. The first 'init' asks about both at a terminal; with nobody to ask,
+with --json, --non-interactive or --yes, nothing is hidden and .worktrees is used.")]
 pub struct Init {
     /// Begin .axiom in the main worktree too, for everybody who works on the project
     #[arg(long)]
@@ -56,6 +59,9 @@ pub struct Init {
     /// Make workspaces in a folder beside the repository
     #[arg(long)]
     workspaces_beside: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
 }
 
 impl Init {
@@ -148,6 +154,7 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this repository: {error}"));
     }
     let path = ctx.layout().root().display().to_string();
+    let wanted = if created { wanted(args, &ctx, screen)? } else { Wanted::given(args) };
     let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
     let view = |file: Begun| SharedView { path: file.path, created: file.created };
     let told = args.skill.then(|| skill::write(&ctx)).transpose()?;
@@ -157,8 +164,8 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         created,
         shared: begun.map(|files| files.into_iter().map(view).collect()),
         skill: told.map(|files| files.into_iter().map(skill_view).collect()),
-        hidden: args.hide_refs.then(|| hide_refs::hide(&ctx)).transpose()?,
-        workspace_root: args.workspaces_beside.then(|| workspaces::beside(&ctx)).transpose()?,
+        hidden: wanted.hide_refs.then(|| hide_refs::hide(&ctx)).transpose()?,
+        workspace_root: wanted.workspaces_beside.then(|| workspaces::beside(&ctx)).transpose()?,
     };
     screen.answer(&answer, || answer.in_words())?;
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
@@ -181,8 +188,34 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     } else if created {
         screen.note_text(NEXT);
     }
-    if created && screen.can_ask() && !args.hide_refs {
-        screen.note("note: who fetches from this repository sees our refs; 'git axiom init --hide-refs' hides them");
-    }
     Ok(Exit::Done)
+}
+
+/// What of git's settings is to be changed.
+struct Wanted {
+    hide_refs: bool,
+    workspaces_beside: bool,
+}
+
+impl Wanted {
+    fn given(args: &Init) -> Self {
+        Self { hide_refs: args.hide_refs, workspaces_beside: args.workspaces_beside }
+    }
+}
+
+/// Asks about what was neither given nor is set already.
+fn wanted(args: &Init, ctx: &Context, screen: &Screen) -> Result<Wanted> {
+    let mut wanted = Wanted::given(args);
+    let may_ask = screen.can_ask() && !args.yes && ctx.for_humans_only("init --hide-refs").is_ok();
+    if may_ask && !wanted.hide_refs && !hide_refs::are_hidden(&ctx.repo)? {
+        wanted.hide_refs = prompt::confirm("Whoever fetches from this repository sees our refs. Hide them?")?;
+    }
+    let is_bare = ctx.repo.worktrees().main_entry().is_some();
+    if may_ask && !wanted.workspaces_beside && !is_bare && ctx.repo.own_values(workspaces::ROOT_KEY)?.is_empty() {
+        let main = ctx.repo.worktrees().main_worktree()?;
+        let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let question = format!("Agents work in .worktrees. In ../{}-worktrees instead?", visible::line(&name));
+        wanted.workspaces_beside = prompt::confirm(&question)?;
+    }
+    Ok(wanted)
 }

@@ -92,6 +92,7 @@ pub const KEYS: &[Key] = &[
     key("system", "diskCriticalThreshold", Kind::Megabytes),
     key("system", "diskEmergencyThreshold", Kind::Megabytes),
     key("system", "autoCleanupEnabled", Kind::Switch),
+    key("system", "logCompressDays", Kind::Days),
     key("recovery", "auto", Kind::Switch),
     key("recovery", "autoResetOrphaned", Kind::Switch),
     key("recovery", "injectAuditLog", Kind::Switch),
@@ -108,6 +109,7 @@ pub const KEYS: &[Key] = &[
     key("agents", "timeLimit", Kind::Seconds),
     key("agents", "silenceLimit", Kind::Seconds),
     key("agents", "keepMerged", Kind::Switch),
+    key("agents", "logLimit", Kind::Megabytes),
     key("agents", "workspaceRoot", Kind::Folder),
     key("agents", "promptTemplate", Kind::Template),
     key("attach", "keepPrompts", Kind::Number(1, 100_000)),
@@ -132,10 +134,6 @@ pub const KEYS: &[Key] = &[
 
 /// Lists to which a project's configuration only adds: it takes nothing away from what the user protects.
 pub const ADDED_TO: &[(&str, &str)] = &[("merge", "guarded")];
-
-/// Keys of later versions that have no effect yet: `run` and `config check` refuse them. Other verbs ignore them, since a
-/// configuration may be written for a newer version.
-pub const LATER: &[(&str, &str)] = &[("system", "logCompressDays")];
 
 /// The section of the keys of an agent program's table.
 pub const OF_AGENT: &str = "agents.<name>";

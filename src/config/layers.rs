@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::file::{self, Place};
 use super::keys::{self, ADDED_TO, KEYS, Key};
-use super::named::{self, Named, does_nothing, find, is_called, unknown};
+use super::named::{Named, find, is_called, unknown};
 use super::schema::Config;
 use crate::domain::agent::presets;
 use crate::error::{Code, Error, Result};
@@ -81,35 +81,10 @@ pub struct Loaded {
     pub config: Config,
     /// Every key, `section.name`, in the order of the documentation, with its setting.
     pub settings: Vec<(String, Setting)>,
-    /// Keys that are set but have no effect yet, with their sources.
-    pub later: Vec<(String, Source)>,
-}
-
-impl Loaded {
-    /// Refuses keys that have no effect yet: a user who sets one believes that it has.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` with the source of the first such key.
-    pub fn all_do_something(&self) -> Result<()> {
-        self.later.first().map_or(Ok(()), |(key, source)| Err(does_nothing(key).context(source)))
-    }
 }
 
 /// The settings, while the layers are applied one after the other.
-#[derive(Default)]
-struct Heap {
-    settings: BTreeMap<String, Setting>,
-    later: Vec<(String, Source)>,
-}
-
-impl Heap {
-    /// Whether the name is a key without effect. Such a key is added to `later`.
-    fn is_later(&mut self, name: &str, same: fn(&str, &str) -> bool, source: impl Fn() -> Source) -> bool {
-        let known = named::later(name, same);
-        self.later.extend(known.iter().map(|key| (key.clone(), source())));
-        known.is_some()
-    }
-}
+type Heap = BTreeMap<String, Setting>;
 
 /// Whose configuration file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +125,7 @@ pub fn load_usable(layers: &Layers) -> Result<Usable> {
     let mut heap = Heap::default();
     for Key { section, name, .. } in KEYS {
         let value = defaults[section][name].clone();
-        heap.settings.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
+        heap.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
     }
     let files = [
         (Whose::Users, &layers.user_file),
@@ -167,20 +142,19 @@ pub fn load_usable(layers: &Layers) -> Result<Usable> {
     }
     problems.extend(put_git(&mut heap, &layers.git));
     problems.extend(layers.command_line.iter().filter_map(|(name, value)| put_text(&mut heap, name, value).err()));
-    let Heap { settings, later } = heap;
-    let config = build(defaults, &settings)?;
+    let config = build(defaults, &heap)?;
     problems.extend(check(&config).err());
     let order = |path: &str| KEYS.iter().position(|key| is_called(key, path, str::eq)).unwrap_or(KEYS.len());
-    let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
+    let mut settings: Vec<(String, Setting)> = heap.into_iter().collect();
     // Cached, because `order` looks through all keys.
     settings.sort_by_cached_key(|(path, _)| order(path));
-    Ok(Usable { loaded: Loaded { config, settings, later }, problems })
+    Ok(Usable { loaded: Loaded { config, settings }, problems })
 }
 
 fn put_text(heap: &mut Heap, name: &str, value: &String) -> Result<()> {
     let found = find(name, false).ok_or_else(|| unknown(name, "command line"))?;
     let value = found.key.kind.accept_text(&found.path, std::slice::from_ref(value))?;
-    heap.settings.insert(found.path, Setting { value, source: Source::CommandLine });
+    heap.insert(found.path, Setting { value, source: Source::CommandLine });
     Ok(())
 }
 
@@ -193,15 +167,12 @@ fn put_file(heap: &mut Heap, whose: Whose, path: &Path, name: &str, place: Place
         return Ok(());
     }
     let at = format!("{}:{}", path.display(), place.line);
-    if heap.is_later(name, str::eq, || Source::File(path.to_owned(), place.line)) {
-        return Ok(());
-    }
     let found = find(name, false).ok_or_else(|| unknown(name, &at))?;
     let mut value = found.key.kind.accept(&found.path, place.value).map_err(|error| error.context(&at))?;
     if whose != Whose::Users && only_adds(name) {
-        value = heap.settings.get(&found.path).map_or(value.clone(), |before| joined(&before.value, value));
+        value = heap.get(&found.path).map_or(value.clone(), |before| joined(&before.value, value));
     }
-    heap.settings.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
+    heap.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
     Ok(())
 }
 
@@ -223,9 +194,6 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
     let mut grouped: BTreeMap<String, (Named, String, Vec<String>)> = BTreeMap::new();
     for GitEntry { origin, key, value } in entries {
         let name = key.get("axiom.".len()..).unwrap_or_default();
-        if heap.is_later(name, str::eq_ignore_ascii_case, || Source::Git(origin.clone())) {
-            continue;
-        }
         let Some(found) = find(name, true) else {
             problems.push(unknown(name, origin));
             continue;
@@ -240,7 +208,7 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
     }
     for (path, (found, origin, values)) in grouped {
         match found.key.kind.accept_text(&path, &values) {
-            Ok(value) => drop(heap.settings.insert(path, Setting { value, source: Source::Git(origin) })),
+            Ok(value) => drop(heap.insert(path, Setting { value, source: Source::Git(origin) })),
             Err(error) => problems.push(error.context(format!("git config, {origin}"))),
         }
     }
@@ -409,18 +377,6 @@ mod tests {
         }
         let off = "[system]\ndiskWarningThreshold = 0\ndiskCriticalThreshold = 0\ndiskEmergencyThreshold = 0\n";
         assert!(with_file(off).is_ok());
-    }
-
-    #[test]
-    fn what_does_nothing_yet_is_noted_wherever_it_stands() {
-        let file = with_file("[system]\nlogCompressDays = 'whatever'\n").unwrap();
-        assert!(
-            file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'system.logCompressDays' does nothing yet")
-        );
-        let git = from_git(&[("axiom.system.logcompressdays", "x"), ("axiom.agents.count", "3")]).unwrap();
-        assert!(git.all_do_something().unwrap_err().to_string().contains("'system.logCompressDays'"));
-        assert_eq!((git.config.agents.count, git.settings.len()), (3, KEYS.len()), "no other verb minds");
-        assert!(load(&Layers::default()).unwrap().all_do_something().is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Keys by the names that people and git write, and the nearest key where there is none of that name.
 
-use super::keys::{KEYS, Key, LATER, NAMED_KEYS};
+use super::keys::{KEYS, Key, NAMED_KEYS};
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Result};
 
@@ -28,11 +28,8 @@ impl Named {
 /// The key of this name, to give it a value. As in git, case does not matter, but in the name of an agent program or a persona it does.
 ///
 /// # Errors
-/// `INVALID_INPUT` with the nearest key; `CONFIG_INVALID` for a key that does nothing yet.
+/// `INVALID_INPUT` with the nearest key.
 pub fn to_set(name: &str) -> Result<Named> {
-    if let Some(later) = later(name, str::eq_ignore_ascii_case) {
-        return Err(says_does_nothing(&later).hint("a later version will support it"));
-    }
     let is_plain = |table: &String| !table.is_empty() && !table.contains(|c: char| c == '.' || c.is_control());
     match find(name, true) {
         Some(named) if named.table.as_ref().is_none_or(is_plain) => Ok(named),
@@ -43,21 +40,6 @@ pub fn to_set(name: &str) -> Result<Named> {
 /// The error for a name on the command line that is no key.
 pub fn no_key(name: &str) -> Error {
     with_nearest(Error::new(Code::InvalidInput, format!("there is no key '{name}'")), name)
-}
-
-/// The key of this name that has no effect yet.
-pub(super) fn later(name: &str, same: fn(&str, &str) -> bool) -> Option<String> {
-    let (section, last) = name.split_once('.')?;
-    let found = LATER.iter().find(|(one, key)| same(section, one) && same(last, key));
-    found.map(|(section, key)| format!("{section}.{key}"))
-}
-
-pub(super) fn does_nothing(key: &str) -> Error {
-    says_does_nothing(key).hint("remove it; a later version will support it")
-}
-
-fn says_does_nothing(key: &str) -> Error {
-    Error::new(Code::ConfigInvalid, format!("'{key}' does nothing yet"))
 }
 
 /// The key with this name. git does not keep the case of the last part, so names from git are compared without case.
@@ -102,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_to_set_is_known_does_something_and_can_stand_in_a_file() {
+    fn a_key_to_set_is_known_and_can_stand_in_a_file() {
         let parts = |name: &str| to_set(name).unwrap().parts().join("/");
         assert_eq!(
             (parts("AGENTS.Count"), parts("agents.Mine.STOPsignal")),
@@ -120,10 +102,5 @@ mod tests {
             let error = to_set(name).unwrap_err();
             assert!(error.code() == Code::InvalidInput && error.hints().join("").contains(hint), "{name:?}: {:?}", error.hints());
         }
-        let error = to_set("System.logCompressDays").unwrap_err();
-        assert_eq!(
-            (error.code(), error.to_string()),
-            (Code::ConfigInvalid, "'system.logCompressDays' does nothing yet".to_owned())
-        );
     }
 }

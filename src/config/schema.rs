@@ -143,6 +143,8 @@ section! {
         disk_emergency_threshold: u64 = 100,
         /// Whether what has expired is cleaned up where space is short.
         auto_cleanup_enabled: bool = true,
+        /// After how many days the logs of agents are compressed.
+        log_compress_days: u32 = 7,
     }
 }
 
@@ -198,6 +200,8 @@ section! {
         silence_limit: Option<u64> = None,
         /// Whether workspaces and branches of merged tasks are kept.
         keep_merged: bool = false,
+        /// How large the logs of all agents may be together, in MB.
+        log_limit: u64 = 2000,
         /// Where workspaces are made, relative to the main worktree.
         workspace_root: String = ".worktrees".into(),
         /// The template of the prompts, if it is not the one that is built in.

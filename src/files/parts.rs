@@ -248,7 +248,9 @@ impl Parts {
             Err(_) if super::metadata(to)?.is_none() => Renamed::Elsewhere,
             Err(_) | Ok(()) => renamed(from, to)?,
         };
-        match renamed_now {
+        // Between two file systems the kernel says so, whether or not there is something at the new path.
+        let is_taken = renamed_now == Renamed::Elsewhere && super::metadata(to)?.is_some();
+        match if is_taken { Renamed::Taken } else { renamed_now } {
             Renamed::Done => return Ok(()),
             Renamed::Elsewhere => copy(from, to)?,
             Renamed::Taken => match self.direction {

@@ -3,13 +3,14 @@
 //! What only a human may decide to delete is in `by_hand`. The levels are in `domain::work::disk`; what a session does at each is in `supervise::space`.
 
 pub mod by_hand;
+mod thin;
 
 use std::path::{Path, PathBuf};
 
 use super::checkpoint;
 use super::context::handle::Context;
 use super::{tidy, trash, workspaces};
-use crate::domain::base::plural::count_of;
+use crate::domain::base::plural::{count, count_of};
 use crate::domain::work::disk::{Level, MB, Space};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -130,32 +131,55 @@ pub struct Cleaned {
     pub lines: Vec<String>,
 }
 
-/// Makes space with what nobody needs any more: what is in the trash for longer than `checkpoints.keepDeletedDays`, old temporary
-/// files, the folders of ended iterations, and then loose objects, which are packed, or deleted after two weeks. A step that fails does not keep
-/// the next from being tried. A crash leaves some of it, which the next clean-up finds.
+/// Makes space with what nobody needs any more: where it is critical, what merged workspaces have that commits and captures hold; then what
+/// is in the trash for longer than `checkpoints.keepDeletedDays`, old temporary files, the folders of ended iterations; old logs, which are
+/// compressed; and then loose objects, which are packed, or deleted after two weeks. A step that fails does not keep the next from being
+/// tried. A crash leaves some of it, which the next clean-up finds.
 ///
 /// # Errors
-/// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured.
+/// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured; `DISK_FULL` where a step found no space: what was done stays
+/// done.
 pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let free = |ctx: &Context| files::space_at(ctx.repo.common_dir()).map(|space| space.free);
         let before = free(ctx)?;
         let mut lines = Vec::new();
+        let mut full: Option<Error> = None;
+        let mut left_alone = |error: Error, lines: &mut Vec<String>| match error.code() {
+            Code::DiskFull if full.is_none() => full = Some(error),
+            _ => lines.push(format!("left alone: {error}")),
+        };
+        if shortage(ctx).is_some_and(|short| short.level >= Level::Critical) {
+            let done = thin::merged_workspaces(ctx);
+            if done.files > 0 {
+                let files = count(done.files, "file");
+                lines.push(format!("{files} of merged workspaces deleted, {} MB: commits hold them", in_mb(done.bytes)));
+            }
+            done.left.into_iter().for_each(|error| left_alone(error, &mut lines));
+        }
         match tidy::tidy(ctx) {
             Ok(done) => {
                 lines.push(format!("{} of the trash that had expired deleted", count_of(done.gone, "entry", "entries")));
-                lines.extend(done.left.iter().map(|error| format!("left alone: {error}")));
+                lines.extend(done.of_logs());
+                done.left.into_iter().for_each(|error| left_alone(error, &mut lines));
             }
-            Err(error) => lines.push(format!("the trash was left alone: {error}")),
+            Err(error) => left_alone(error.context("the trash stays"), &mut lines),
         }
         if packing == Packing::Allowed {
             match pack(ctx) {
                 Ok(()) => lines.push("loose objects and refs packed".to_owned()),
-                Err(error) => lines.push(format!("objects were not packed: {error}")),
+                Err(error) => left_alone(error.context("objects were not packed"), &mut lines),
             }
         }
-        Ok(Cleaned { freed: free(ctx)?.saturating_sub(before), lines })
+        let freed = free(ctx)?.saturating_sub(before);
+        match full {
+            None => Ok(Cleaned { freed, lines }),
+            Some(error) => Err(Error::new(Code::DiskFull, "the clean-up did not come to its end")
+                .why(format!("{error}; {} MB were freed before: {}", in_mb(freed), lines.join("; ")))
+                .hint("git axiom disk    shows who uses the space, and asks what else may go")
+                .hint("git axiom disk --clean    goes on once there is space; what was done stays done")),
+        }
     })
 }
 
@@ -164,7 +188,13 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
 fn pack(ctx: &Context) -> Result<()> {
     let git = |args: &[&str]| ctx.repo.git().writing().args(args).run_ok().map(drop);
     git(&["pack-refs", "--all", "--no-prune"])?;
-    git(&["repack", "-q", "-l", "-n"])?;
+    let loose = checkpoint::objects(ctx)?.loose_bytes;
+    let free = files::space_at(ctx.repo.common_dir())?.free;
+    if free < loose.saturating_add(MB) {
+        let why = format!("that needs up to {} MB for a while, and {} MB are free", in_mb(loose) + 1, in_mb(free));
+        return Err(Error::new(Code::DiskFull, "there is too little space to pack objects").why(why));
+    }
+    ctx.repo.durability().pack_what_is_loose(&["-n"])?;
     files::sync_file_system(ctx.repo.common_dir())?;
     env::fault_point("disk.packed");
     git(&["pack-refs", "--all"])?;
@@ -182,6 +212,8 @@ pub struct Use {
     pub count: Option<u64>,
     /// Their bytes; `None` where there are too many files to count, or some cannot be read.
     pub bytes: Option<u64>,
+    /// How much of it may be kept, where that is limited.
+    pub limit: Option<u64>,
     /// The command after which some of it can go, or goes.
     pub to_free: Option<&'static str>,
 }
@@ -198,17 +230,42 @@ pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let trashes = [trash::root(ctx)?];
     let workspaces: Vec<PathBuf> =
         ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path)).collect();
-    let of =
-        |what, paths: &[PathBuf], to_free| Use { what, count: None, bytes: size_of(paths.iter().map(PathBuf::as_path)), to_free };
-    let counted =
-        |what, count: u64, bytes: u64, to_free| Use { what, count: Some(count), bytes: Some(bytes), to_free: Some(to_free) };
+    let of = |what, paths: &[PathBuf], to_free| Use {
+        what,
+        count: None,
+        bytes: size_of(paths.iter().map(PathBuf::as_path)),
+        limit: None,
+        to_free,
+    };
+    let counted = |what, count: u64, bytes: u64, to_free| Use {
+        what,
+        count: Some(count),
+        bytes: Some(bytes),
+        limit: None,
+        to_free: Some(to_free),
+    };
+    let notes = ctx.repo.notes();
+    // Damaged notes are made anew by the next checkpoint.
+    let history = notes.load().and_then(|loaded| notes.history_size(&loaded)).ok();
+    let limit = Some(ctx.config.agents.log_limit.saturating_mul(MB)).filter(|limit| *limit > 0);
+    let (logs, in_logs) = tidy::logs::total(ctx);
+    let all_of_agents = size_of([layout.agents_dir().as_path()].into_iter());
     Ok(vec![
         counted("captures, notes", checkpoints.len() as u64, added, "git axiom checkpoint cleanup --keep 10"),
+        Use {
+            count: history.map(|history| history.commits),
+            bytes: history.map(|history| history.bytes),
+            ..of("notes' history", &[], Some("git axiom checkpoint compact"))
+        },
         counted("loose objects", objects.loose, objects.loose_bytes, "git axiom checkpoint compact"),
         counted("packs", objects.packs, objects.packed_bytes, "git axiom checkpoint compact"),
         Use { count: Some(workspaces.len() as u64), ..of("workspaces", &workspaces, None) },
         of("trash", &trashes, Some("git axiom disk --clean")),
-        of("logs", &[layout.agents_dir()], Some("git axiom disk --clean")),
+        Use { limit, ..counted("logs", logs, in_logs, "git axiom disk --clean") },
+        Use {
+            bytes: all_of_agents.map(|all| all.saturating_sub(in_logs)),
+            ..of("iterations", &[], Some("git axiom disk --clean"))
+        },
         of("state", &[layout.state_dir(), layout.cases()], None),
         of("temporary", &[layout.tmp_dir()], Some("git axiom disk --clean")),
     ])

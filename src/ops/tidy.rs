@@ -1,6 +1,8 @@
 //! Deleting what has expired: the trash of transactions and the keepers' folders of iterations that are older than
-//! `keepDeletedDays`, and temporary files that a crash left. Not here: what an undo can still use; that has its own rules in
-//! [`crate::domain::checkpoint::retention`].
+//! `keepDeletedDays`, and temporary files that a crash left; agents' logs are compressed, and the oldest deleted ([`logs`]). Not here:
+//! what an undo can still use; that has its own rules in [`crate::domain::checkpoint::retention`].
+
+pub mod logs;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,11 +12,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::own_names::SCRATCH;
+use crate::domain::base::plural::count;
 use crate::domain::state::event::By;
-use crate::domain::state::whole::State;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::case::Status;
 use crate::domain::work::checks::shown::CheckOf;
+use crate::domain::work::old_logs::{Need, need};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Beneath};
@@ -50,6 +52,12 @@ const MOST_AT_ONCE: usize = 200;
 pub struct Tidied {
     /// How many entries of the trash were deleted.
     pub gone: usize,
+    /// How many logs were compressed.
+    pub packed: usize,
+    /// How many logs were deleted, since all together had more than `agents.logLimit`.
+    pub logs_gone: usize,
+    /// What is younger stays, whatever is configured.
+    at_least: SignedDuration,
     /// How many more may be deleted, and until when.
     most: usize,
     until: Option<Instant>,
@@ -65,10 +73,9 @@ pub struct Tidied {
 /// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
 pub fn tidy(ctx: &Context) -> Result<Tidied> {
     if ctx.found.nothing_expires {
-        return Ok(Tidied { gone: 0, most: 0, until: None, left: Vec::new() });
+        return Ok(Tidied::all());
     }
-    let age = configured_age(ctx);
-    tidy_some(ctx, age, Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() })
+    tidy_some(ctx, Tidied::all())
 }
 
 /// Empties the trash, whatever its age, for a human who wants that. The caller holds the operation lock, and no operation is open.
@@ -76,7 +83,7 @@ pub fn tidy(ctx: &Context) -> Result<Tidied> {
 /// # Errors
 /// As [`tidy`].
 pub fn empty_trash(ctx: &Context) -> Result<Tidied> {
-    let mut done = Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() };
+    let mut done = Tidied::all();
     for trash in trash::all(ctx)? {
         // Also what was put there within this second.
         done.gone += done.remove_old(trash, SignedDuration::from_secs(-1));
@@ -84,15 +91,16 @@ pub fn empty_trash(ctx: &Context) -> Result<Tidied> {
     Ok(done)
 }
 
-/// Deletes what is left of iterations that ended, and of verify steps, from before yesterday, for a human who wants that. The caller
-/// holds the operation lock.
+/// Deletes what is left of iterations that ended, and of verify steps, from before yesterday, and compresses all logs from before then,
+/// for a human who wants that. The caller holds the operation lock.
 ///
 /// # Errors
 /// As [`tidy`].
 pub fn old_records(ctx: &Context) -> Result<Tidied> {
-    let mut done = Tidied { gone: 0, most: usize::MAX, until: None, left: Vec::new() };
+    let mut done = Tidied::all();
     done.remove_old_runs(ctx, AT_LEAST)?;
     done.remove_old_checks(ctx, AT_LEAST)?;
+    done.pack_logs(ctx, AT_LEAST);
     Ok(done)
 }
 
@@ -109,9 +117,8 @@ pub(in crate::ops) fn when_due(ctx: &Context) {
             Due::Not => return Ok(()),
             Due::Strange => {}
             Due::Now => {
-                let age = configured_age(ctx).max(AT_LEAST);
                 let until = Instant::now().checked_add(MOST_TIME);
-                let done = tidy_some(ctx, age, Tidied { gone: 0, most: MOST_AT_ONCE, until, left: Vec::new() })?;
+                let done = tidy_some(ctx, Tidied { at_least: AT_LEAST, most: MOST_AT_ONCE, until, ..Tidied::all() })?;
                 done.left.iter().for_each(|error| tracing::warn!(%error, "something that has expired could not be deleted"));
                 if done.has_enough() {
                     return Ok(());
@@ -149,11 +156,9 @@ fn due(mark: &Path) -> Result<Due> {
     })
 }
 
-fn configured_age(ctx: &Context) -> SignedDuration {
-    SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days))
-}
-
-fn tidy_some(ctx: &Context, days: SignedDuration, mut done: Tidied) -> Result<Tidied> {
+fn tidy_some(ctx: &Context, mut done: Tidied) -> Result<Tidied> {
+    let age = |days: u32| SignedDuration::from_hours(24 * i64::from(days)).max(done.at_least);
+    let (days, log_days) = (age(ctx.config.checkpoints.keep_deleted_days), age(ctx.config.system.log_compress_days));
     for trash in trash::all(ctx)? {
         done.gone += done.remove_old(trash, days);
     }
@@ -163,10 +168,27 @@ fn tidy_some(ctx: &Context, days: SignedDuration, mut done: Tidied) -> Result<Ti
     done.remove_old(Beneath::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);
     done.remove_old_runs(ctx, days)?;
     done.remove_old_checks(ctx, days)?;
+    done.clear_half_packed(ctx);
+    done.pack_logs(ctx, log_days);
+    done.limit_logs(ctx);
     Ok(done)
 }
 
 impl Tidied {
+    /// Nothing yet, of all that there is.
+    fn all() -> Self {
+        let (gone, packed, logs_gone) = (0, 0, 0);
+        Self { gone, packed, logs_gone, at_least: SignedDuration::ZERO, most: usize::MAX, until: None, left: Vec::new() }
+    }
+
+    /// What became of logs, in words.
+    pub fn of_logs(&self) -> Vec<String> {
+        let packed = (self.packed > 0).then(|| format!("{} compressed", count(self.packed, "log")));
+        let gone =
+            (self.logs_gone > 0).then(|| format!("{} deleted: more than agents.logLimit", count(self.logs_gone, "old log")));
+        packed.into_iter().chain(gone).collect()
+    }
+
     /// Whether no more may be deleted.
     fn has_enough(&self) -> bool {
         self.most == 0 || self.until.is_some_and(|until| Instant::now() >= until)
@@ -206,8 +228,9 @@ impl Tidied {
         let age = age.max(AT_LEAST);
         let Some(tasks) = Beneath::open(common, all)? else { return Ok(()) };
         for task in tasks.names()? {
-            let id = task.to_str().filter(|id| CaseId::new(*id).is_ok());
-            if id.is_none_or(|id| needs_its_checks(ctx.state(), id)) {
+            let id = task.to_str().and_then(|id| CaseId::new(id).ok());
+            // Its steps may run again, or somebody may want to read what they printed.
+            if id.is_none_or(|id| need(ctx.state(), &id) != Need::Over) {
                 continue;
             }
             let mut younger = false;
@@ -255,15 +278,6 @@ impl Tidied {
         }
         Ok(())
     }
-}
-
-/// Whether the verify steps of a task, or the planner of what becomes one, may run again, or somebody may want to read what they printed.
-fn needs_its_checks(state: &State, task: &str) -> bool {
-    if state.open_plan().is_some_and(|plan| plan.directive_case.id.as_str() == task) {
-        return true;
-    }
-    let case = state.restorable.cases.get(task);
-    case.is_some_and(|case| case.merged.is_none() && case.status != Status::Archived)
 }
 
 fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<bool> {

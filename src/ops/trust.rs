@@ -33,13 +33,12 @@ pub struct Effect {
 pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::Result<Vec<Effect>, Error>> {
     let Some(project) = files.config() else { return Ok(Ok(Vec::new())) };
     let Usable { loaded: without, problems: known } = configure::load_usable(repo, OfProject::Nothing, Vec::new())?;
-    let Usable { loaded: mut with, problems } = configure::load_usable(repo, OfProject::All(project), Vec::new())?;
+    let Usable { loaded: with, problems } = configure::load_usable(repo, OfProject::All(project), Vec::new())?;
     let is_new = |error: &Error| !known.iter().any(|known| known.to_string() == error.to_string());
     if let Some(error) = problems.into_iter().find(is_new) {
         return Ok(Err(error));
     }
-    with.later.retain(|key| !without.later.contains(key));
-    Ok(with.all_do_something().map(|()| of_keys(configure::project_entries(repo, project), &without, &with)))
+    Ok(Ok(of_keys(configure::project_entries(repo, project), &without, &with)))
 }
 
 fn of_keys(set: Vec<(String, Value)>, without: &Loaded, with: &Loaded) -> Vec<Effect> {

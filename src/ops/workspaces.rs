@@ -13,6 +13,9 @@ use crate::git::{Repair, Whose, WorkspaceBranch};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
+/// git's setting of the folder of the workspaces.
+pub const ROOT_KEY: &str = "axiom.agents.workspaceRoot";
+
 /// The folder of all workspaces.
 ///
 /// # Errors
@@ -58,14 +61,13 @@ pub fn place(ctx: &Context, task: &CaseId, name: &str) -> Result<PathBuf> {
 /// # Errors
 /// `BARE_REPOSITORY`; `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
 pub fn beside(ctx: &Context) -> Result<String> {
-    const KEY: &str = "axiom.agents.workspaceRoot";
-    if let Some(set) = ctx.repo.own_values(KEY)?.pop() {
+    if let Some(set) = ctx.repo.own_values(ROOT_KEY)?.pop() {
         return Ok(set);
     }
     let main = ctx.repo.worktrees().main_worktree()?;
     let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let root = format!("../{name}-worktrees");
-    ctx.repo.change_own_setting(KEY, std::slice::from_ref(&root))?;
+    ctx.repo.change_own_setting(ROOT_KEY, std::slice::from_ref(&root))?;
     Ok(root)
 }
 

@@ -4,6 +4,7 @@
 //! know git, and does not decide what to append: `ops` does. Begin reading with `layout` and `handle`.
 
 pub mod adopt;
+pub mod agent_logs;
 mod ahead;
 pub mod anchors;
 pub mod attach;

@@ -1,6 +1,7 @@
 //! `git axiom init`.
 
 use crate::common::TestEnv;
+use crate::terminal::Terminal;
 
 #[test]
 fn init_may_be_repeated() {
@@ -19,6 +20,44 @@ fn init_may_be_repeated() {
     ");
     assert_eq!(env.json(&["init"])["created"], false);
     assert_eq!(env.git(&["status", "--porcelain"]), "", "nothing of ours shows in the worktree");
+}
+
+#[test]
+fn the_first_init_asks_about_settings_of_gits_and_no_is_the_default() {
+    let at_terminal = |env: &TestEnv, args: &[&str]| Terminal::start(env.axiom_command(&env.repo(), args));
+    let settings = |env: &TestEnv| {
+        let of = |key: &str| env.try_git(&["config", "--get-all", key]).stdout;
+        (of("transfer.hideRefs").lines().count(), of("axiom.agents.workspaceRoot"))
+    };
+    let (hide, beside) = ("sees our refs. Hide them? [y/N]", "In ../repo-worktrees instead? [y/N]");
+    for (keys, expected) in [(["\r", "\r"], (0, "")), (["y", "n"], (3, "")), (["n", "y"], (0, "../repo-worktrees\n"))] {
+        let env = TestEnv::new();
+        let mut init = at_terminal(&env, &["init"]);
+        for (question, key) in [hide, beside].into_iter().zip(keys) {
+            init.wait_for(question);
+            init.keys(&[key]);
+            if key != "\r" {
+                init.keys(&["\r"]);
+            }
+        }
+        let (status, seen) = init.end();
+        assert!(status.success() && seen.contains("Initialised"), "{seen}");
+        assert_eq!(settings(&env), (expected.0, expected.1.to_owned()), "{keys:?}");
+        // Asked once.
+        let (status, seen) = at_terminal(&env, &["init"]).end();
+        assert!(status.success() && !seen.contains('?'), "{seen}");
+    }
+    for args in [&["init", "--yes"][..], &["init", "--non-interactive"], &["init", "--json"]] {
+        let env = TestEnv::new();
+        let (status, seen) = at_terminal(&env, args).end();
+        assert!(status.success() && !seen.contains("Hide them"), "{seen}");
+        assert_eq!(settings(&env), (0, String::new()));
+    }
+    let env = TestEnv::new();
+    env.git(&["config", "axiom.agents.workspaceRoot", "../mine"]);
+    let (status, seen) = at_terminal(&env, &["init", "--hide-refs"]).end();
+    assert!(status.success() && !seen.contains('?'), "what is decided is not asked: {seen}");
+    assert_eq!(settings(&env), (3, "../mine\n".to_owned()));
 }
 
 #[test]

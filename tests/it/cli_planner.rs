@@ -268,3 +268,59 @@ fn at_a_terminal_the_three_choices_are_offered() {
     assert_eq!(written(&env)["partialCases"]["pending"], json!([]));
     env.ok(&["plan", "finish", "--yes"]);
 }
+
+/// A stand-in for a model's program: what it says is in its JSON, with tokens and what it cost.
+#[test]
+fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    let says = |text: &str| json!({"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}).to_string();
+    let end = |tokens: u64, cost: f64| {
+        json!({"type": "result", "subtype": "success", "is_error": false, "result": "", "total_cost_usd": cost,
+            "usage": {"input_tokens": tokens, "output_tokens": 5}})
+        .to_string()
+    };
+    let case = says(r#"{"id": "store", "title": "Store keys", "body": "true"}"#);
+    let said = [says(r#"{"analysis": "small"}"#), says(r#"{"proposal": "One step."}"#), case, end(995, 0.25)].join("\n");
+    std::fs::write(env.root().join("said"), &said).unwrap();
+    std::fs::write(env.root().join("nothing"), end(95, 0.5)).unwrap();
+    let program = |file: &str| format!(r#"cat > /dev/null; cat '{}'"#, env.root().join(file).display());
+    let config = env.root().join("home/.config/git-axiom/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let write = |file: &str| {
+        let text = format!("[agents.claude]\ncommand = ['sh', '-c', \"\"\"{}\"\"\"]\n", program(file));
+        std::fs::write(&config, text).unwrap();
+    };
+    write("nothing");
+    env.axiom(&["plan", "start", "Sign in", "--agent", "claude"]).fails_with(git_axiom::error::Code::PlannerFailed);
+    let sum = |by: &str| env.json(&["stats", "--by", by]);
+    let first = sum("program");
+    assert_eq!((&first["total"]["tokens"], &first["total"]["costUsd"]), (&json!(100), &json!(0.5)), "{first}");
+    write("said");
+    env.json(&["plan", "propose"]);
+    let all = sum("program");
+    let runs = (all["total"]["tokens"].as_u64().unwrap() - 100) / 1000;
+    assert!(runs >= 1 && all["total"]["tokens"] == 100 + runs * 1000, "{all}");
+    assert_eq!(all["sums"][0]["name"], "claude");
+    for (by, name) in [("task", "directive-001"), ("agent", "planner-001"), ("persona", "planner")] {
+        let lines = sum(by);
+        assert_eq!((&lines["sums"][0]["name"], &lines["sums"][0]["tokens"]), (&json!(name), &all["total"]["tokens"]), "{lines}");
+    }
+    assert_eq!(sum("task")["total"]["iterations"], 0, "it is no iteration of a task");
+    assert!(env.ok(&["stats"]).contains("directive-001"));
+}
+
+#[test]
+fn plan_recover_takes_the_option_that_every_verb_has() {
+    let env = with(PLAIN);
+    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    let mut asked = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
+    asked.wait_for("[K] Keep cases");
+    asked.keys(&["\x1b"]);
+    assert_eq!(asked.end().0.code(), Some(3));
+    for args in [["--non-interactive", "plan", "recover"], ["plan", "recover", "--non-interactive"]] {
+        let (status, seen) = Terminal::start(env.axiom_command(&env.repo(), args)).end();
+        assert!(status.success() && !seen.contains("[K] Keep"), "{args:?}: {seen}");
+    }
+    assert!(!env.ok(&["plan", "recover", "-h"]).contains("Decide by the rule"));
+}

@@ -5,7 +5,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::common::{TestEnv, documents};
+use crate::common::{NOBODY, TestEnv, documents, is_root};
 use crate::terminal::Terminal;
 use git_axiom::error::Code;
 use serde_json::Value;
@@ -196,4 +196,36 @@ fn what_was_approved_stands_in_for_the_projects_file_until_it_is_revoked() {
     env.axiom(&["config", "restore", "--repo", "--yes"]).fails_with(Code::NoBackup);
     assert_eq!(env.json(&["config", "reset", "--repo", "--yes"])["changed"], true);
     assert_eq!(env.read(PROJECT), "");
+}
+
+/// Root reads everything, so this is somebody else.
+#[test]
+fn a_file_that_this_user_may_not_read_is_like_one_that_cannot_be_read_and_is_left_alone() {
+    let env = TestEnv::new();
+    write(&users(&env), "[agents]\ncount = 7\n");
+    std::fs::create_dir_all(env.root().join("home/.local")).unwrap();
+    if is_root() {
+        for entry in walkdir::WalkDir::new(env.root()).into_iter().flatten() {
+            std::os::unix::fs::lchown(entry.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    let call = |args: &[&str]| env.run(env.bound_by_permissions(args), None);
+    let set_mode = |mode| std::fs::set_permissions(users(&env), PermissionsExt::from_mode(mode)).unwrap();
+    set_mode(0o000);
+    // Nothing has loaded yet.
+    let refused = call(&["run", "--until-idle"]).fails_with(Code::ConfigDamaged);
+    assert!(refused.code == Some(6) && refused.stderr.contains("Permission denied"), "{refused}");
+    call(&["config", "reset", "--user", "--yes"]).fails_with(Code::IoFailed);
+    call(&["checkpoint", "create"]).success();
+    // A good load, and then.
+    set_mode(0o600);
+    call(&["config", "check"]).success();
+    set_mode(0o000);
+    let run = call(&["run", "--until-idle"]).success();
+    assert!(run.stderr.contains(RESTORED) && run.stderr.contains("Permission denied"), "{run}");
+    let shown = call(&["config", "show", "agents.count"]).success();
+    assert!(shown.stdout.contains("config.toml.backup:2") && shown.stdout.contains('7'), "{shown}");
+    assert_eq!(users(&env).metadata().unwrap().permissions().mode() & 0o777, 0, "it is left alone");
+    set_mode(0o600);
+    assert_eq!(std::fs::read_to_string(users(&env)).unwrap(), "[agents]\ncount = 7\n");
 }

@@ -134,7 +134,8 @@ fn what_cannot_be_used_is_refused_before_anything_is_written() {
             ("agents.default", &[""], Code::InvalidInput, "git axiom config unset agents.default"),
             ("checkpoints.include", &["a\nb"], Code::InvalidInput, "a list of patterns"),
             ("merge.verify", &["a", ""], Code::InvalidInput, "a list of texts"),
-            ("system.logCompressDays", &["3"], Code::ConfigInvalid, "'system.logCompressDays' does nothing yet"),
+            ("system.logCompressDays", &["3h"], Code::InvalidInput, "a number of days"),
+            ("agents.logLimit", &["2kg"], Code::InvalidInput, "a number of MB"),
             ("agents.mine.exitCompletes", &["true"], Code::ConfigInvalid, "agents.mine has no command"),
         ] {
             let run = env.axiom(&[&["config", "set", layer, key], values].concat()).fails_with(code);
@@ -160,16 +161,16 @@ fn what_cannot_be_used_is_refused_before_anything_is_written() {
     }
 }
 
-/// Who misspelled a key, or was told that it does nothing yet, can remove it.
+/// Who misspelled a key can remove it.
 #[test]
 fn a_key_that_is_none_can_be_removed() {
     let env = TestEnv::new();
-    write(&users(&env), "[agents]\ncuont = 3\n[system]\nlogCompressDays = 3\n");
+    write(&users(&env), "[agents]\ncuont = 3\n[system]\nlogCompresDays = 3\n");
     env.git(&["config", "axiom.agents.cuont", "3"]);
     env.git(&["config", "axiom.foo", "3"]);
     env.axiom(&["config", "check"]).fails_with(Code::ConfigInvalid);
     for (layer, key) in
-        [("--user", "agents.cuont"), ("--user", "system.logCompressDays"), ("--local", "agents.cuont"), ("--local", "foo")]
+        [("--user", "agents.cuont"), ("--user", "system.logCompresDays"), ("--local", "agents.cuont"), ("--local", "foo")]
     {
         assert_eq!(env.json(&["config", "unset", layer, key])["changed"], true, "{layer} {key}");
     }

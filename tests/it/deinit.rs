@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::common::TestEnv;
 use crate::crash_points::{drawn, points_of};
 use crate::support::Scratch;
 
@@ -194,4 +195,104 @@ fn it_is_refused_while_somebody_works_or_the_place_is_taken() {
     assert!(before.iter().all(|(name, oid)| name == "refs/notes/axiom" || after.get(name) == Some(oid)));
     assert_eq!(beside(&scratch), [] as [PathBuf; 0]);
     assert!(scratch.has(".codex") && !scratch.has(".git/axiom-deinit.json"));
+}
+
+/// The agents work in linked worktrees, and the folder is beside the bare repository.
+#[test]
+fn a_bare_repository_with_its_worktrees_is_left_and_brought_back() {
+    let env = TestEnv::new();
+    let root = env.root().to_owned();
+    env.git_in(&root, &["clone", "-q", "--bare", "repo", "repo.git"]);
+    std::fs::remove_dir_all(env.repo()).unwrap();
+    let git_dir = root.join("repo.git");
+    env.git_in(&git_dir, &["worktree", "add", "-q", "../repo", "main"]);
+    env.ok(&["init"]);
+    env.write("README", "saved");
+    env.ok(&["checkpoint", "create", "good"]);
+    env.write("README", "changed");
+    let before = env.git(&["for-each-ref", "refs/axiom", "refs/tags"]);
+    let answer = env.json(&["deinit", "--yes"]);
+    assert!(!git_dir.join("axiom").exists() && env.git(&["for-each-ref", "refs/axiom", "refs/tags"]).is_empty());
+    let folder = PathBuf::from(answer["folder"].as_str().unwrap());
+    assert!(folder.starts_with(&root) && !folder.starts_with(&git_dir), "{}", folder.display());
+    assert_eq!((env.read("README"), env.git(&["worktree", "list"]).lines().count()), ("changed".into(), 2));
+    env.git(&["gc", "-q", "--prune=now"]);
+    for command in answer["restore"].as_array().unwrap() {
+        let command = command.as_str().unwrap().replace("git axiom", env!("CARGO_BIN_EXE_git-axiom"));
+        let run = env.program("sh", &env.repo()).args(["-ec", &command]).output().unwrap();
+        assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+    let after = env.git(&["for-each-ref", "refs/axiom", "refs/tags"]);
+    assert!(before.lines().all(|line| after.contains(line)), "{after}");
+    env.ok(&["rollback", "checkpoint", "good", "--yes"]);
+    assert_eq!(env.read("README"), "saved");
+}
+
+/// Runs a script in a namespace of its own, where it may mount: `$DISK` is a file system of 24 MB. The repository is `$REPO`.
+fn with_a_disk(scratch: &Scratch, script: &str) {
+    let disk = scratch.path().with_file_name("disk");
+    std::fs::create_dir_all(&disk).unwrap();
+    let beginning = r#"
+        mount -t tmpfs -o size=24m none "$DISK"
+        axiom() { "$AXIOM" "$@"; }
+        whole() { test "$(axiom checkpoint verify --json | grep -c '"whole": *true')" = 1; }
+    "#;
+    let mut command = scratch.command("unshare");
+    command.args(["-Urm", "sh", "-euc", &[beginning, script].concat()]);
+    command.env("DISK", &disk).env("AXIOM", env!("CARGO_BIN_EXE_git-axiom"));
+    let output = command.output().expect("unshare is needed for this test");
+    let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
+    assert!(output.status.success(), "{:?}: {said}", output.status.code());
+}
+
+#[test]
+fn the_folder_may_be_on_another_file_system() {
+    let scratch = in_use();
+    with_a_disk(
+        &scratch,
+        r#"
+        axiom deinit --yes --to "$DISK/left" > ../out 2>&1 || { cat ../out; exit 2; }
+        test ! -e .git/axiom && test ! -e .worktrees || exit 3
+        test "$(cat "$DISK/left/workspaces/ed-001-open/ignored.log")" = "only here" || exit 4
+        test "$(cat "$DISK/left/workspaces/ed-001-open/later.txt")" = "not committed" || exit 5
+        test -d "$DISK/left/axiom/state" || exit 6
+        git bundle verify -q "$DISK/left/axiom.bundle" || exit 7
+        git for-each-ref refs/axiom | grep . && exit 8
+        git fsck --strict --no-dangling || exit 9
+        "#,
+    );
+}
+
+#[test]
+fn a_disk_that_fills_in_the_middle_loses_nothing_and_the_same_call_goes_on() {
+    let scratch = in_use();
+    with_a_disk(
+        &scratch,
+        r#"
+        head -c 2M /dev/urandom > big && git add big && axiom checkpoint create big > ../out
+        before=$(git for-each-ref refs/axiom refs/tags/axiom refs/notes/axiom)
+        # No room for the bundle: nothing was taken out.
+        head -c 23M /dev/zero > "$DISK/filler"
+        axiom deinit --yes --to "$DISK/left" > ../out 2>&1 && exit 2
+        grep -q 'error\[DISK_FULL\]' ../out && grep -q 'nothing was taken out' ../out || { cat ../out; exit 3; }
+        test ! -e "$DISK/left" && test ! -e .git/axiom-deinit.json && whole || exit 4
+        git for-each-ref refs/axiom refs/tags/axiom | while read line; do :; done
+        # Room for the bundle, and not for what is moved there.
+        head -c 8M /dev/urandom > .worktrees/ed-001-open/ignored.big
+        rm "$DISK/filler"; head -c 14M /dev/zero > "$DISK/filler"
+        axiom deinit --yes --to "$DISK/left" > ../out 2>&1 && exit 5
+        grep -q 'error\[DISK_FULL\]' ../out || { cat ../out; exit 6; }
+        find . "$DISK/left" -name 'ignored.big*' -size +8000k | grep -q . || exit 7
+        find . "$DISK/left" -name later.txt | grep -q . || exit 7
+        axiom status > ../out 2>&1 && exit 8
+        grep -q 'error\[OPERATION_OPEN\]' ../out && grep -q 'git axiom deinit' ../out || { cat ../out; exit 9; }
+        rm "$DISK/filler"
+        axiom deinit --yes > ../out 2>&1 || { cat ../out; exit 10; }
+        test ! -e .git/axiom && test ! -e .worktrees || exit 11
+        test "$(stat -c %s "$DISK/left/workspaces/ed-001-open/ignored.big")" = 8388608 || exit 12
+        test "$(cat "$DISK/left/workspaces/ed-001-open/later.txt")" = "not committed" || exit 13
+        git bundle verify -q "$DISK/left/axiom.bundle" || exit 14
+        git fsck --strict --no-dangling || exit 15
+        "#,
+    );
 }

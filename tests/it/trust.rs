@@ -377,9 +377,6 @@ fn what_others_write_makes_no_verb_slow_or_fail() {
     assert!(made.stderr.contains("before you approve"), "{made}");
     let refused = env.axiom(&["trust", "--yes"]).fails_with(Code::ConfigInvalid);
     assert!(refused.stderr.contains("has more than 1000 keys"), "{refused}");
-    env.write(CONFIG, "[system]\nlogCompressDays = 3\n");
-    let refused = env.axiom(&["trust", "--yes"]).fails_with(Code::ConfigInvalid);
-    assert!(refused.stderr.contains("'system.logCompressDays' does nothing yet"), "no session could begin: {refused}");
     // What is wrong elsewhere is not the project's fault.
     env.git(&["config", "axiom.agents.count", "many"]);
     env.write(CONFIG, "[agents]\nmaxIterations = 5\n");

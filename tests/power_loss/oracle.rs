@@ -123,6 +123,11 @@ impl Oracle {
         if before != after {
             faults.push(format!("the second recovery changed something: {}", differing(&before, &after)));
         }
+        let purged = steps[..promised].iter().any(|done| matches!(done.step, Step::Verb(args) if args[0] == "purge"));
+        let secrets = replay.answer("secret").out;
+        if purged && !["", "0"].contains(&secrets.trim()) {
+            faults.push(format!("{} lines of objects have what was purged", secrets.trim()));
+        }
         let now = Facts::read(replay);
         let last = if under_way.is_some() { ended + 1 } else { ended };
         let possible = &self.facts[promised..=last];
@@ -145,7 +150,7 @@ impl Oracle {
 
     fn of_programs(&self, replay: &Replay, users_loss: bool) -> Faults {
         let mut faults = Faults::new();
-        for name in ["recover", "again", "fsck", "verify", "checkpoints", "tasks", "refs", "status"] {
+        for name in ["completed", "recover", "again", "fsck", "verify", "checkpoints", "tasks", "refs", "status"] {
             let answer = replay.answer(name);
             let wrong = answer.err.contains("panicked") || answer.code < 0 || answer.code > 128;
             // What git left unsynced is the user's own loss; that we say so is all that can be asked.

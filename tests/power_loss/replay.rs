@@ -10,13 +10,18 @@ use std::process::Command;
 use crate::common::TestEnv;
 use crate::model::{Disk, Kind, Recording};
 
-/// Recovery, and once more: what is there before and after the second one.
+/// What only the verb itself completes; then recovery, and once more: what is there before and after the second one.
 const RECOVERY: &[(&str, &str)] = &[
+    ("completed", COMPLETED),
     ("recover", "git-axiom recover --yes"),
     ("before", EVERYTHING),
     ("again", "git-axiom recover --yes"),
     ("after", EVERYTHING),
 ];
+
+/// Calls again what was interrupted.
+const COMPLETED: &str = "sh -c 'test ! -e .git/axiom-purge.json || git-axiom purge .env --yes && \
+     { test ! -e .git/axiom-deinit.json || git-axiom deinit --yes; }'";
 
 /// Refs, the log, and all files of all worktrees and of the trash.
 const EVERYTHING: &str = "sh -c 'git for-each-ref; cksum .git/axiom/state/events.jsonl; ls -R .git/axiom/trash .git/worktrees; \
@@ -31,6 +36,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("plan", "git-axiom plan show --json"),
     ("refs", "git for-each-ref --format='%(objectname) %(refname)'"),
     ("status", "git status --porcelain=v1 -uall"),
+    ("secret", "sh -c 'test ! -e purged || git cat-file --batch-all-objects --batch | grep -ac sk-secret; true'"),
 ];
 
 /// How a session is gone on with.

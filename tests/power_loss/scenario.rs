@@ -217,6 +217,21 @@ pub const ALL: &[Scenario] = &[
             Step::Verb(&["disk", "--clean"]),
         ],
     },
+    Scenario {
+        name: "leaving",
+        before: &[
+            Step::Verb(&["init"]),
+            Step::User("echo 'API_KEY=sk-secret-0123456789' > .env; echo more >> README"),
+            Step::Verb(&["checkpoint", "create", "first"]),
+            Step::Verb(&["task", "add", "One", "--id", "one", "--body", "use sk-secret-0123456789"]),
+        ],
+        steps: &[
+            Step::Verb(&["purge", ".env", "--yes"]),
+            Step::User("rm .env; touch purged; sync -f ."),
+            Step::Verb(&["task", "add", "Two", "--id", "two"]),
+            Step::Verb(&["deinit", "--yes"]),
+        ],
+    },
 ];
 
 impl Scenario {

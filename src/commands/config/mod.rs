@@ -156,7 +156,6 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
     }
     let Usable { loaded, problems } = found.usable;
     problems.into_iter().next().map_or(Ok(()), Err)?;
-    loaded.all_do_something()?;
     // What the panel would refuse to begin with.
     Keys::configured(&loaded.config.panel.keys)?;
     let count = loaded.settings.iter().filter(|(_, setting)| setting.source != Source::Default).count();

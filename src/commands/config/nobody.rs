@@ -30,6 +30,12 @@ pub const QUESTIONS: &[Question] = &[
         "Go back, take back, delete, abandon, begin anew? (rollback, undo, redo, checkpoint, recover)",
         "refused, exit 3, without --yes",
     ),
+    row("Take out a secret, or git axiom itself? (purge, deinit)", "refused, exit 3, without --yes"),
+    row(
+        "What becomes of a plan that a crash cut off? (plan recover)",
+        "with less than 50% of the cases created it starts over, else it keeps them; the decision is in the log",
+    ),
+    row("Hide our refs? Workspaces beside the repository? (init)", "no; init --hide-refs, --workspaces-beside"),
     row("Which one? (rollback, checkpoint manage, redirect, hooks install)", "refused, exit 2 or 3; hooks install lists them"),
     row("Quit while agents run? (quit)", "quits"),
     row("What else may go where the disk is critical? (disk)", "it only shows who uses the space"),

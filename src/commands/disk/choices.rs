@@ -53,7 +53,7 @@ fn in_words(ctx: &Context) -> Result<Vec<String>> {
     let words = |choice: Choice| match choice {
         Choice::Checkpoints => format!("[1] Remove old checkpoints {}", of(checkpoints)),
         Choice::Workspaces => format!("[2] Remove failed workspaces, empty the trash {}", of(workspaces)),
-        Choice::Records => "[3] Remove records of ended iterations".to_owned(),
+        Choice::Records => "[3] Remove records of ended iterations, compress logs".to_owned(),
         Choice::Retry => "[R] Retry: look again".to_owned(),
         Choice::Quit => "[Q] Quit and handle it by hand".to_owned(),
     };

@@ -38,9 +38,6 @@ pub struct Recover {
     /// Make the cases that were created, and plan no further
     #[arg(long, group = "choice")]
     keep: bool,
-    /// Decide by the rule, also at a terminal
-    #[arg(long, conflicts_with = "choice")]
-    non_interactive: bool,
 }
 
 #[derive(Serialize)]
@@ -65,7 +62,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     let decided = match chosen(args) {
         Some(choice) => Some(Decided { choice, why: "a human chose it".to_owned() }),
         None if !is_cut_off => None,
-        None if args.non_interactive || !screen.can_ask() => Some(by_rule(open)),
+        None if !screen.can_ask() => Some(by_rule(open)),
         None => Some(Decided { choice: ask(open)?, why: "a human chose it".to_owned() }),
     };
     let Some(decided) = decided else {

@@ -19,6 +19,10 @@ pub const MOST_VERSIONS: usize = 100;
 pub const MOST_ARCHIVED: usize = 20;
 /// The longest question, answer, analysis or proposal, in bytes.
 pub const LONGEST: usize = 16 * 1024;
+/// The persona of a planner's program, in sums of what was used.
+pub const PLANNER: &str = "planner";
+/// The id of the agent that a planner's program is.
+pub const PLANNER_AGENT: &str = "planner-001";
 
 /// How far planning is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

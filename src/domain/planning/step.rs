@@ -10,6 +10,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::state::event::Event;
 use crate::domain::work::case::Case;
+use crate::domain::work::verification::ProgramUse;
 use crate::error::{Code, Error, Result};
 
 /// How a plan became cases.
@@ -20,6 +21,16 @@ pub enum Ending {
     Finished,
     /// Planning was cut off, and what was made by then was kept.
     Kept,
+}
+
+/// What a run of a planner's program used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannerRun {
+    /// Tokens and the like.
+    pub used: ProgramUse,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
 }
 
 /// A step of planning.
@@ -38,6 +49,9 @@ pub enum PlanStep {
         /// Why it was of no use, if it was not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,
+        /// What each run of its program used.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        used: Vec<PlannerRun>,
     },
     /// Questions were asked.
     Asked {
@@ -134,8 +148,8 @@ impl PlanStep {
         match self {
             Self::Started { plan } => format!("plan: {}", plan.directive_case.jtbd),
             Self::PlannerStarted {} => "plan: the planner runs".to_owned(),
-            Self::PlannerEnded { failure: None } => "plan: the planner has ended".to_owned(),
-            Self::PlannerEnded { failure: Some(why) } => format!("plan: the planner failed: {why}"),
+            Self::PlannerEnded { failure: None, .. } => "plan: the planner has ended".to_owned(),
+            Self::PlannerEnded { failure: Some(why), .. } => format!("plan: the planner failed: {why}"),
             Self::Asked { questions } => format!("plan: {} asked", count(questions.len(), "question")),
             Self::Answered { number, .. } => format!("plan: question {number} answered"),
             Self::Understood {} => "plan: nothing is left to ask".to_owned(),

@@ -30,6 +30,7 @@ pub mod learnings;
 pub mod ledger;
 pub mod lock;
 pub mod needs;
+pub mod old_logs;
 pub mod outcome;
 pub mod project;
 pub mod prompt;

@@ -54,13 +54,12 @@ impl Captures<'_> {
         Ok((made.capture != *capture).then_some(made))
     }
 
-    /// The captures that no ref, reflog or index holds any more.
+    /// The captures that are not among what is held.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn left_over(&self) -> Result<Vec<Oid>> {
+    pub fn left_over(&self, held: &BTreeSet<Oid>) -> Result<Vec<Oid>> {
         let objects = self.repo.objects();
-        let held = objects.reached_by(&["--all", "--reflog", "--indexed-objects"])?;
         let args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
         let mut left = Vec::new();
         self.repo.git().args(args).each_part(b'\n', |line| {

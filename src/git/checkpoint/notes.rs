@@ -50,6 +50,16 @@ impl Notes {
     pub fn are_lost(&self) -> bool {
         self.unreadable
     }
+
+    /// The tree of the notes.
+    pub(super) fn tree(&self) -> Option<&Oid> {
+        self.tree.as_ref()
+    }
+
+    /// The commit before.
+    pub(super) fn parent(&self) -> Option<&Oid> {
+        self.parent.as_ref()
+    }
 }
 
 /// The state of one change of the notes.

@@ -23,8 +23,8 @@ impl Durability<'_> {
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
     pub fn pack_loose(&self) -> Result<()> {
-        // The pack is on disk before the loose objects are removed. No bitmap: it would need all objects in one pack.
-        self.repo.git().writing().config("repack.writeBitmaps=false").args(["repack", "-q", "-l"]).run_ok()?;
+        // The pack is on disk before the loose objects are removed.
+        self.pack_what_is_loose(&[])?;
         self.sync_objects()?;
         env::fault_point("git.packed");
         self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
@@ -55,6 +55,26 @@ impl Durability<'_> {
         self.sync_objects()?;
         env::fault_point("git.packed-below");
         self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
+    }
+
+    /// Packs reachable loose objects; these stay, too. Where the disk is full, git leaves the begun pack: it would keep the disk full.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub fn pack_what_is_loose(&self, more: &[&str]) -> Result<()> {
+        // No bitmap: it would need all objects in one pack.
+        let git = self.repo.git().writing().config("repack.writeBitmaps=false");
+        let output = git.args(["repack", "-q", "-l"]).args(more).run()?;
+        if output.ok() {
+            return Ok(());
+        }
+        let folder = self.repo.common_dir().join("objects/pack");
+        // Only what it names is its own: another git may be writing a pack right now.
+        for name in output.stderr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| word.starts_with("tmp_"))
+        {
+            files::remove_file(&folder.join(name))?;
+        }
+        Err(output.error())
     }
 
     /// Joins small packs. Every operation during a `git gc` leaves one, and fifty of them would start `git gc --auto`. No

@@ -13,6 +13,9 @@ use crate::git::repo::handles::Objects;
 /// What belongs to a pack, but the pack itself; the index first, since without it git does not use the pack.
 const BESIDE: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "keep"];
 
+/// What a partial clone has not fetched is not fetched to be looked at: nothing of ours is among it.
+const PROMISED: &str = "--missing=allow-promisor";
+
 impl Objects<'_> {
     /// Whether an object is a blob; `false` where it is missing.
     pub fn is_blob(&self, oid: &Oid) -> bool {
@@ -41,7 +44,7 @@ impl Objects<'_> {
             return Ok(found);
         }
         let ids: String = from.iter().map(|oid| format!("{oid}\n")).collect();
-        let mut git = self.repo.git().args(["rev-list", "--objects", "--stdin"]).stdin(ids);
+        let mut git = self.repo.git().args(["rev-list", "--objects", PROMISED, "--stdin"]).stdin(ids);
         if !without.is_empty() {
             git = git.arg("--not").args(without);
         }
@@ -53,18 +56,35 @@ impl Objects<'_> {
         Ok(found)
     }
 
-    /// Everything that `what` reaches: `--all`, `--reflog`, `--indexed-objects` and so on.
+    /// Everything that `what` reaches (`--all`, `--indexed-objects` and so on), and these objects, of which a part may be gone.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn reached_by(&self, what: &[&str]) -> Result<BTreeSet<Oid>> {
+    pub fn reached_by(&self, what: &[&str], also: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
-        let git = self.repo.git().args(["rev-list", "--objects", "--no-object-names"]).args(what);
+        let git = self.repo.git().args(["rev-list", "--objects", PROMISED, "--no-object-names"]).args(what);
         git.each_part(b'\n', |line| {
             found.insert(Oid::new(String::from_utf8_lossy(line).into_owned())?);
             Ok(())
         })?;
+        let further: BTreeSet<Oid> = also.difference(&found).cloned().collect();
+        found.extend(self.reached_from(&further)?);
         Ok(found)
+    }
+
+    /// Everything that these objects reach, as far as it is there.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn reached_from(&self, ids: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let named: String = ids.iter().map(|oid| format!("{oid}\n")).collect();
+        let git = self.repo.git().args(["rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin"]);
+        let listed = git.stdin(named).run_ok()?;
+        let lines = listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|id| Oid::new(String::from_utf8_lossy(id).into_owned())).collect()
     }
 
     /// Deletes these objects from the repository's own object database. What refers to them has to be gone. Safe to repeat; a crash leaves

@@ -11,6 +11,7 @@ pub(super) mod database;
 pub(super) mod durability;
 pub(super) mod forget;
 pub(super) mod freshen;
+pub(super) mod graph;
 pub(super) mod kept_trees;
 pub(super) mod landing;
 pub(super) mod loose;

@@ -5,6 +5,7 @@
 //! Begin reading with `read` and `edits`, which every change goes through; `own` is a faster way for refs of git axiom.
 
 pub(super) mod edits;
+pub(super) mod held_besides;
 pub(super) mod listing;
 pub(super) mod local;
 pub(super) mod own;

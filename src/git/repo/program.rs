@@ -69,6 +69,8 @@ impl Output {
         let full = self.full
             || self.signal == Some(signal_hook::consts::SIGXFSZ)
             || words.contains("No space left on device")
+            // Of a pipe into a file of ours, whose file system is another one.
+            || words.contains("Out of diskspace")
             || words.lines().any(could_not_write)
             || words.contains("Disk quota exceeded");
         if locked {

@@ -230,7 +230,6 @@ impl Context {
         self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
         self.found.nothing_expires = is_part || trust.has_lapsed();
         self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
-        self.found.does_nothing = loaded.all_do_something().err();
         self.config = loaded.config;
         self.hooks = Hooks::of(trust, &self.layout().trusted_dir());
     }

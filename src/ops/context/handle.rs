@@ -67,8 +67,6 @@ pub struct Found {
     pub nothing_expires: bool,
     /// The keys of the project's configuration that counted when it was approved, and do not count now.
     pub lapsed_keys: Vec<String>,
-    /// The first key that is set and does nothing yet.
-    pub does_nothing: Option<Error>,
     /// What was repaired of workspaces before the first git command; the next repair reports it.
     pub mended: Vec<String>,
 }

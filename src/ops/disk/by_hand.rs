@@ -94,7 +94,8 @@ pub fn delete_workspaces(ctx: &mut Context) -> Result<Vec<String>> {
     })
 }
 
-/// Deletes the folders of ended iterations, and the logs of verify steps of tasks that are merged or archived, from before yesterday.
+/// Deletes the folders of ended iterations, and the logs of verify steps of tasks that are merged or archived, from before yesterday;
+/// compresses agents' logs from before then.
 ///
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `IO_FAILED`.
@@ -103,7 +104,7 @@ pub fn delete_records(ctx: &mut Context) -> Result<Vec<String>> {
         ctx.no_open_operation()?;
         let done = tidy::old_records(ctx)?;
         let first = "records of ended iterations and verify steps deleted, as far as they are a day old".to_owned();
-        Ok([first].into_iter().chain(done.left.iter().map(left_alone)).collect())
+        Ok([first].into_iter().chain(done.of_logs()).chain(done.left.iter().map(left_alone)).collect())
     })
 }
 

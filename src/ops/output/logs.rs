@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::{AgentId, CaseId};
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::files::Unpacked;
 use crate::ops::context::handle::Context;
 pub use crate::process::keeper::output::{LogLine, Stream};
+use crate::store::agent_logs;
 
 /// How many bytes are read at once.
 const CHUNK: u64 = 1024 * 1024;
@@ -42,7 +43,7 @@ pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
     let agent = state.restorable.agents.get(name);
     let newest = agent.and_then(|agent| match &agent.work {
         Some(work) => Some(work.task.clone()),
-        None => newest_log(&ctx.layout().agents_dir().join(name).join("logs")),
+        None => newest_log(ctx, &agent.id),
     });
     let task = match (newest, agent) {
         (Some(task), _) => task,
@@ -50,17 +51,22 @@ pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
         (None, None) => state.case(&CaseId::new(name)?)?.id.clone(),
     };
     if logs(ctx, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
-        return Err(
-            Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint("no agent has worked on it yet")
-        );
+        let has_run = state.record.cases.get(&task).is_some_and(|record| record.iterations > 0);
+        let why = match has_run {
+            true => "its log is gone: the oldest are deleted where all have more than agents.logLimit",
+            false => "no agent has worked on it yet",
+        };
+        return Err(Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint(why));
     }
     Ok(task)
 }
 
-/// The logs of all agents that worked on a task, the most recently written one last. A working agent may append more.
+/// The logs of all agents that worked on a task, the most recently written one last. A working agent may append more to that. What was
+/// put aside and compressed is a log of its own.
 pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
     let agents = ctx.state().restorable.agents.keys();
-    let mut files: Vec<PathBuf> = agents.map(|agent| ctx.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
+    let of_agent = |agent| agent_logs::of_task(ctx.layout(), agent, task).unwrap_or_default();
+    let mut files: Vec<PathBuf> = agents.flat_map(of_agent).map(|log| log.path).collect();
     files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
     files
 }
@@ -73,10 +79,9 @@ pub fn log_folders(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
     folders.into_iter().collect()
 }
 
-fn newest_log(folder: &Path) -> Option<CaseId> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
-    let newest = entries.max_by_key(|entry| entry.metadata().and_then(|meta| meta.modified()).ok())?;
-    CaseId::new(newest.path().file_stem()?.to_str()?).ok()
+fn newest_log(ctx: &Context, agent: &AgentId) -> Option<CaseId> {
+    let logs = agent_logs::all(ctx.layout(), agent).ok()?;
+    Some(logs.into_iter().max_by_key(|log| log.path.metadata().and_then(|meta| meta.modified()).ok())?.task)
 }
 
 /// The last non-empty lines that were printed since a moment: at most `most` of standard output, then of standard error. The
@@ -85,7 +90,7 @@ fn newest_log(folder: &Path) -> Option<CaseId> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<String>> {
-    let length = path.metadata().map_or(0, |meta| meta.len());
+    let length = length(path)?;
     let part = read(path, length.saturating_sub(TAIL))?;
     let logged: Vec<LogLine> = part.lines.into_iter().filter(|line| line.at >= since).collect();
     let of = |stream: Stream| {
@@ -115,7 +120,7 @@ pub fn read_soon(path: &Path, offset: u64) -> Result<Part> {
 
 fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<Part> {
     let mut part = Part { next: offset, ..Part::default() };
-    let Some(mut file) = files::open_optional(path)? else { return Ok(part) };
+    let Some(mut file) = Unpacked::open(path)? else { return Ok(part) };
     let failed = |e| Error::io("read", path, e);
     let mut buffer = Vec::new();
     file.seek(SeekFrom::Start(offset)).and_then(|_| file.by_ref().take(chunk).read_to_end(&mut buffer)).map_err(failed)?;
@@ -134,13 +139,22 @@ fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<Part> {
     Ok(part)
 }
 
+/// The bytes of a log, as they were before it was compressed.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn length(path: &Path) -> Result<u64> {
+    let Some(mut file) = Unpacked::open(path)? else { return Ok(0) };
+    file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", path, e))
+}
+
 /// The offset of the first line that begins within about the last `back` bytes of a log and does not continue another one; the
 /// log's beginning where it is shorter, its end where no line begins there.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn line_start(path: &Path, back: u64) -> Result<u64> {
-    let Some(mut file) = files::open_optional(path)? else { return Ok(0) };
+    let Some(mut file) = Unpacked::open(path)? else { return Ok(0) };
     let failed = |e| Error::io("read", path, e);
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let Some(mut offset) = length.checked_sub(back).filter(|offset| *offset > 0) else { return Ok(0) };

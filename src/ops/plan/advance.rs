@@ -9,7 +9,7 @@ use crate::domain::planning::check;
 use crate::domain::planning::next::{Next, next};
 use crate::domain::planning::plan::{Phase, Plan};
 use crate::domain::planning::reply::{PlannedCase, Reply};
-use crate::domain::planning::step::PlanStep;
+use crate::domain::planning::step::{PlanStep, PlannerRun};
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::Limits;
 use crate::domain::work::case::{Case, Kind, Status};
@@ -45,17 +45,18 @@ pub fn advance(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
     };
     take(ctx, PlanStep::PlannerStarted {})?;
     env::fault_point("plan.planner-started");
-    let outcome = rounds(ctx, watch);
+    let mut used = Vec::new();
+    let outcome = rounds(ctx, &mut used, watch);
     let failure = outcome.as_ref().err().map(|error| format!("{}: {error}", error.code()).chars().take(1000).collect());
     env::fault_point("plan.before-rest");
-    match take(ctx, PlanStep::PlannerEnded { failure }) {
+    match take(ctx, PlanStep::PlannerEnded { failure, used }) {
         // Somebody abandoned it meanwhile.
         Err(error) if error.code() == Code::NoPlan => outcome.and(Err(error)),
         ended => outcome.and(ended),
     }
 }
 
-fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
+fn rounds(ctx: &mut Context, used: &mut Vec<PlannerRun>, watch: &mut dyn Watch) -> Result<()> {
     let mut corrections = 0;
     for _ in 0..MOST_RUNS {
         let plan = open(ctx.state())?.clone();
@@ -71,7 +72,7 @@ fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
             }
             Next::Plan(phase) => {
                 corrections += usize::from(phase == Phase::Validate);
-                let (reply, failure) = planner::run(ctx, &plan, watch)?;
+                let (reply, failure) = planner::run(ctx, &plan, used, watch)?;
                 take_reply(ctx, &plan, reply)?;
                 if let Some(why) = failure {
                     return Err(Error::new(

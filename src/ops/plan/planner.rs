@@ -9,9 +9,10 @@ use std::time::Duration;
 use crate::domain::agent::adapter::{Adapter, PromptKind};
 use crate::domain::agent::stream::readable::Part;
 use crate::domain::base::ids::AgentId;
-use crate::domain::planning::plan::{Phase, Plan};
+use crate::domain::planning::plan::{PLANNER_AGENT, Phase, Plan};
 use crate::domain::planning::prompt;
 use crate::domain::planning::reply::{self, MOST_OUTPUT, Reply};
+use crate::domain::planning::step::PlannerRun;
 use crate::domain::work::case::Status;
 use crate::domain::work::checks::validator::AskedFor;
 use crate::domain::work::verification::Checker;
@@ -36,12 +37,18 @@ const LONGER: Duration = Duration::from_secs(60);
 /// How many cases that exist a planner is told.
 const MOST_KNOWN: usize = 200;
 
-/// Runs the planner in the phase in which the plan is, and reads what it printed, also where it failed at last.
+/// Runs the planner in the phase in which the plan is, and reads what it printed, also where it failed at last. What it used is added to
+/// `used`, whatever came of it.
 ///
 /// # Errors
 /// `PLANNER_FAILED` where there is nothing to read, `TOO_LARGE`; `INTERRUPTED` where the user ended it; `PROGRAM_NOT_FOUND`;
 /// those of making a worktree.
-pub(super) fn run(ctx: &mut Context, plan: &Plan, watch: &mut dyn Watch) -> Result<(Reply, Option<String>)> {
+pub(super) fn run(
+    ctx: &mut Context,
+    plan: &Plan,
+    used: &mut Vec<PlannerRun>,
+    watch: &mut dyn Watch,
+) -> Result<(Reply, Option<String>)> {
     let agent = plan.planner.as_ref().map(|planner| planner.agent.clone()).unwrap_or_default();
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
     let task = plan.directive_case.id.clone();
@@ -49,7 +56,7 @@ pub(super) fn run(ctx: &mut Context, plan: &Plan, watch: &mut dyn Watch) -> Resu
     let lock = scratch::claim(ctx, &task, scratch::Use::Planner)?;
     let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::Use::Planner), &commit, lock))?;
     env::fault_point("plan.place-made");
-    let outcome = run_in(ctx, plan, &program, &place.path, watch);
+    let outcome = run_in(ctx, plan, &program, (&place.path, used), watch);
     let removal = place.take_down(ctx)?;
     removal.into_iter().for_each(|removal| drop(removal.join()));
     outcome
@@ -70,7 +77,7 @@ fn run_in(
     ctx: &Context,
     plan: &Plan,
     program: &Arc<Adapter>,
-    folder: &Path,
+    (folder, used): (&Path, &mut Vec<PlannerRun>),
     watch: &mut dyn Watch,
 ) -> Result<(Reply, Option<String>)> {
     let task = &plan.directive_case.id;
@@ -105,7 +112,9 @@ fn run_in(
     };
     env::fault_point("plan.planner-ended");
     let result = verdict.ran.pop().map(|ran| ran.result);
-    let exit = result.as_ref().and_then(|result| result.run.as_ref()).and_then(|run| run.exit);
+    let run = result.as_ref().and_then(|result| result.run.as_ref());
+    used.extend(run.and_then(|run| Some(PlannerRun { used: run.used.clone()?, duration_ms: run.duration_ms })));
+    let exit = run.and_then(|run| run.exit);
     let why = result.and_then(|result| result.failure).filter(|_| exit != Some(0));
     let text = printed(ctx, &log)?;
     read(&text, phase, why, &name, &log)
@@ -149,7 +158,7 @@ fn spec(ctx: &Context, plan: &Plan, program: &Adapter, folder: &Path, files: &Fi
         ("AXIOM_PLAN_STATE", ctx.layout().planning_state().into()),
     ];
     let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let (agent, token) = (AgentId::new("planner-001")?, fresh_token()?);
+    let (agent, token) = (AgentId::new(PLANNER_AGENT)?, fresh_token()?);
     Ok(personas::keeper_spec(ctx, program, Run { agent, task: &plan.directive_case.id, token, folder, files, env }))
 }
 

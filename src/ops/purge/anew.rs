@@ -10,7 +10,7 @@ use crate::domain::base::own_names::{KEPT, LIVE, LOST, NOTES, TEXTS, capture_ref
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::domain::checkpoint::purge::{Cut, Masks};
 use crate::error::{Code, Error, Result};
-use crate::git::{Marking, RefEdit, Rewritten};
+use crate::git::{Marking, RefEdit, RefValue, Rewritten};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::own_refs;
@@ -42,8 +42,9 @@ pub(super) fn plan(ctx: &Context, subject: &Subject) -> Result<Journal> {
     let reached = ctx.repo.objects().reached(&values, &without)?;
     journal.secrets = secrets(ctx, subject, &reached)?;
     journal.ours = reached.into_iter().map(|(oid, _)| oid).collect();
-    left_over(ctx, subject, &mut journal)?;
-    journal.held = find::held_elsewhere(ctx, &journal.secrets)?;
+    let besides = find::Besides::of(ctx)?;
+    left_over(ctx, subject, &besides, &mut journal)?;
+    journal.held = besides.held_elsewhere(ctx, &journal.secrets)?;
     let is_short = |oid: &Oid| ctx.repo.objects().read_blob(oid, super::CONTENT).is_ok_and(|content| content.len() < SHORTEST);
     let blobs = journal.secrets.difference(&journal.held).filter(|oid| !is_short(oid)).cloned().collect();
     let cut = Cut { path: subject.path.clone(), blobs };
@@ -87,9 +88,9 @@ fn secrets(ctx: &Context, subject: &Subject, reached: &[(Oid, Vec<u8>)]) -> Resu
 }
 
 /// Captures that nothing refers to any more, and that git has not deleted yet: those that have it go as a whole.
-fn left_over(ctx: &Context, subject: &Subject, journal: &mut Journal) -> Result<()> {
+fn left_over(ctx: &Context, subject: &Subject, besides: &find::Besides, journal: &mut Journal) -> Result<()> {
     let cut = Cut { path: subject.path.clone(), blobs: journal.secrets.clone() };
-    for capture in ctx.repo.captures().left_over()? {
+    for capture in ctx.repo.captures().left_over(&besides.reached_with_all(ctx)?)? {
         if let Some(made) = ctx.repo.captures().without(&capture, &cut, |further| Ok(further.clone()))? {
             let reached = ctx.repo.objects().reached(std::slice::from_ref(&capture), &[])?;
             journal.ours.extend(reached.into_iter().map(|(oid, _)| oid));
@@ -236,22 +237,27 @@ impl Making<'_> {
                 bad.insert(id);
             }
         }
+        let places: BTreeMap<RefName, usize> =
+            self.journal.refs.iter().enumerate().map(|(at, one)| (one.name.clone(), at)).collect();
+        let now = |value: &RefValue| match places.get(&value.name).and_then(|at| self.journal.refs.get(*at)) {
+            Some(one) => one.new.clone(),
+            None => Some(value.oid.clone()),
+        };
+        let own: Vec<(RefValue, Oid)> = own
+            .into_iter()
+            .filter(|value| !matches!(value.name.as_str(), NOTES | TEXTS))
+            .filter_map(|value| now(&value).map(|now| (value, now)))
+            .collect();
+        // One walk over all of them: there may be thousands.
+        let tips: Vec<Oid> = own.iter().map(|(_, now)| now.clone()).collect();
+        let graph = self.ctx.repo.objects().graph(&tips, &without)?;
+        let reaching = graph.reaching(&bad);
         let mut lost_captures: BTreeSet<Oid> = BTreeSet::new();
-        for value in own {
-            let moved = self.journal.refs.iter().position(|one| one.name == value.name);
-            let now = match moved.and_then(|at| self.journal.refs.get(at)) {
-                Some(one) => one.new.clone(),
-                None => Some(value.oid.clone()),
-            };
-            let Some(now) = now.filter(|_| !matches!(value.name.as_str(), NOTES | TEXTS)) else { continue };
-            let reached = self.ctx.repo.objects().reached(std::slice::from_ref(&now), &without)?;
-            if !reached.iter().any(|(oid, _)| bad.contains(oid)) {
-                continue;
-            }
+        for (value, now) in own.into_iter().filter(|(_, now)| reaching.contains(now)) {
             if value.name.as_str().starts_with(KEPT) {
-                lost_captures.extend(reached.into_iter().map(|(oid, _)| oid));
+                lost_captures.extend(graph.below(&now));
             }
-            match moved.and_then(|at| self.journal.refs.get_mut(at)) {
+            match self.journal.refs.iter_mut().find(|one| one.name == value.name) {
                 Some(one) => one.new = None,
                 None => self.journal.refs.push(Moved { name: value.name.clone(), old: value.oid.clone(), new: None }),
             }

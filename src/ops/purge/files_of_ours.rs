@@ -1,6 +1,7 @@
 //! Our own files: the log, its copies, what agents printed, and the trash.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,18 +17,31 @@ use crate::store::{line, snapshot};
 /// How long to wait for a process that appends to the log.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Larger files are read in no memory: they are told, and stay.
+/// Larger files are read in no memory: they are named, and stay.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
-/// How many of our files have it.
+/// What is known of our files.
+#[derive(Debug, Default)]
+pub(super) struct OurFiles {
+    /// How many have it, or had it.
+    pub count: usize,
+    /// Those that could not be looked through, in words.
+    pub unread: Vec<String>,
+}
+
+/// Which of our files have it.
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(super) fn look(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<usize> {
-    let (mut found, sure) = (0, masks.sure());
+pub(super) fn look(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<OurFiles> {
+    let (mut found, sure) = (OurFiles::default(), masks.sure());
     for (path, kind) in ours(ctx)? {
         let masks = if kind == Kind::Trash { &sure } else { masks };
-        found += usize::from(content(&path)?.is_some_and(|bytes| has(ctx, masks, secrets, &bytes)));
+        match content(&path, kind)? {
+            Content::Bytes(bytes) => found.count += usize::from(has(ctx, masks, secrets, &bytes)),
+            Content::Unread(why) => found.unread.push(why),
+            Content::Nothing => {}
+        }
     }
     Ok(found)
 }
@@ -36,28 +50,36 @@ fn has(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> b
     masks.find_in(bytes) || ctx.repo.objects().id_of_blob(bytes).is_ok_and(|id| secrets.contains(&id))
 }
 
-/// Masks it in all our files, and deletes what has it from the trash; returns how many files had it. The log's lines get new sums; the
+/// Masks it in all our files, and deletes what has it from the trash; returns what had it. The log's lines get new sums; the
 /// snapshot, its copies and the backups are made again from the log.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`: the same call goes on later.
-pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<usize> {
-    let (mut changed, sure) = (0, masks.sure());
+pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<OurFiles> {
+    let (mut changed, sure) = (OurFiles::default(), masks.sure());
     // Nobody appends to a file of the log while it is replaced.
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().state_lock(), PATIENCE)? else {
         return Err(Error::new(Code::Busy, "another process writes to the event log"));
     };
     for (path, kind) in ours(ctx)? {
         let looked_for = if kind == Kind::Trash { &sure } else { masks };
-        let Some(bytes) = content(&path)?.filter(|bytes| has(ctx, looked_for, secrets, bytes)) else { continue };
-        changed += 1;
+        let bytes = match content(&path, kind)? {
+            Content::Bytes(bytes) if has(ctx, looked_for, secrets, &bytes) => bytes,
+            Content::Bytes(_) | Content::Nothing => continue,
+            Content::Unread(why) => {
+                changed.unread.push(why);
+                continue;
+            }
+        };
+        changed.count += 1;
         match kind {
             Kind::Trash | Kind::Copy => files::remove_file(&path)?,
             Kind::Log | Kind::Text => files::write_atomic(&path, &lines_with_sums(&bytes, masks))?,
+            Kind::Packed => files::write_atomic(&path, &files::packed(&lines_with_sums(&bytes, masks))?)?,
         }
     }
     drop(lock);
-    if changed > 0 {
+    if changed.count > 0 {
         snapshot::forget(ctx.layout())?;
         ctx.store.read_anew()?;
         ctx.store.save_snapshot()?;
@@ -105,6 +127,8 @@ enum Kind {
     Copy,
     /// Text, which is masked.
     Text,
+    /// Text that is compressed.
+    Packed,
     /// A file that was put aside, which goes.
     Trash,
 }
@@ -119,6 +143,11 @@ fn kind(ctx: &Context, path: &Path) -> Kind {
         Kind::Trash
     } else if in_state && name != "planning-state.json" {
         Kind::Copy
+    } else if below("agents") && name.starts_with(".tmp-") {
+        // What a crash left of compressing a log.
+        Kind::Trash
+    } else if below("agents") && files::is_packed(path) {
+        Kind::Packed
     } else {
         Kind::Text
     }
@@ -153,13 +182,36 @@ fn files_below(folder: &Path, each: &mut dyn FnMut(PathBuf)) -> Result<()> {
     Ok(())
 }
 
-fn content(path: &Path) -> Result<Option<Vec<u8>>> {
-    match files::metadata(path)? {
-        Some(meta) if meta.len() > LARGEST => {
-            tracing::warn!(path = %path.display(), "this file is too large to be looked through");
-            Ok(None)
-        }
-        Some(_) => files::read_optional(path, LARGEST),
-        None => Ok(None),
+/// What is in a file.
+enum Content {
+    Nothing,
+    Bytes(Vec<u8>),
+    /// It could not be looked through; why, and what to do.
+    Unread(String),
+}
+
+fn content(path: &Path, kind: Kind) -> Result<Content> {
+    let too_large =
+        || Content::Unread(format!("'{}' is too large to be looked through: delete it if it may have it", path.display()));
+    if kind == Kind::Packed {
+        return Ok(match unpacked(path) {
+            Ok(bytes) if bytes.len() as u64 > LARGEST => too_large(),
+            Ok(bytes) => Content::Bytes(bytes),
+            Err(error) => Content::Unread(format!("{error}; delete it if it may have it")),
+        });
     }
+    match files::metadata(path)? {
+        Some(meta) if meta.len() > LARGEST => Ok(too_large()),
+        Some(_) => Ok(files::read_optional(path, LARGEST)?.map_or(Content::Nothing, Content::Bytes)),
+        None => Ok(Content::Nothing),
+    }
+}
+
+/// The content of a compressed log.
+fn unpacked(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(file) = files::Unpacked::open(path)? {
+        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
+    }
+    Ok(bytes)
 }

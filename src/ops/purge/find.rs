@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::others;
-use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::{NOTES, REFS, TAGS};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
@@ -54,33 +55,80 @@ impl Subject {
     }
 }
 
-/// Those of `secrets` that something besides our refs holds.
-pub(super) fn held_elsewhere(ctx: &Context, secrets: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
-    let others = others();
-    let mut what: Vec<&str> = others.iter().map(String::as_str).collect();
-    what.extend(["--reflog", "--indexed-objects"]);
-    let reached = ctx.repo.objects().reached_by(&what)?;
-    Ok(secrets.intersection(&reached).cloned().collect())
+/// What holds objects besides refs and indexes: what names it, in words, and what is named.
+pub(super) struct Besides(Vec<(String, BTreeSet<Oid>)>);
+
+impl Besides {
+    /// As it is now. Our own reflogs are not among it: purge empties them.
+    ///
+    /// # Errors
+    /// Those of reading worktrees, reflogs and files.
+    pub(super) fn of(ctx: &Context) -> Result<Self> {
+        let refs = ctx.repo.refs();
+        let mut all = vec![("a reflog (see 'git reflog expire')".to_owned(), refs.in_reflogs(&is_ours)?)];
+        for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| entry.present) {
+            let place = entry.worktree.path().display().to_string();
+            let named = refs.named_in(&entry.worktree)?;
+            all.extend(named.into_iter().map(|(name, ids)| (format!("{name} of '{place}'"), ids)));
+        }
+        Ok(Self(all))
+    }
+
+    fn ids(&self) -> BTreeSet<Oid> {
+        self.0.iter().flat_map(|(_, ids)| ids).cloned().collect()
+    }
+
+    /// All that something holds, us included.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn reached_with_all(&self, ctx: &Context) -> Result<BTreeSet<Oid>> {
+        ctx.repo.objects().reached_by(&["--all", "--indexed-objects"], &self.ids())
+    }
+
+    /// Those of `secrets` that something besides our refs holds.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn held_elsewhere(&self, ctx: &Context, secrets: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
+        let others = others();
+        let mut what: Vec<&str> = others.iter().map(String::as_str).collect();
+        what.push("--indexed-objects");
+        let reached = ctx.repo.objects().reached_by(&what, &self.ids())?;
+        Ok(secrets.intersection(&reached).cloned().collect())
+    }
+}
+
+/// Whether a ref is one of ours, whose values purge changes.
+pub(super) fn is_ours(name: &RefName) -> bool {
+    let name = name.as_str();
+    name.starts_with(REFS) || name.starts_with(TAGS) || name == NOTES
 }
 
 /// Who holds these contents besides us, and where the file still is, in words.
 pub(super) fn holders(ctx: &Context, held: &BTreeSet<Oid>, subject: &Subject) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let others = others();
+    let besides = if held.is_empty() { Besides(Vec::new()) } else { Besides::of(ctx)? };
     for oid in held {
         let mut named = 0;
-        for value in ctx.repo.refs().refs_below("refs/")? {
-            let is_ours = others.iter().filter_map(|word| word.strip_prefix("--exclude=")).any(|pattern| {
-                pattern.strip_suffix('*').map_or(value.name.as_str() == pattern, |prefix| value.name.as_str().starts_with(prefix))
-            });
-            if !is_ours && named < NAMED && has(ctx, value.name.as_str(), oid)? {
+        for value in ctx.repo.refs().refs_below("refs/")?.iter().filter(|value| !is_ours(&value.name)) {
+            if named < NAMED && has(ctx, value.name.as_str(), oid)? {
                 found.push(format!("{} has {} in its history", value.name, oid.short()));
                 named += 1;
             }
         }
+        for (what, ids) in &besides.0 {
+            if named < NAMED && ctx.repo.objects().reached_from(ids)?.contains(oid) {
+                found.push(format!("{what} holds {}", oid.short()));
+                named += 1;
+            }
+        }
         if named == 0 {
-            let what = "a reflog, an index, a worktree's HEAD or a stash entry";
-            found.push(format!("{what} holds {}: see 'git reflog expire' and 'git ls-files -s'", oid.short()));
+            let what = "an index, a worktree's HEAD or a stash entry";
+            found.push(format!(
+                "{what} holds {}: see 'git ls-files -s', 'git ls-files --resolve-undo' and 'git stash list'",
+                oid.short()
+            ));
         }
     }
     if let Some(path) = &subject.path {

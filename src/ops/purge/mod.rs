@@ -21,15 +21,19 @@ use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
-use crate::git::{Expected, RefEdit};
+use crate::git::{Expected, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
+use files_of_ours::OurFiles;
 use journal::{Journal, Moved};
 
 pub use find::Subject;
 
 /// How long to wait for a process that holds the supervisor's lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How many refs one call of git gets.
+const AT_ONCE: usize = 500;
 
 /// The largest content whose words are looked for in texts and logs.
 const CONTENT: u64 = 4 * 1024 * 1024;
@@ -154,10 +158,10 @@ fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
     Masks::of(contents.iter().map(Vec::as_slice))
 }
 
-/// Does what the journal says; returns how many files were changed. Each step finds out whether it was done already.
-fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<usize> {
+/// Does what the journal says; returns which files were changed. Each step finds out whether it was done already.
+fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
     move_refs(ctx, &journal.refs)?;
-    forget_reflogs(ctx, &journal.refs)?;
+    forget_reflogs(ctx)?;
     env::fault_point("purge.refs");
     let is_recorded = {
         let checkpoints = &ctx.state().record.checkpoints;
@@ -199,25 +203,32 @@ fn move_refs(ctx: &Context, moves: &[Moved]) -> Result<()> {
     ctx.repo.refs().update_refs(&edits, "git axiom: purged")
 }
 
-/// Where the user keeps a reflog of every ref, ours would hold what they named before.
-fn forget_reflogs(ctx: &Context, moves: &[Moved]) -> Result<()> {
-    for one in moves.iter().filter(|one| one.new.is_some()) {
-        let expire = ["reflog", "expire", "--expire=all", "--expire-unreachable=all", one.name.as_str()];
+/// Where the user keeps a reflog of every ref, ours would hold what they named before, also those that have not changed now.
+fn forget_reflogs(ctx: &Context) -> Result<()> {
+    let has_log = |name: &RefName| match ctx.repo.ref_format() {
+        RefFormat::Files => ctx.repo.common_dir().join("logs").join(name.in_git()).is_file(),
+        RefFormat::Reftable => true,
+    };
+    let values = ctx.repo.refs().refs_below("refs/")?;
+    let ours: Vec<&RefName> =
+        values.iter().map(|value| &value.name).filter(|name| find::is_ours(name) && has_log(name)).collect();
+    for some in ours.chunks(AT_ONCE) {
+        let expire = ["reflog", "expire", "--expire=all", "--expire-unreachable=all"];
         // Most have none, which some versions of git call a failure.
-        ctx.repo.git().writing().args(expire).run()?;
+        ctx.repo.git().writing().args(expire).args(some.iter().map(|name| name.in_git())).run()?;
     }
     Ok(())
 }
 
 /// Deletes what only our refs held before, and nothing holds any more.
 fn forget_objects(ctx: &Context, journal: &Journal) -> Result<()> {
-    let held = ctx.repo.objects().reached_by(&["--all", "--reflog", "--indexed-objects"])?;
+    let held = find::Besides::of(ctx)?.reached_with_all(ctx)?;
     let ours = journal.ours.iter().chain(&journal.secrets);
     let doomed: BTreeSet<Oid> = ours.filter(|oid| !held.contains(*oid)).cloned().collect();
     ctx.repo.objects().forget(&doomed)
 }
 
-fn told(ctx: &Context, journal: &Journal, files: usize, subject: &Subject) -> Result<Purged> {
+fn told(ctx: &Context, journal: &Journal, files: OurFiles, subject: &Subject) -> Result<Purged> {
     let own =
         |name: &&RefName| !name.as_str().starts_with(crate::domain::base::own_names::CAPTURES) && name.as_str().starts_with(REFS);
     Ok(Purged {
@@ -225,8 +236,8 @@ fn told(ctx: &Context, journal: &Journal, files: usize, subject: &Subject) -> Re
         made_anew: journal.made_anew.iter().map(|record| record.name.clone()).collect(),
         gone: journal.gone.clone(),
         refs: journal.refs.iter().map(|one| &one.name).filter(own).cloned().collect(),
-        files,
-        held_by: find::holders(ctx, &journal.held, subject)?,
+        files: files.count,
+        held_by: find::holders(ctx, &journal.held, subject)?.into_iter().chain(files.unread).collect(),
     })
 }
 

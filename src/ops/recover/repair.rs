@@ -297,6 +297,7 @@ fn empty_trash(ctx: &Context, report: &mut Repaired) {
                 let things = count_of(gone, "item in the trash was", "items in the trash were");
                 report.done.push(format!("{things} older than {}, and deleted", count(days, "day")));
             }
+            report.done.extend(tidied.of_logs());
             report.left.extend(tidied.left.iter().map(|error| format!("something in the trash could not be deleted: {error}")));
         }
         Err(error) => report.left.push(format!("the trash was not emptied: {error}")),

@@ -69,7 +69,7 @@ fn effect_of(spec: &KeeperSpec, log: &Path, workspace: &Workspace, marker: &Mark
     if marker.kind != MarkerKind::ToolStarted || !writes {
         return None;
     }
-    let length = log.metadata().map_or(0, |meta| meta.len());
+    let length = logs::length(log).ok()?;
     let part = logs::read(log, logs::line_start(log, TAIL.min(length)).ok()?).ok()?;
     let mut decoder = Decoder::new(&spec.reading.rules, &spec.reading.tools);
     let lines = part.lines.iter().filter(|line| line.stream == Stream::Stdout);

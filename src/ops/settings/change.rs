@@ -41,7 +41,7 @@ impl Changed {
 /// Gives a key of a layer these values. On disk when this returns; a crash leaves the old or the new content.
 ///
 /// # Errors
-/// `INVALID_INPUT` for an unknown key or a value that it does not take; `CONFIG_INVALID` for a key that does nothing yet, for a
+/// `INVALID_INPUT` for an unknown key or a value that it does not take; `CONFIG_INVALID` for a
 /// file that cannot be parsed, and where the configuration would not fit together; `IN_THE_WAY`, `TOO_LARGE`,
 /// `CHANGED_MEANWHILE`, `BUSY`, `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`. Then nothing was written.
 pub fn set(repo: Option<&Repository>, layer: Layer, name: &str, values: &[String]) -> Result<Changed> {
@@ -59,7 +59,7 @@ pub fn set(repo: Option<&Repository>, layer: Layer, name: &str, values: &[String
     done(repo, layer, Changed { key: key.path, path, before, value, counts: None, waits: false })
 }
 
-/// Removes a key from a layer; also one that is no key, or does nothing yet. No error where it is not there.
+/// Removes a key from a layer; also one that is no key. No error where it is not there.
 ///
 /// # Errors
 /// As [`set`].

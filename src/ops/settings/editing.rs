@@ -159,7 +159,6 @@ impl<'r> Draft<'r> {
         if let Some(error) = usable.problems.into_iter().find(|error| Some(error.to_string()) != apart) {
             return Err(error);
         }
-        usable.loaded.all_do_something()?;
         fits(self.repo, self.layer, &old, &new)
     }
 }

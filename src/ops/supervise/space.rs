@@ -193,7 +193,7 @@ impl Supervisor<'_> {
                 if error.code() == Code::Busy {
                     self.room.cleaned = None;
                 }
-                self.warn(format!("nothing was cleaned up: {error}"));
+                self.warn(format!("the clean-up failed: {error}"));
                 0
             }
         }

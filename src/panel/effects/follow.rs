@@ -48,7 +48,7 @@ impl Follower {
         let Some(of) = self.of.clone() else { return Ok(None) };
         let Ok(task) = logs::find(ctx, &of) else { return Ok(None) };
         let Some(log) = logs::logs(ctx, &task).pop() else { return Ok(None) };
-        let length = log.metadata().map_or(0, |found| found.len());
+        let length = logs::length(&log).unwrap_or_default();
         let anew = self.log.as_ref() != Some(&log) || length < self.offset;
         if !anew && length == self.offset {
             return Ok(None);

@@ -40,21 +40,6 @@ fn a_dead_keeper_is_shown_as_dead() {
 }
 
 #[test]
-fn a_key_that_does_nothing_yet_is_refused_by_run_and_check_alone() {
-    let world = World::new();
-    world.env.git(&["config", "axiom.system.logCompressDays", "false"]);
-    for args in [&["run", "--until-idle"][..], &["config", "check"]] {
-        let refused = world.env.axiom(args).fails_with(Code::ConfigInvalid);
-        assert!(refused.stderr.contains("'system.logCompressDays' does nothing yet"), "{refused}");
-    }
-    for args in [&["status"][..], &["task", "add", "t"], &["checkpoint", "create", "c"]] {
-        world.env.ok(args);
-    }
-    let shown = world.env.ok(&["config", "show"]);
-    assert!(shown.contains("recovery.maxRetries") && !shown.contains("logCompressDays"), "{shown}");
-}
-
-#[test]
 fn merges_and_reverts_have_the_author_that_git_would_give_them() {
     let mut world = World::new();
     let dated =

@@ -29,6 +29,7 @@ mod limits;
 mod looking;
 mod lost_files;
 mod merge_verify;
+mod old_logs;
 mod own_branches;
 mod pausing;
 mod prompts;

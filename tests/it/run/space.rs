@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use git_axiom::error::Code;
+
 use crate::common::TestEnv;
 use crate::terminal::Terminal;
 
@@ -163,4 +165,166 @@ fn the_choices_where_the_disk_is_critical_make_space_and_lose_nothing_that_a_cap
     disk.wait_for("There is space again");
     let (status, seen) = disk.end();
     assert!(status.success(), "{status:?}: {seen}");
+}
+
+/// A workspace in the trash is only what its commits hold, and what nobody holds.
+#[test]
+fn merged_workspaces_lose_what_commits_hold_where_it_is_critical_and_nothing_else() {
+    on_a_small_disk(
+        r#"
+        echo build > .gitignore && git add -A && git commit -q -m ignore || exit 1
+        axiom task add t --id t --body 'head -c 9M /dev/urandom > big; mkdir build sub; echo mine > build/x
+            echo s > sub/y; ln -s y sub/link' > /dev/null || exit 2
+        axiom task add open --id open --after t --body "touch '$OUT/begun'; sleep 1000" > /dev/null || exit 2
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await '[ -e "$OUT/begun" ]'
+        trash=$(echo .worktrees/trash/*-t-*)
+        [ -e "$trash/big" ] || exit 3
+        git reset -q --hard || exit 4
+        # Another content at the same path is not what a commit holds.
+        echo other > "$trash/sub/y"
+        fill 20
+        await 'grep "2 files of merged workspaces deleted, 9 MB: commits hold them" "$OUT/err"'
+        await '! axiom gate list | grep disk-space'
+        [ ! -e "$trash/big" ] && [ ! -e "$trash/.gitignore" ] || { find "$trash"; exit 5; }
+        [ "$(cat "$trash/build/x" "$trash/sub/y")" = "mine
+other" ] && [ -L "$trash/sub/link" ] || { find "$trash"; exit 6; }
+        axiom quit > /dev/null && wait $run
+        rm "$DISK/filler"
+        txn=$(axiom log | grep -o 'git axiom undo [a-z0-9]*' | head -1 | cut -d' ' -f4)
+        git fsck --strict --no-dangling > /dev/null || exit 7
+        git cat-file -e HEAD:big || exit 8
+        "#,
+    );
+}
+
+#[test]
+fn a_disk_that_fills_within_the_clean_up_ends_it_with_its_code_and_once_there_is_space_it_goes_on() {
+    on_a_small_disk(
+        r#"
+        head -c 12M /dev/urandom > loose && git add loose && git commit -q -m loose || exit 1
+        axiom init > /dev/null || exit 1
+        # Less room than the loose objects need: git is not even called.
+        fill 8
+        axiom disk --clean > "$OUT/out" 2>&1 && exit 2
+        grep -q 'error\[DISK_FULL\]: the clean-up did not come to its end: .*there is too little space to pack objects' "$OUT/out" ||
+            { cat "$OUT/out"; exit 3; }
+        grep -q 'git axiom disk ' "$OUT/out" || exit 4
+        # Somebody else writes meanwhile.
+        rm "$DISK/filler"; fill 14
+        cat > "$OUT/git" <<END
+#!/bin/sh
+for word; do [ "\$word" = repack ] && head -c 9M /dev/zero > "$DISK/meanwhile"; done
+exec $(command -v git) "\$@"
+END
+        chmod +x "$OUT/git"
+        PATH="$OUT:$PATH" axiom disk --clean > "$OUT/out" 2>&1 && { cat "$OUT/out"; exit 5; }
+        grep -q 'error\[DISK_FULL\]: the clean-up did not come to its end' "$OUT/out" || { cat "$OUT/out"; exit 6; }
+        # What git had begun is gone, so it is no fuller than before.
+        ls .git/objects/pack | grep tmp_ && exit 7
+        rm "$DISK/meanwhile" "$DISK/filler"
+        git fsck --strict --no-dangling > /dev/null || exit 8
+        axiom disk --clean > "$OUT/out" 2>&1 || { cat "$OUT/out"; exit 9; }
+        grep -q 'loose objects and refs packed' "$OUT/out" || exit 10
+        git fsck --strict --no-dangling > /dev/null && git cat-file -e HEAD:loose || exit 11
+        "#,
+    );
+}
+
+/// `spare N` leaves N more files to be made.
+#[test]
+fn a_file_system_without_room_for_more_files_pauses_and_stops_and_work_goes_on_once_there_is() {
+    on_a_small_disk(
+        r#"
+        spare() {
+            mkdir -p "$DISK/many"
+            free=$(df --output=iavail "$DISK" | tail -1)
+            (cd "$DISK/many" && seq -f "$1-%.0f" $((free - $1)) | xargs touch)
+        }
+        axiom task add a --id a --body "touch '$OUT/begun'; while [ ! -e '$OUT/go' ]; do sleep 0.1; done; echo 1 > a.txt" > /dev/null
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await '[ -e "$OUT/begun" ]'
+        spare 600
+        await 'axiom gate list | grep "disk-space .*DISK_CRITICAL: only [0-9]* more files can be made"'
+        axiom task add b --id b --body 'echo 1 > b.txt' > /dev/null || exit 2
+        sleep 1
+        status_of b pending || exit 3
+        spare 60
+        await 'grep "DISK_EMERGENCY: only [0-9]* more files can be made" "$OUT/err"'
+        await 'status_of a pending'
+        axiom checkpoint create c 2>&1 | grep -q 'error\[DISK_EMERGENCY\]' || exit 4
+        # Not one: a write that meets it has its code, and what is there stays.
+        spare 0
+        axiom -C . checkpoint create d 2>&1 | grep -q 'error\[DISK_' || exit 5
+        touch "$OUT/go"
+        rm -r "$DISK/many"
+        await 'git cat-file -e main:a.txt && git cat-file -e main:b.txt'
+        ends_well
+        git config axiom.system.diskEmergencyThreshold 0
+        git config axiom.system.diskCriticalThreshold 0
+        spare 0
+        axiom checkpoint create e > "$OUT/out" 2>&1 && exit 6
+        grep -q 'error\[DISK_FULL\]' "$OUT/out" && grep -q 'hint: ' "$OUT/out" || { cat "$OUT/out"; exit 7; }
+        rm -r "$DISK/many"
+        axiom checkpoint create e > /dev/null || exit 8
+        "#,
+    );
+}
+
+#[test]
+fn a_full_disk_under_the_workspaces_alone_is_named_and_waited_for() {
+    on_a_small_disk(
+        r#"
+        mkdir "$OUT/ws" && mount -t tmpfs -o size=48m none "$OUT/ws" || exit 1
+        git config axiom.agents.workspaceRoot "$OUT/ws"
+        head -c $((30 * 1024 * 1024)) /dev/zero > "$OUT/ws/filler"
+        axiom task add a --id a --body 'echo 1 > a.txt' > /dev/null || exit 2
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom gate list | grep "disk-space .*DISK_CRITICAL: 1[0-9] MB are free where .*/out/ws"'
+        [ -z "$(ls "$OUT/ws" | grep a)" ] && status_of a pending || exit 3
+        axiom disk | grep "DISK_CRITICAL *workspaces" || { axiom disk; exit 4; }
+        axiom disk | grep "enough\|DISK_WARNING" | grep -q 'git directory, main worktree' || { axiom disk; exit 5; }
+        rm "$OUT/ws/filler"
+        await 'git cat-file -e main:a.txt'
+        # Without thresholds a checkout that finds no room has its code, and is tried again.
+        git config axiom.system.diskEmergencyThreshold 0
+        git config axiom.system.diskCriticalThreshold 0
+        axiom quit > /dev/null && wait $run
+        head -c 100M /dev/zero > "$OUT/ws/filler" 2> /dev/null
+        axiom task add b --id b --body 'echo 1 > b.txt' > /dev/null || exit 6
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom status | grep "DISK_FULL\|DISK_CHECKOUT_FAILED\|No space left"'
+        rm "$OUT/ws/filler"
+        await 'git cat-file -e main:b.txt'
+        ends_well
+        "#,
+    );
+}
+
+/// A quota is known only once a write meets it.
+#[test]
+fn a_quota_that_a_write_meets_is_a_full_disk_and_the_next_call_works() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "first", "--id", "first"]);
+    let over_quota = |args: &[&str], point: &str| {
+        let mut command = env.axiom_command(&env.repo(), args);
+        command.env("AXIOM_TEST_REFUSE", format!("{point}:{}", rustix::io::Errno::DQUOT.raw_os_error()));
+        env.run(command, None)
+    };
+    for args in [&["task", "add", "second", "--id", "second"][..], &["checkpoint", "create", "c"], &["mode", "autopilot"]] {
+        let refused = over_quota(args, "store.append").fails_with(Code::DiskFull);
+        assert!(refused.stderr.contains("quota") && refused.stderr.contains("nothing was lost"), "{args:?}: {refused}");
+        assert_eq!(env.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 1);
+    }
+    env.ok(&["task", "add", "second", "--id", "second"]);
+    env.ok(&["checkpoint", "create", "c"]);
+    env.write("README", "changed");
+    let refused = over_quota(&["rollback", "checkpoint", "c", "--yes"], "files.change");
+    assert!(refused.code != Some(0) && refused.stderr.contains("error[DISK_FULL]"), "{refused}");
+    let now = env.read("README");
+    assert!(now == "changed" || now == "a project\n", "before or after: {now}");
+    env.axiom(&["rollback", "--continue", "--yes"]);
+    env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+    assert_eq!(env.read("README"), "a project\n");
+    env.fsck();
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::facts::Facts;
 use super::inject::{self, Fault, Kind, Outcome};
-use super::scenes::ALL;
+use super::scenes::{ALL, completes_itself};
 use crate::common::Run;
 use crate::common::TestEnv;
 use crate::scenario::{command, place};
@@ -167,6 +167,13 @@ impl Stage {
         }
         let env = &self.env;
         let session = ALL[trial.scene].verbs[trial.verb][0] == "run";
+        let again = completes_itself(trial.scene, trial.verb) && outcome.code != known.code;
+        if again {
+            let run = in_time(env, ALL[trial.scene].verbs[trial.verb]);
+            if run.code != known.code {
+                wrong.push(format!("called again: {run}"));
+            }
+        }
         let looks = in_time(env, &["status"]);
         if looks.code != Some(0) && self.before != Facts::default() {
             wrong.push(format!("status: {looks}"));
@@ -186,6 +193,7 @@ impl Stage {
         } else {
             match Facts::look(env) {
                 // Recovery reverses what it cannot finish, and says so.
+                Ok(now) if again => wrong.extend(now.is_not(&known.after)),
                 Ok(now) if outcome.code == known.code && !outcome.said.contains("is now reversed") => {
                     wrong.extend(now.is_not(&known.after));
                 }

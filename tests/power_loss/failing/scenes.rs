@@ -18,6 +18,11 @@ impl Scene {
     }
 }
 
+/// Whether only the same call completes what this verb has begun.
+pub fn completes_itself(scene: usize, verb: usize) -> bool {
+    matches!(ALL[scene].verbs[verb][0], "purge" | "deinit")
+}
+
 /// Every verb: its scene, and its number there.
 pub fn verbs() -> Vec<(usize, usize)> {
     ALL.iter().enumerate().flat_map(|(scene, each)| (0..each.verbs.len()).map(move |verb| (scene, verb))).collect()
@@ -116,6 +121,17 @@ pub const ALL: &[Scene] = &[
         ],
     },
     Scene { before: &[Step::Verb(&["init"])], verbs: &[&["plan", "start", "Sign in with a key"]] },
+    Scene {
+        before: &[
+            Step::Verb(&["init"]),
+            user("echo 'API_KEY=sk-secret-0123456789' > .env; echo staged > staged.txt; git add staged.txt"),
+            Step::Verb(&["checkpoint", "create", "first"]),
+            Step::Verb(&["task", "add", "One", "--id", "one", "--body", "use sk-secret-0123456789"]),
+            user("echo more >> README"),
+            Step::Verb(&["checkpoint", "create", "second"]),
+        ],
+        verbs: &[&["purge", ".env", "--yes"], &["deinit", "--yes"]],
+    },
     Scene { before: PLANNED, verbs: &[&["plan", "finish", "--yes"], &["plan", "recover", "--keep"]] },
     Scene {
         before: &[user("echo untracked > u.txt; mkdir .axiom; echo '[agents]\ncount = 2' > .axiom/config.toml")],

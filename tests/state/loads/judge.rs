@@ -125,7 +125,7 @@ fn of_config(input: &[u8]) -> Judgement {
         for (key, _) in keys.iter().filter(|(_, value)| !value.is_table()) {
             let name = format!("{section}.{key}");
             let counts = usable.loaded.settings.iter().any(|(known, at)| *known == name && at.source != Source::Default);
-            if !counts && !usable.loaded.later.iter().any(|(known, _)| *known == name) {
+            if !counts {
                 return Err(format!("no word of '{name}'"));
             }
         }

@@ -32,6 +32,10 @@ impl State {
         if let PlanStep::CasesMade { cases, .. } = step {
             self.count_added(by, cases.len());
         }
+        if let (PlanStep::PlannerEnded { used, .. }, Some(plan)) = (step, &self.record.plan) {
+            let goal = plan.directive_case.id.clone();
+            used.iter().for_each(|run| self.planned(&goal, run, at));
+        }
         Ok(())
     }
 }

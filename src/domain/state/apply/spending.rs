@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::planning::plan::{PLANNER, PLANNER_AGENT};
+use crate::domain::planning::step::PlannerRun;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::whole::{Restorable, State};
 use crate::domain::work::agent::IterationReport;
@@ -51,6 +53,18 @@ impl State {
         let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
         self.record.session_spent.looked(used, duration_ms, most);
         self.record.ledger.looked(Whose { agent, persona, program: &used.program, at }, used, duration_ms);
+    }
+
+    /// Counts what a planner used, for the goal that it planned.
+    pub(super) fn planned(&mut self, goal: &CaseId, run: &PlannerRun, at: Timestamp) {
+        let PlannerRun { used, duration_ms } = run;
+        let most = self.record.ledger.most_of(&used.program);
+        self.record.cases.entry(goal.clone()).or_default().looked(used, *duration_ms, most);
+        self.record.ledger.looked(
+            Whose { agent: PLANNER_AGENT, persona: PLANNER, program: &used.program, at },
+            used,
+            *duration_ms,
+        );
     }
 
     /// Counts what became of the work on a task, for whoever worked on it last.

@@ -1,0 +1,100 @@
+//! What holds objects besides refs and indexes: reflogs, and the files and root refs in which git notes where something came from or is
+//! to go on (`ORIG_HEAD`, `FETCH_HEAD`, a rebase).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::Result;
+use crate::files;
+use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::RefFormat;
+use crate::git::repo::worktrees::Worktree;
+
+/// Root refs, which are files in the files format. `FETCH_HEAD` always is one, with many ids.
+const ROOT_REFS: [&str; 7] =
+    ["ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "AUTO_MERGE", "MERGE_AUTOSTASH"];
+/// Folders and files of what is in progress, in which ids stand.
+const IN_PROGRESS: [&str; 4] = ["rebase-merge", "rebase-apply", "sequencer", "FETCH_HEAD"];
+/// The largest such file that is read.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+impl Refs<'_> {
+    /// What files and root refs of a worktree name, by what names it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn named_in(&self, worktree: &Worktree) -> Result<BTreeMap<String, BTreeSet<Oid>>> {
+        let mut found: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
+        let mut add = |name: &str, text: &[u8]| found.entry(name.to_owned()).or_default().extend(self.ids_in(text));
+        let content = |path: &Path| files::read_small(path, LARGEST).map(|small| small.content().unwrap_or_default());
+        for name in IN_PROGRESS {
+            let place = worktree.git_dir().join(name);
+            if files::metadata(&place)?.is_some_and(|meta| meta.is_dir()) {
+                for entry in files::list(&place)? {
+                    add(name, &content(&entry.path())?);
+                }
+            } else {
+                add(name, &content(&place)?);
+            }
+        }
+        for name in ROOT_REFS {
+            match self.repo.ref_format() {
+                RefFormat::Files => add(name, &content(&worktree.git_dir().join(name))?),
+                RefFormat::Reftable => {
+                    let output = self.repo.git_in(worktree).args(["rev-parse", "--verify", "--quiet", name]).run()?;
+                    add(name, &output.stdout);
+                }
+            }
+        }
+        found.retain(|_, ids| !ids.is_empty());
+        Ok(found)
+    }
+
+    /// What the reflogs name, but those of the refs that are left out.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn in_reflogs(&self, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
+        let mut found = BTreeSet::new();
+        let worktrees = self.repo.worktrees().list()?;
+        match self.repo.ref_format() {
+            RefFormat::Files => {
+                let mut folders = vec![self.repo.common_dir().join("logs")];
+                folders.extend(worktrees.iter().map(|entry| entry.worktree.git_dir().join("logs")));
+                for folder in folders {
+                    for entry in walkdir::WalkDir::new(&folder).into_iter().flatten().filter(|entry| entry.file_type().is_file())
+                    {
+                        let name = entry.path().strip_prefix(&folder).map(|name| RefName::new(name.to_string_lossy()));
+                        if !name.is_ok_and(|name| is_left_out(&name)) {
+                            let text = files::read_optional(entry.path(), u64::MAX - 1)?.unwrap_or_default();
+                            found.extend(self.ids_in(&text));
+                        }
+                    }
+                }
+            }
+            RefFormat::Reftable => {
+                let mut read = |worktree: Option<&Worktree>, name: &str| -> Result<()> {
+                    let git = worktree.map_or_else(|| self.repo.git(), |worktree| self.repo.git_in(worktree));
+                    // One that has no reflog is an error of git's.
+                    let output = git.args(["log", "-g", "--format=%H", name, "--"]).run()?;
+                    found.extend(self.ids_in(&output.stdout));
+                    Ok(())
+                };
+                worktrees.iter().filter(|entry| entry.present).try_for_each(|entry| read(Some(&entry.worktree), "HEAD"))?;
+                for value in self.refs_below("refs/")?.iter().filter(|value| !is_left_out(&value.name)) {
+                    read(None, value.name.as_str())?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The ids in a text of which there is an object.
+    fn ids_in(&self, text: &[u8]) -> Vec<Oid> {
+        let width = self.repo.hash().bytes() * 2;
+        let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == width);
+        let ids: BTreeSet<Oid> = words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).into_owned()).ok()).collect();
+        ids.into_iter().filter(|oid| self.repo.objects().has_object(oid)).collect()
+    }
+}
