@@ -26,10 +26,10 @@ path: a rollback leaves it alone. A checkpoint that holds commits with it, which
 any more, goes as a whole; so does what undo would need. Then the objects are deleted that
 nothing else holds.
 
-It cannot be undone. What has it still is named: a branch, a remote, a stash, a reflog, an
-index with conflict stages, ORIG_HEAD, FETCH_HEAD, a rebase, the file in the worktree, a log that
-cannot be read. Reflogs of our own refs are emptied. A secret that was ever pushed or seen should
-be changed all the same.
+It cannot be undone. What has it still is named: a branch, a remote, a stash, a reflog, an index
+with conflict stages, ORIG_HEAD, FETCH_HEAD, a rebase, the file in the worktree, a log that
+nobody can read. Reflogs of our own refs are emptied. A secret that was ever pushed or seen
+should be changed all the same.
 
 No session, agent, watch or planner may run. After a crash, --continue completes it.")]
 pub struct Purge {

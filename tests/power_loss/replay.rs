@@ -20,7 +20,7 @@ const RECOVERY: &[(&str, &str)] = &[
 ];
 
 /// Calls again what was interrupted.
-const COMPLETED: &str = "sh -c 'test ! -e .git/axiom-purge.json || git-axiom purge .env --yes && \
+const COMPLETED: &str = "sh -c 'test ! -e .git/axiom-purge.json || git-axiom purge --continue && \
      { test ! -e .git/axiom-deinit.json || git-axiom deinit --yes; }'";
 
 /// Refs, the log, and all files of all worktrees and of the trash.
