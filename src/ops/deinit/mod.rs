@@ -24,6 +24,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::program_hooks::place::Scope;
 use crate::ops::program_hooks::put::{Became, Doing};
 use crate::ops::program_hooks::{attach, skill};
+use crate::ops::recover::repair;
 use crate::ops::{disk, merge};
 use crate::store::layout::Layout;
 use journal::{Journal, Phase};
@@ -145,6 +146,7 @@ pub fn complete(repo: &Repository, mut journal: Journal) -> Result<Left> {
         Phase::Folder => None,
     };
     let _in_children = locks.as_ref().map(|(_, operation)| repo.hold_lock_in_children(operation)).transpose()?;
+    repair::clear_locks_of_interrupted(repo)?;
     let stayed = carry_out::carry_out(repo, &mut journal)?;
     Ok(Left { journal, stayed, detached: Vec::new(), bundle_size: size, root })
 }

@@ -20,10 +20,11 @@ use crate::domain::checkpoint::purge::Masks;
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{FileLock, LockAttempt};
+use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Expected, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
+use crate::ops::recover::repair;
 use files_of_ours::OurFiles;
 use journal::{Journal, Moved};
 
@@ -113,6 +114,7 @@ pub fn complete(ctx: &mut Context) -> Result<Option<Purged>> {
     let Some(journal) = Journal::read(ctx.repo.common_dir())? else { return Ok(None) };
     let _supervisor = supervisor_lock(ctx)?;
     ctx.with_operation_lock(|ctx| {
+        repair::clear_locks_of_interrupted(&ctx.repo)?;
         let files = carry_out(ctx, &journal)?;
         told(ctx, &journal, files, &Subject { path: None, blob: None, given: journal.what.clone() }).map(Some)
     })
@@ -162,6 +164,8 @@ fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
 fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
     move_refs(ctx, &journal.refs)?;
     forget_reflogs(ctx)?;
+    // git does not sync reflogs: after a power loss they would name objects that are gone.
+    files::sync_file_system(ctx.repo.common_dir())?;
     env::fault_point("purge.refs");
     let is_recorded = {
         let checkpoints = &ctx.state().record.checkpoints;

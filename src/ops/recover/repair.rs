@@ -8,6 +8,7 @@ use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::error::{Code, Result};
 use crate::files;
+use crate::git::Repository;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
@@ -55,13 +56,13 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
         match humans {
             HumansOperation::Refuse if waits => ctx.no_open_operation()?,
-            HumansOperation::Leave if waits => return clear_locks(ctx, &mut report),
+            HumansOperation::Leave if waits => return clear_locks(&ctx.repo, &mut report),
             HumansOperation::Finish | HumansOperation::Refuse | HumansOperation::Leave => {}
         }
         report.done.extend(std::mem::take(&mut ctx.found.mended));
         report.done.extend(mend::registrations(ctx)?);
-        wait_for_new_locks(ctx)?;
-        clear_locks(ctx, &mut report)?;
+        wait_for_new_locks(&ctx.repo)?;
+        clear_locks(&ctx.repo, &mut report)?;
         let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
         if damaged || other_boot || ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
             mend::contents(ctx, &mut report)?;
@@ -110,15 +111,27 @@ pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
 /// `BUSY` while an operation is under way; `IO_FAILED`.
 pub fn clear_dead_locks(ctx: &mut Context) -> Result<Repaired> {
     let mut report = Repaired::default();
-    ctx.with_operation_lock(|ctx| clear_locks(ctx, &mut report))?;
+    ctx.with_operation_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
     Ok(report)
+}
+
+/// The same before an interrupted call is completed that keeps recovery out. The caller holds the operation lock.
+///
+/// # Errors
+/// As [`clear_dead_locks`].
+pub(in crate::ops) fn clear_locks_of_interrupted(repo: &Repository) -> Result<()> {
+    wait_for_new_locks(repo)?;
+    let mut report = Repaired::default();
+    clear_locks(repo, &mut report)?;
+    report.done.iter().chain(&report.left).for_each(|what| tracing::info!(%what, "a lock of git's"));
+    Ok(())
 }
 
 /// No other process of ours can hold these locks: this process holds the operation lock, which git children of a dead
 /// supervisor would hold too.
-fn clear_locks(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
-    for lock in ctx.repo.git_locks()? {
-        match ctx.repo.remove_dead_lock(&lock, LOCK_AGE) {
+fn clear_locks(repo: &Repository, report: &mut Repaired) -> Result<()> {
+    for lock in repo.git_locks()? {
+        match repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
             // A running `git maintenance` or `git gc` does not block other commands.
             Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
@@ -131,10 +144,10 @@ fn clear_locks(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
 
 /// Waits until git's locks can be judged: a process that died a moment ago left new ones, and the following steps would fail
 /// because of them.
-fn wait_for_new_locks(ctx: &Context) -> Result<()> {
+fn wait_for_new_locks(repo: &Repository) -> Result<()> {
     let started = Instant::now();
     loop {
-        let locks = ctx.repo.git_locks()?;
+        let locks = repo.git_locks()?;
         let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
         // New locks that come and go belong to a running process: the wait for those is limited.
         if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
