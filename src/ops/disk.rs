@@ -146,9 +146,12 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
         let before = free(ctx)?;
         let mut lines = Vec::new();
         let mut full: Option<Error> = None;
-        let mut left_alone = |error: Error, lines: &mut Vec<String>| match error.code() {
-            Code::DiskFull if full.is_none() => full = Some(error),
-            _ => lines.push(format!("left alone: {error}")),
+        let mut left_alone = |error: Error, lines: &mut Vec<String>| {
+            if error.code() == Code::DiskFull && full.is_none() {
+                full = Some(error);
+            } else {
+                lines.push(format!("left alone: {error}"));
+            }
         };
         if shortage(ctx).is_some_and(|short| short.level >= Level::Critical) {
             let done = thin::merged_workspaces(ctx);

@@ -104,7 +104,8 @@ impl Thinned {
         let Some(below) = place.strip_prefix(&root).ok().filter(|_| depth < DEEPEST) else { return Ok(()) };
         // No link is followed into what is not ours.
         let Some(folder) = Beneath::open(&root, below)? else { return Ok(()) };
-        let (mut here, mut folders): (BTreeMap<Vec<u8>, Vec<TreeEntry>>, BTreeMap<Vec<u8>, Vec<Oid>>) = Default::default();
+        let mut here: BTreeMap<Vec<u8>, Vec<TreeEntry>> = BTreeMap::new();
+        let mut folders: BTreeMap<Vec<u8>, Vec<Oid>> = BTreeMap::new();
         for tree in trees {
             for entry in ctx.repo.objects().read_tree(tree)? {
                 if entry.mode == TREE {

@@ -100,6 +100,20 @@ impl Bench {
     }
 }
 
+/// What git finds wrong.
+fn not_sound(env: &TestEnv) -> Option<String> {
+    let fsck = env.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+    (fsck.code != Some(0)).then(|| format!("git fsck: {fsck}"))
+}
+
+/// What was wrong where a verb that only the same call completes is called again.
+fn called_again(env: &TestEnv, trial: &Trial, known: &Undisturbed) -> Option<String> {
+    let is_begun = env.repo().join(".git/axiom-purge.json").exists();
+    let verb = if is_begun { &["purge", "--continue"] } else { ALL[trial.scene].verbs[trial.verb] };
+    let run = in_time(env, verb);
+    (run.code != known.code).then(|| format!("called again: {run}"))
+}
+
 impl Stage {
     fn make(scene: usize) -> Self {
         let env = place();
@@ -169,12 +183,7 @@ impl Stage {
         let session = ALL[trial.scene].verbs[trial.verb][0] == "run";
         let again = completes_itself(trial.scene, trial.verb) && outcome.code != known.code;
         if again {
-            let is_begun = env.repo().join(".git/axiom-purge.json").exists();
-            let verb = if is_begun { &["purge", "--continue"] } else { ALL[trial.scene].verbs[trial.verb] };
-            let run = in_time(env, verb);
-            if run.code != known.code {
-                wrong.push(format!("called again: {run}"));
-            }
+            wrong.extend(called_again(env, trial, known));
         }
         let looks = in_time(env, &["status"]);
         if looks.code != Some(0) && self.before != Facts::default() {
@@ -223,10 +232,7 @@ impl Stage {
                 wrong.push(format!("{args:?} afterwards: {run}"));
             }
         }
-        let fsck = env.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
-        if fsck.code != Some(0) {
-            wrong.push(format!("git fsck: {fsck}"));
-        }
+        wrong.extend(not_sound(env));
         wrong.extend(ended(env).into_iter().map(|words| format!("left running: {words}")));
         if !wrong.is_empty() {
             let what = outcome.calls.get(trial.call).map_or("no such call", |seen| &seen.what);
