@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use git_axiom::error::Code;
 
 use crate::common::Run;
-use crate::session_support::World;
+use crate::session_support::{World, wait_until};
 
 /// Prints what does not get shorter, and changes a file.
 const NOISE: &str = "head -c 900000 /dev/urandom | od -An -vtx1 -w64; echo 1 > $AXIOM_TASK_ID.txt";
@@ -128,6 +128,8 @@ fn the_log_of_a_running_program_is_left_alone() {
     world.task("t", &format!("echo begins; {}; echo ends; echo 1 > t.txt", world.until_go()), &[]);
     let live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
+    // The keeper writes what the program printed a moment later.
+    wait_until("its log is there", || logs(&world) == ["t.jsonl"]);
     aged(&world, "t.jsonl", 30);
     world.env.ok(&["disk", "--clean"]);
     assert_eq!(logs(&world), ["t.jsonl"]);
