@@ -38,6 +38,8 @@ struct Session {
     beside: PathBuf,
     /// How long each kind of call kept the agent waiting.
     waits: Vec<(&'static str, Duration)>,
+    /// How often nothing was saved in time.
+    asked: u32,
 }
 
 impl Session {
@@ -46,7 +48,7 @@ impl Session {
         let random = Random::of(number("AXIOM_CHAOS_SEED", 11));
         let beside = scratch.path().with_file_name("beside.git");
         scratch.git(&["init", "-q", "--bare", beside.to_str().unwrap()]);
-        let mut session = Self { scratch, random, files: Vec::new(), fresh: 0, beside, waits: Vec::new() };
+        let mut session = Self { scratch, random, files: Vec::new(), fresh: 0, beside, waits: Vec::new(), asked: 0 };
         for folder in 0..FOLDERS {
             for file in 0..IN_EACH {
                 let path = format!("src/d{folder}/f{file}.rs");
@@ -106,7 +108,11 @@ impl Session {
         child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         self.waits.push((kind, begun.elapsed()));
-        assert!(output.status.success() && output.stdout.is_empty(), "{kind}: {output:?}");
+        assert!(output.status.success(), "{kind}: {output:?}");
+        // On a machine that has no time at all the human is asked before a risky command: that is told, and counted.
+        let asked = String::from_utf8_lossy(&output.stdout).contains("nothing was saved within");
+        assert!(output.stdout.is_empty() || asked, "{kind}: {output:?}");
+        self.asked += u32::from(asked);
     }
 
     fn absolute(&self, path: &str) -> String {
@@ -272,6 +278,7 @@ fn a_session_of_many_calls_grows_the_repository_little_and_slows_git_in_nothing(
         println!("  {part}: {} bytes", bytes_below(&git.join(part)));
     }
     session.tell_waits();
+    println!("asked because nothing was saved in time: {} times", session.asked);
     let times_after = session.times();
     let packed = bytes_below(&git).saturating_sub(before);
     for (what, (then, now)) in ["git status", "git log", "git gc"].iter().zip(times_before.iter().zip(&times_after)) {
@@ -283,7 +290,7 @@ fn a_session_of_many_calls_grows_the_repository_little_and_slows_git_in_nothing(
     for trigger in ["attached-start", "prompt", "before-shell", "edits", "turn"] {
         println!("  {trigger}: {}", of(trigger));
     }
-    assert_eq!(of("prompt") as u64, calls.div_ceil(CALLS_OF_A_PROMPT).min(200));
+    assert!(of("prompt") as u64 + u64::from(session.asked) >= calls.div_ceil(CALLS_OF_A_PROMPT).min(200));
     session.scratch.axiom(&["checkpoint", "verify"]);
     assert!(grown < 2 * changed, "{grown} bytes for {changed}");
 }
