@@ -226,14 +226,32 @@ impl Worktrees<'_> {
         self.list_by_git(&folders)
     }
 
+    /// The linked worktrees of [`Worktrees::list`], without a look at what each is on.
+    ///
+    /// # Errors
+    /// As [`Worktrees::list`].
+    pub fn list_linked(&self) -> Result<Vec<Worktree>> {
+        let all = if self.repo.shortcuts().allow(FastWay::ListWorktrees) {
+            self.worktrees_in_files(self.linked_git_dirs()?)
+        } else {
+            self.list()?.into_iter().map(|entry| entry.worktree).collect()
+        };
+        Ok(all.into_iter().filter(|worktree| !worktree.is_main()).collect())
+    }
+
     /// As git lists them, from the files of each; a damaged one does not hide the others. `folders` are those of the linked ones.
     fn list_in_files(&self, folders: BTreeMap<PathBuf, PathBuf>) -> Vec<WorktreeEntry> {
+        let all = self.worktrees_in_files(folders);
+        threads::in_parts(&all, FEW_WORKTREES, |part| part.iter().map(|one| self.entry_in_files(one.clone())).collect())
+    }
+
+    /// The main one and these linked ones.
+    fn worktrees_in_files(&self, folders: BTreeMap<PathBuf, PathBuf>) -> Vec<Worktree> {
         let main = self.main_worktree().ok();
         let is_main = |git_dir: &Path| main.as_ref().is_some_and(|main| main.git_dir() == git_dir);
         let linked = folders.into_iter().filter(|(_, git_dir)| !is_main(git_dir));
         let linked = linked.map(|(folder, git_dir)| Worktree::linked(folder, git_dir));
-        let all: Vec<Worktree> = main.clone().into_iter().chain(linked).collect();
-        threads::in_parts(&all, FEW_WORKTREES, |part| part.iter().map(|one| self.entry_in_files(one.clone())).collect())
+        main.clone().into_iter().chain(linked).collect()
     }
 
     fn entry_in_files(&self, worktree: Worktree) -> WorktreeEntry {

@@ -12,7 +12,7 @@ use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{CaptureOptions, FEW_WORKTREES, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
+use crate::git::{CaptureOptions, DamagedWorktree, FEW_WORKTREES, PathPatterns, Repository, Whose, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::{merge, trash, workspaces};
@@ -110,17 +110,17 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
 
 /// As [`capture_all`], with these `options`.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
-    let (captured, coverage) = each(ctx, options)?;
+    let (captured, coverage) = each(ctx, options, there(ctx)?)?;
     together(ctx, captured.into_iter().map(|one| (one, None)).collect(), coverage)
 }
 
-/// What [`capture_all`] would hold of each worktree. Makes the captures without their commits: with a thousand workspaces, most of the
+/// What [`capture_all`] would hold of each worktree, where these are known to be damaged. Makes the captures without their commits: with a thousand workspaces, most of the
 /// time is taken by new files.
 ///
 /// # Errors
 /// As [`capture_all`].
-pub fn would_be_held(ctx: &Context) -> Result<BTreeMap<String, Coverage>> {
-    let (captured, mut coverage) = each(ctx, &capture_options(ctx))?;
+pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, Coverage>> {
+    let (captured, mut coverage) = each(ctx, &capture_options(ctx), there_beside(ctx, damaged)?)?;
     refs(ctx)?;
     for one in captured {
         coverage.insert(one.worktree.path_text()?, one.capture.coverage);
@@ -129,8 +129,8 @@ pub fn would_be_held(ctx: &Context) -> Result<BTreeMap<String, Coverage>> {
 }
 
 /// The captures of the worktrees that can be captured, the main one's first, and the coverage of the others.
-fn each(ctx: &Context, options: &CaptureOptions) -> Result<(Vec<CapturedWorktree>, BTreeMap<String, Coverage>)> {
-    let There { worktrees, mut coverage, linked } = there(ctx)?;
+fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<CapturedWorktree>, BTreeMap<String, Coverage>)> {
+    let There { worktrees, mut coverage, linked } = there;
     let outcomes = {
         let still = Still::hold(ctx);
         let outcomes = capture_in_parallel(&ctx.repo, &worktrees, options)?;
@@ -196,19 +196,22 @@ pub fn write_again(ctx: &mut Context) {
 /// # Errors
 /// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
 pub(super) fn there(ctx: &Context) -> Result<There> {
+    there_beside(ctx, &ctx.repo.workspaces().damaged_worktrees()?)
+}
+
+/// As [`there`], where these worktrees are known to be damaged.
+fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
     let main = ctx.repo.worktrees().main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
     let mut known = Vec::new();
-    let damaged = ctx.repo.workspaces().damaged_worktrees()?;
-    for one in &damaged {
+    for one in damaged {
         known.extend(one.folder().map(Path::to_owned));
         coverage.insert(one.place().display().to_string(), Coverage::of_nothing(one.why()));
     }
     let scratch = merge::scratch::places(ctx)?;
-    let is_damaged = |entry: &WorktreeEntry| damaged.iter().any(|one| one.is_at(entry.worktree.git_dir()));
-    let linked = ctx.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry));
-    let linked: Vec<Worktree> = linked.map(|entry| entry.worktree).collect();
+    let is_damaged = |worktree: &Worktree| damaged.iter().any(|one| one.is_at(worktree.git_dir()));
+    let linked: Vec<Worktree> = ctx.repo.worktrees().list_linked()?.into_iter().filter(|one| !is_damaged(one)).collect();
     known.extend(linked.iter().map(|worktree| worktree.path().to_owned()));
     let linked: Vec<Worktree> = linked.into_iter().filter(|one| !scratch.iter().any(|place| place == one.path())).collect();
     let instead = threads::for_each(&linked, FEW_WORKTREES, |worktree| in_the_place_of(ctx, worktree))?;

@@ -13,7 +13,7 @@ use crate::domain::state::wedge::Wedge;
 use crate::domain::work::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{FEW_WORKTREES, Head, Owner, Whose, named_by};
+use crate::git::{DamagedWorktree, FEW_WORKTREES, Head, Owner, Whose, named_by};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::{checkpoint, plan, revert_task, workspaces};
@@ -37,12 +37,13 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
             found.push(Wedge::DeadLock { path: lock.path.display().to_string() });
         }
     }
-    found.extend(worktrees(ctx)?);
+    let damaged = ctx.repo.workspaces().damaged_worktrees()?;
+    found.extend(worktrees(ctx, &damaged)?);
     found.extend(left_over(ctx)?);
     found.extend(plan_cut_off(ctx)?);
     // An interrupted operation is ended first; that changes what can be captured.
     if ctx.state().record.open.is_none() {
-        let more = not_captured(ctx);
+        let more = not_captured(ctx, &damaged);
         let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
         let more: Vec<Wedge> = more.into_iter().filter(|one| !is_named(one)).collect();
         found.extend(more);
@@ -80,11 +81,10 @@ fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {
 }
 
 /// Linked worktrees that are not where they are registered.
-fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
+fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
     let workspaces: HashSet<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
-    let damaged = ctx.repo.workspaces().damaged_worktrees()?;
-    for one in &damaged {
+    for one in damaged {
         let (path, what) = (one.place().display().to_string(), one.why());
         let recovers = workspaces.contains(&one.place()) || ctx.repo.workspaces().can_mend_worktree(one)?;
         let by_hand = (!recovers).then(|| one.by_hand());
@@ -154,8 +154,8 @@ fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
 }
 
 /// What prevents a checkpoint, or excludes a workspace from it, found out by making the captures.
-fn not_captured(ctx: &Context) -> Vec<Wedge> {
-    let tried = ctx.repo.identity().map(drop).and_then(|()| captured_apart(ctx));
+fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<Wedge> {
+    let tried = ctx.repo.identity().map(drop).and_then(|()| captured_apart(ctx, damaged));
     let told = |error: Error| Wedge::NoCheckpoint {
         code: error.code().as_str(),
         why: error.to_string(),
@@ -178,8 +178,8 @@ fn not_captured(ctx: &Context) -> Vec<Wedge> {
 
 /// Makes the captures that a checkpoint would make, through a separate [`Context`]: nothing refers to their objects, so
 /// these are discarded with that context and never mixed with the objects that repairs write.
-fn captured_apart(ctx: &Context) -> Result<BTreeMap<String, Coverage>> {
+fn captured_apart(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, Coverage>> {
     let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
     apart.config = ctx.config.clone();
-    checkpoint::would_be_held(&apart)
+    checkpoint::would_be_held(&apart, damaged)
 }

@@ -10,7 +10,6 @@ use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;
 use crate::git::repo::worktrees::Worktree;
-use crate::own_process::threads;
 
 /// How many nanoseconds older than the index a file must be to count as unchanged: file systems round times, some to 10 ms.
 const MARGIN: i64 = 100_000_000;
@@ -29,8 +28,7 @@ impl LiveIndex {
     /// Reads the index; `None` if there is none, or if it holds more than plain entries.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let hash = repository.hash().gix();
-        let options = gix::index::decode::Options { thread_limit: Some(threads::at_once()), ..Default::default() };
-        let file = gix::index::File::at(worktree.index_file(), hash, true, options).ok()?;
+        let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
         if forbidding_part(FastWay::CaptureFiles, &file).is_some() {
             return None;
         }
