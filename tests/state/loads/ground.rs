@@ -1,6 +1,6 @@
 //! A sound store and everything else that is read from disk, as the program itself wrote it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use git_axiom::domain::base::ids::CheckpointName;
 use git_axiom::domain::state::event::{Envelope, Event};
@@ -9,7 +9,8 @@ use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 use git_axiom::store::{checkpoints, line, log, segments};
 
-use crate::support::{author, checkpoint, fixtures, propose};
+use crate::support::fixtures::{self, fixture};
+use crate::support::{author, checkpoint, propose};
 
 /// A configuration of many kinds of values.
 const CONFIG: &str = "# Mine.
@@ -152,17 +153,17 @@ impl Ground {
         if let Some(place) = self.place(kind) {
             return std::fs::read(place).unwrap();
         }
-        let file = |name: &str| std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+        let file = |name: &str| std::fs::read(fixture(name)).unwrap();
         match kind {
             Kind::Line => self.history.iter().map(|envelope| line::encode(envelope).unwrap()).max_by_key(Vec::len).unwrap(),
             Kind::Config => CONFIG.as_bytes().to_vec(),
-            Kind::Checkpoint => file("fixtures/records/checkpoint.json"),
-            Kind::Exit => summed(&file("fixtures/records/exit.json")),
-            Kind::Keeper => summed(&file("fixtures/records/keeper.json")),
-            Kind::Spec => summed(&file("fixtures/records/spec.json")),
-            Kind::Signals => file("fixtures/records/signals.jsonl").repeat(5),
+            Kind::Checkpoint => file("records/checkpoint.json"),
+            Kind::Exit => summed(&file("records/exit.json")),
+            Kind::Keeper => summed(&file("records/keeper.json")),
+            Kind::Spec => summed(&file("records/spec.json")),
+            Kind::Signals => file("records/signals.jsonl").repeat(5),
             Kind::Spool => br#"{"token":"t1","signal":{"kind":"progress","percent":50}}"#.to_vec(),
-            Kind::Stream => file("fixtures/streams/claude.jsonl"),
+            Kind::Stream => file("streams/claude.jsonl"),
             Kind::Log | Kind::Segment | Kind::Snapshot | Kind::Part | Kind::Cases => unreachable!(),
         }
     }

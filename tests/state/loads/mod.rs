@@ -69,3 +69,24 @@ fn damaged_input_is_refused_or_true() {
     assert!(wrong.is_empty(), "{} of {inputs}, such as {first:#?}", wrong.len());
     assert!(counts.values().all(|[loaded, refused]| loaded + refused < 50 || *loaded > 0), "{counts:?}");
 }
+
+/// The target for fuzzing is a package of its own, which no test builds.
+#[test]
+fn the_target_for_fuzzing_has_each_crate_that_it_includes() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let names = |manifest: &str| {
+        let table: toml::Table = toml::from_str(&read(manifest)).unwrap();
+        let of = |part: &str| table.get(part).and_then(toml::Value::as_table).into_iter().flat_map(|part| part.keys().cloned());
+        of("dependencies").chain(of("dev-dependencies")).collect::<std::collections::BTreeSet<String>>()
+    };
+    let mut included = read("tests/state/loads/ground.rs") + &read("tests/state/loads/judge.rs");
+    for file in std::fs::read_dir(root.join("tests/state/support")).unwrap() {
+        included.push_str(&std::fs::read_to_string(file.unwrap().path()).unwrap());
+    }
+    let has = names("fuzz/Cargo.toml");
+    for name in names("Cargo.toml") {
+        let is_used = included.contains(&format!("{}::", name.replace('-', "_")));
+        assert!(!is_used || has.contains(&name), "fuzz/Cargo.toml lacks {name}");
+    }
+}

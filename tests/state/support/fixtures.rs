@@ -371,7 +371,15 @@ pub fn place(files: &Files, folder: &Path) -> Layout {
 }
 
 pub fn stored(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/logs").join(name)
+    fixture("logs").join(name)
+}
+
+/// A file below `fixtures`. The target for fuzzing includes this file from a package of its own, one folder below.
+pub fn fixture(name: &str) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let above = here.parent().unwrap_or(here);
+    let root = if here.join("fixtures").is_dir() { here } else { above };
+    root.join("fixtures").join(name)
 }
 
 /// A copy of the stored fixture, to be changed at will.
