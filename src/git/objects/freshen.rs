@@ -198,6 +198,7 @@ mod tests {
     use crate::domain::base::names::Oid;
     use crate::git::objects::database::gix_id;
     use crate::git::repo::scratch::Scratch;
+    use gix::objs::Exists;
 
     fn age(file: &Path) -> Duration {
         file.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default()
@@ -253,5 +254,39 @@ mod tests {
         scratch.git(&["update-ref", "refs/test/keep", written[0].as_str()]);
         scratch.git(&["gc", "-q", "--prune=now"]);
         assert_eq!(repo.durability().gone_of_noted().unwrap(), 2, "one is packed");
+    }
+
+    /// A session is one process for hours, in which every `git gc` of somebody leaves other packs.
+    #[test]
+    fn packs_that_come_and_go_are_found_by_a_repository_that_was_opened_long_before() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let blob = |number: usize| {
+            let mut random = number.wrapping_mul(2_654_435_761);
+            // Of different sizes, since gix orders packs by these.
+            let bytes = (0..(100 - number) * 40).map(|_| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (random >> 33) as u8
+            });
+            bytes.collect::<Vec<u8>>()
+        };
+        let base = scratch.path().join(".git/objects/pack/pack");
+        let pack = |number: usize| {
+            let id = scratch.landed(|other| other.objects().write_blob(&blob(number)).unwrap());
+            repo.git().args(["pack-objects", "-q"]).arg(&base).stdin(format!("{id}\n")).text().map(|pack| (id, pack)).unwrap()
+        };
+        let mut there = Vec::new();
+        for number in 0..80 {
+            let (id, name) = pack(number);
+            scratch.git(&["prune-packed"]);
+            assert!(repo.gix().unwrap().objects.exists(&gix_id(&id).unwrap()), "{number}");
+            there.push(name);
+            if number >= 32 {
+                let gone = there.pop().unwrap_or_default();
+                ["idx", "rev", "pack"].iter().for_each(|kind| {
+                    files::remove_file(&base.with_file_name(format!("pack-{gone}.{kind}"))).unwrap();
+                });
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@ use super::durability::sync_file_system;
 use super::landing::{LANDING, land_folder, loose_in, packs_in};
 use crate::git::index::file::ScratchFolder;
 use crate::git::repo::handles::Durability;
+use crate::git::repo::repository::SLOTS;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::restore::prepared::quote;
 
@@ -144,7 +145,7 @@ impl<'r> Durability<'r> {
         let folder = self.repo.scratch_folder()?;
         let owned = Mutex::new(Some(self.lay_out(folder.path())?));
         let mut gix = self.repo.opened()?.clone();
-        let options = gix::odb::store::init::Options::default();
+        let options = gix::odb::store::init::Options { slots: SLOTS, ..Default::default() };
         let hash = self.repo.hash().gix();
         let store = gix::odb::Store::at_opts(folder.path().to_owned(), hash, &mut std::iter::empty(), options);
         gix.objects = store.map_err(|e| Error::io("open the folder", folder.path(), e))?.into();

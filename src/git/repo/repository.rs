@@ -327,6 +327,7 @@ impl Repository {
         }
         // The git program is called with GIT_NO_REPLACE_OBJECTS.
         let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
+        let options = options.object_store_slots(SLOTS);
         #[cfg(test)]
         let options = match self.config.iter().any(|(name, _)| name == "GIT_CONFIG_NOSYSTEM") {
             true => options.permissions(gix::open::Permissions::isolated()),
@@ -338,6 +339,12 @@ impl Repository {
         Ok(self.gix.get_or_init(|| opened))
     }
 }
+
+/// For how many packs gix has room. It counts the packs when it opens a repository, and takes a tenth more and at least 32: a session
+/// that runs for hours while `git gc` comes and goes has more after a while, of which gix knows none; and once there is no room, it
+/// panics when one pack takes the place of another.
+pub(in crate::git) const SLOTS: gix::odb::store::init::Slots =
+    gix::odb::store::init::Slots::AsNeededByDiskState { multiplier: 2.0, minimum: 512 };
 
 /// A gix handle for the current thread.
 pub(in crate::git) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
