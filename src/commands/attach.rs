@@ -161,7 +161,10 @@ fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, sc
             }
         }
     }
-    let line = |file: &AttachedFile| format!("{}: {} {}\n", file.program, file.became, visible::line(&file.path));
+    let line = |file: &AttachedFile| {
+        let became = in_words(file.became, doing);
+        format!("{}: {became} {}\n", file.program, visible::line(&file.path))
+    };
     let text: String = files.iter().filter(|file| which.is_told(file.became)).map(line).collect();
     let text = if text.is_empty() && failed.is_none() { "Nothing to change.\n".to_owned() } else { text };
     let answer = AttachAnswer { files, dry_run: which.dry_run };
@@ -171,6 +174,15 @@ fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, sc
             screen.answer_with(&answer, &error, || text)?;
             Err(error)
         }
+    }
+}
+
+/// What became of a file, or would become of it.
+fn in_words(became: &str, doing: Doing) -> String {
+    let words = if became == "putBack" { "put back" } else { became };
+    match doing {
+        Doing::DryRun if became != "unchanged" => format!("would be {words}:"),
+        Doing::DryRun | Doing::Really => words.to_owned(),
     }
 }
 
@@ -231,7 +243,7 @@ fn show(which: &Which, global: &Global, screen: &mut Screen) -> Result<Exit> {
     for recipe in chosen {
         all.extend(status(&ctx, recipe)?);
     }
-    let text = in_words(&all);
+    let text = in_a_table(&all);
     let view = |Standing { program, path, event, found, off, works, fired }: Standing| EventView {
         program,
         path,
@@ -255,7 +267,7 @@ fn found_word(found: Found) -> &'static str {
     }
 }
 
-fn in_words(all: &[Standing]) -> String {
+fn in_a_table(all: &[Standing]) -> String {
     if all.is_empty() {
         return "No program is attached here: git axiom attach\n".to_owned();
     }

@@ -65,6 +65,8 @@ fn what_must_not_be_changed_is_left_alone() {
     symlink("../out", env.repo().join(".opencode")).unwrap();
     assert_eq!(env.axiom(&["attach", "opencode"]).code, Some(4));
     assert_eq!(std::fs::read_dir(env.root().join("out")).unwrap().count(), 0);
+    let told = env.ok(&["attach", "cursor", "--dry-run"]);
+    assert!(told.contains("would be made:") && !env.repo().join(".cursor").exists(), "{told}");
     let none = env.axiom(&["attach"]);
     assert!(none.code == Some(2) && none.stderr.contains("claude, codex, gemini"), "{none}");
 }
