@@ -112,6 +112,13 @@ fn the_first_use_that_readme_shows_works_as_written() {
         let mut command = scratch.command("sh");
         command.args(["-c", &line]).env("PATH", &path).env("GIT_PAGER", "cat");
         let mut terminal = Terminal::start(command);
+        if line == "git axiom init" {
+            // Enter means no.
+            for question in ["Hide them?", "instead?"] {
+                terminal.wait_for(question);
+                terminal.keys(&["\r"]);
+            }
+        }
         if line == "git axiom panel" {
             terminal.wait_for("Timeline");
             terminal.keys(&["q"]);
