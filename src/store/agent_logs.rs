@@ -2,7 +2,7 @@
 //! compressed is `TASK.1.jsonl`, `TASK.2.jsonl` and so on, and then `TASK.1.jsonl.gz`. A crash may leave both forms of one: they
 //! are the same, and the compressed one counts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::layout::Layout;
@@ -45,9 +45,10 @@ impl LogFile {
     }
 }
 
-/// The folder of an agent's logs.
-pub fn folder(layout: &Layout, agent: &AgentId) -> PathBuf {
-    layout.agents_dir().join(agent.as_str()).join("logs")
+/// The folder of an agent's logs, where it is there and no link: none is followed.
+fn real_folder(layout: &Layout, agent: &AgentId) -> Result<Option<PathBuf>> {
+    let folder = layout.agent_logs(agent);
+    Ok(files::metadata(&folder)?.is_some_and(|found| found.is_dir()).then_some(folder))
 }
 
 /// All files of an agent's logs, by task and number, the oldest first.
@@ -55,8 +56,7 @@ pub fn folder(layout: &Layout, agent: &AgentId) -> PathBuf {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn all(layout: &Layout, agent: &AgentId) -> Result<Vec<LogFile>> {
-    let folder = folder(layout, agent);
-    let entries = if files::metadata(&folder)?.is_some_and(|found| found.is_dir()) { files::list(&folder)? } else { Vec::new() };
+    let entries = real_folder(layout, agent)?.map_or_else(|| Ok(Vec::new()), |folder| files::list(&folder))?;
     let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let mut found: Vec<LogFile> =
         entries.iter().filter(|entry| is_file(entry)).filter_map(|entry| LogFile::of(entry.path())).collect();
@@ -81,7 +81,7 @@ pub fn of_task(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<Vec<Lo
 pub fn next(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<PathBuf> {
     let last = all(layout, agent)?.into_iter().filter(|log| log.task == *task).filter_map(|log| log.number).max();
     let number = last.map_or(1, |last| last.saturating_add(1));
-    Ok(folder(layout, agent).join(format!("{task}.{number}.jsonl")))
+    Ok(layout.agent_logs(agent).join(format!("{task}.{number}.jsonl")))
 }
 
 /// The agents that have a folder, whether they are known or not.
@@ -90,13 +90,9 @@ pub fn next(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<PathBuf> 
 /// `IO_FAILED` with the path.
 pub fn agents(layout: &Layout) -> Result<Vec<AgentId>> {
     let mut found: Vec<AgentId> =
-        list(&layout.agents_dir())?.filter_map(|entry| AgentId::new(entry.file_name().to_str()?).ok()).collect();
+        files::list(&layout.agents_dir())?.iter().filter_map(|entry| AgentId::new(entry.file_name().to_str()?).ok()).collect();
     found.sort();
     Ok(found)
-}
-
-fn list(folder: &Path) -> Result<std::vec::IntoIter<std::fs::DirEntry>> {
-    Ok(if folder.is_dir() { files::list(folder)? } else { Vec::new() }.into_iter())
 }
 
 /// Deletes what a crash left of compressing a log, and is at least this old.
@@ -104,10 +100,7 @@ fn list(folder: &Path) -> Result<std::vec::IntoIter<std::fs::DirEntry>> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn clear_half_packed(layout: &Layout, agent: &AgentId, age: Duration) -> Result<()> {
-    let folder = folder(layout, agent);
-    if !files::metadata(&folder)?.is_some_and(|found| found.is_dir()) {
-        return Ok(());
-    }
+    let Some(folder) = real_folder(layout, agent)? else { return Ok(()) };
     files::temporaries_in(&folder, age)?.iter().try_for_each(|path| files::remove_file(path))
 }
 
@@ -121,8 +114,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
         let (agent, task) = (AgentId::new("ed-001").unwrap(), CaseId::new("t").unwrap());
-        assert_eq!(next(&layout, &agent, &task).unwrap(), folder(&layout, &agent).join("t.1.jsonl"));
-        std::fs::create_dir_all(folder(&layout, &agent)).unwrap();
+        assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agent_logs(&agent).join("t.1.jsonl"));
+        std::fs::create_dir_all(layout.agent_logs(&agent)).unwrap();
         for name in [
             "t.jsonl",
             "t.10.jsonl.gz",
@@ -135,14 +128,14 @@ mod tests {
             ".tmp-1",
             "t.1.2.jsonl",
         ] {
-            std::fs::write(folder(&layout, &agent).join(name), "x").unwrap();
+            std::fs::write(layout.agent_logs(&agent).join(name), "x").unwrap();
         }
         let names = |found: Vec<LogFile>| -> Vec<String> {
             found.iter().map(|log| log.path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(of_task(&layout, &agent, &task).unwrap()), ["t.2.jsonl.gz", "t.9.jsonl", "t.10.jsonl.gz", "t.jsonl"]);
         assert_eq!(names(all(&layout, &agent).unwrap()).len(), 6);
-        assert_eq!(next(&layout, &agent, &task).unwrap(), folder(&layout, &agent).join("t.11.jsonl"));
+        assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agent_logs(&agent).join("t.11.jsonl"));
         assert_eq!(agents(&layout).unwrap(), [agent]);
     }
 }

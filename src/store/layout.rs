@@ -163,9 +163,14 @@ impl Layout {
         self.root.join("agents")
     }
 
+    /// The output of `agent`.
+    pub fn agent_logs(&self, agent: &AgentId) -> PathBuf {
+        self.agents_dir().join(agent.as_str()).join("logs")
+    }
+
     /// The output of `agent` for `task`.
     pub fn agent_log(&self, agent: &AgentId, task: &CaseId) -> PathBuf {
-        self.agents_dir().join(agent.as_str()).join("logs").join(format!("{task}.jsonl"))
+        self.agent_logs(agent).join(format!("{task}.jsonl"))
     }
 
     /// The keeper's folder of one iteration.
