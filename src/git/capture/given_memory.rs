@@ -2,14 +2,13 @@
 //! without it, or if configuration or attributes have changed, all files are decided again.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::base::hex::to_hex;
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::file_stat::FileStat;
-use super::remembered::{Remembered, digest};
+use super::remembered::{Remembered, long_hash};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
@@ -22,12 +21,7 @@ pub(in crate::git) struct Key(u128);
 
 impl Key {
     pub fn of(path: &[u8], oid: &gix::oid, stat: &FileStat) -> Self {
-        let half = |salt: u8| {
-            let mut hasher = DefaultHasher::new();
-            (salt, path, oid.as_bytes(), stat).hash(&mut hasher);
-            u128::from(hasher.finish())
-        };
-        Self(half(0) << 64 | half(1))
+        Self(long_hash((path, oid.as_bytes(), stat)))
     }
 }
 
@@ -110,7 +104,7 @@ impl Captures<'_> {
     pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
         // Another version of git axiom may compute other keys: then the digest is another one too.
         let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.repo.hash().gix()).as_ref(), &FileStat::default_for_probe());
-        let digest = digest(self.repo, &[&probe.0.to_le_bytes(), rules].concat())?;
+        let digest = self.repo.hash().digest(&[&probe.0.to_le_bytes(), rules].concat())?;
         Ok(to_hex(&digest))
     }
 }

@@ -1,9 +1,9 @@
 //! Files in which a capture remembers what the next one need not find out again. Each may go at any time: then it is found out
 //! again. What they say is in `given_memory` and `untracked_memory`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::git::repo::repository::Repository;
@@ -26,12 +26,12 @@ impl Remembered {
     pub fn read(self, repository: &Repository, worktree: &Worktree) -> Option<Vec<u8>> {
         let mut content = files::read_optional(&self.place(repository, worktree), LIMIT).ok()??;
         let sum = content.split_off(content.len().checked_sub(repository.hash().bytes())?);
-        (digest(repository, &content).ok()? == sum).then_some(content)
+        (repository.hash().digest(&content).ok()? == sum).then_some(content)
     }
 
     /// Remembers `content`. A failure does no harm and is only traced; a crash leaves the old file, the new one, or a damaged one.
     pub fn write(self, mut content: Vec<u8>, repository: &Repository, worktree: &Worktree) {
-        let written = digest(repository, &content).and_then(|sum| {
+        let written = repository.hash().digest(&content).and_then(|sum| {
             content.extend(sum);
             let folder = repository.scratch_folder()?;
             let new = folder.path().join(self.name());
@@ -60,15 +60,14 @@ impl Remembered {
     }
 }
 
-/// A digest in the hash of the repository.
-///
-/// # Errors
-/// `GIT_FAILED`.
-pub(in crate::git) fn digest(repository: &Repository, bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut hasher = gix::hash::hasher(repository.hash().gix());
-    hasher.update(bytes);
-    let failed = |e| Error::new(Code::GitFailed, "cannot make a digest").because(e);
-    Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
+/// A hash of 128 bits, the same in every process of the same build.
+pub(in crate::git) fn long_hash(of: impl Hash) -> u128 {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &of).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
 }
 
 #[cfg(test)]

@@ -4,14 +4,12 @@
 //! What is remembered is the blob of a file's own bytes, so it does not depend on configuration or attributes. Whether git
 //! would convert the file is for the caller to know, and whether the blob still exists.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use crate::domain::base::names::RepoPath;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
 use super::file_stat::FileStat;
-use super::remembered::Remembered;
+use super::remembered::{Remembered, long_hash};
 
 /// The first line of the file.
 const HEADER: &[u8] = b"git axiom: untracked 1\n";
@@ -81,12 +79,7 @@ impl UntrackedMemory {
 
 impl PathHash {
     fn of(path: &RepoPath) -> Self {
-        let half = |salt: u8| {
-            let mut hasher = DefaultHasher::new();
-            (salt, path.as_bytes()).hash(&mut hasher);
-            u128::from(hasher.finish())
-        };
-        Self((half(0) << 64 | half(1)).to_be_bytes())
+        Self(long_hash(path.as_bytes()).to_be_bytes())
     }
 }
 

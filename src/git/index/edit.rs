@@ -93,7 +93,7 @@ pub(in crate::git) fn edit(
     writer.out[8..12].copy_from_slice(&writer.count.to_be_bytes());
     extensions::write(&body[reader.at..], width, edits, trees, &mut writer.out)?;
     // With 'index.skipHash', git writes zeros in place of the checksum. This is kept.
-    let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { checksum(&writer.out, hash)? };
+    let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { hash.digest(&writer.out).ok()? };
     writer.out.extend_from_slice(&sum);
     Some(Edited { bytes: writer.out, is_racy: writer.is_racy })
 }
@@ -134,12 +134,6 @@ fn fits(writer: &Writer, edits: &[EntryEdit<'_>]) -> Option<bool> {
         path.folders_above().any(|folder| is_file(&folder)) || names.get(next).is_some_and(|at| name(at).starts_with(&below))
     };
     Some(!set.iter().any(clashes))
-}
-
-fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
-    let mut hasher = gix::hash::hasher(hash.gix());
-    hasher.update(bytes);
-    Some(hasher.try_finalize().ok()?.as_slice().to_vec())
 }
 
 /// The id that these bytes are.

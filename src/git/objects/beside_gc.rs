@@ -100,10 +100,7 @@ impl Durability<'_> {
         }
         let stage = self.waiting_room()?;
         let objects = stage.map_or_else(|| self.repo.common_dir().join("objects"), |stage| stage.objects().to_owned());
-        let base = objects.join("pack/pack");
-        files::create_dirs_unsynced(&objects.join("pack"))?;
-        let git = self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(&base).stdin(list.join(&b'\n'));
-        let output = git.run()?;
+        let output = self.pack_objects(&objects, list.join(&b'\n'))?.run()?;
         if !output.ok() {
             let error = output.error();
             return Err(if error.code() == Code::GitFailed { gone(&error.to_string()) } else { error });

@@ -12,11 +12,12 @@ use crate::files;
 pub(in crate::git) use crate::files::sync_file_system;
 
 use crate::git::repo::handles::Durability;
+use crate::git::repo::program::Git;
 
 /// Larger packs are not joined; that is left to `git gc`.
 const SMALL_PACK: u64 = 64 * 1024 * 1024;
 
-impl Durability<'_> {
+impl<'r> Durability<'r> {
     /// Packs reachable loose objects durably, and removes the loose files. No other object is touched. A crash leaves some
     /// objects both packed and loose.
     ///
@@ -47,14 +48,21 @@ impl Durability<'_> {
         if list.is_empty() {
             return Ok(());
         }
-        files::create_dirs_unsynced(&stage.objects().join("pack"))?;
-        let base = stage.objects().join("pack/pack");
-        self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(base).stdin(list).run_ok()?;
-        stage.note_git();
+        self.pack_objects(stage.objects(), list)?.run_ok()?;
         // The pack is on disk before the loose objects are removed.
         self.sync_objects()?;
         env::fault_point("git.packed-below");
         self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
+    }
+
+    /// The call of git that packs the objects of a list into a folder of objects, the stage where there is one, and prints the name
+    /// of the pack.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn pack_objects(&self, objects: &Path, list: Vec<u8>) -> Result<Git<'r>> {
+        files::create_dirs_unsynced(&objects.join("pack"))?;
+        Ok(self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(objects.join("pack/pack")).stdin(list))
     }
 
     /// Packs reachable loose objects; these stay, too. Where the disk is full, git leaves the begun pack: it would keep the disk full.
@@ -107,9 +115,7 @@ impl Durability<'_> {
                 index.map_err(|e| Error::new(Code::GitFailed, format!("'{}' has no index", pack.display())).because(e))?;
             index.iter().for_each(|entry| list.extend_from_slice(format!("{}\n", entry.oid).as_bytes()));
         }
-        files::create_dirs_unsynced(&stage.objects().join("pack"))?;
-        let base = stage.objects().join("pack/pack");
-        let joined = self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(base).stdin(list).text()?;
+        let joined = self.pack_objects(stage.objects(), list)?.text()?;
         self.sync_objects()?;
         env::fault_point("git.packs-joined");
         for pack in packs.iter().filter(|pack| pack.file_stem().is_some_and(|stem| *stem != *format!("pack-{joined}"))) {

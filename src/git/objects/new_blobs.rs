@@ -167,7 +167,7 @@ impl Pack {
         whole.extend_from_slice(b"PACK\0\0\0\x02");
         whole.extend_from_slice(&count.to_be_bytes());
         whole.extend_from_slice(&self.bytes);
-        let sum = crate::git::capture::remembered::digest(repository, &whole)?;
+        let sum = repository.hash().digest(&whole)?;
         whole.extend(sum);
         Ok((whole, self.ids))
     }

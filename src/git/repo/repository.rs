@@ -51,6 +51,17 @@ impl HashKind {
             Self::Sha256 => gix::hash::Kind::Sha256,
         }
     }
+
+    /// The hash of these bytes by themselves: what git writes at the end of its own files.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut hasher = gix::hash::hasher(self.gix());
+        hasher.update(bytes);
+        let failed = |e| Error::new(Code::GitFailed, "cannot make a digest").because(e);
+        Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
+    }
 }
 
 /// The storage format of refs.

@@ -53,12 +53,12 @@ impl Reading<'_> {
         let remembers = paths.len() >= FEW && conversion == Conversion::None && self.scope == Scope::Whole;
         let was = remembers.then(|| UntrackedMemory::read(self.repository, self.worktree));
         let begun = remembers.then(|| self.repository.captures().now_on_disk()).transpose()?;
+        let mut looks = Looks::below(self.worktree.path());
         let (mut held, paths) = match &was {
-            Some(was) => self.recall(was, paths)?,
+            Some(was) => self.recall(was, &mut looks, paths)?,
             None => (Vec::new(), paths),
         };
         let mut doubtful = Vec::new();
-        let mut looks = Looks::below(self.worktree.path());
         for path in paths {
             match self.content(&mut looks, &path, self.limit, conversion)? {
                 Content::Gone => {}
@@ -71,7 +71,7 @@ impl Reading<'_> {
             }
         }
         if let (Some(was), Some(begun)) = (was, begun) {
-            let old = |held: &'_ &Held| held.stat.filter(|stat| stat.is_older_than(begun));
+            let old = |held: &&Held| held.stat.filter(|stat| stat.is_older_than(begun));
             let files = held.iter().filter_map(|held| Some((&held.path, old(&held)?, held.blob)));
             UntrackedMemory::of(files).write_unless(&was, self.repository, self.worktree);
         }
@@ -80,8 +80,7 @@ impl Reading<'_> {
     }
 
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &UntrackedMemory, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
-        let mut looks = Looks::below(self.worktree.path());
+    fn recall(&self, was: &UntrackedMemory, looks: &mut Looks<'_>, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
         let (mut held, mut others) = (Vec::with_capacity(paths.len()), Vec::new());
         for path in paths {
             let known = match looks.look(&path)? {
