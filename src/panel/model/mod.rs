@@ -1,13 +1,18 @@
-//! The model: what is on disk, what is selected, what is open. Its reaction to an event is in [`update`]; pure.
+//! The model: what is on disk, what is selected, what is open. Pure. Its reaction to an event is in [`update`], to a key in a dialog in
+//! `in_dialog`, to what comes back from the effects in `answered`.
 
+mod answered;
 mod choices;
 mod commands;
 mod dialog;
+mod in_dialog;
 mod moving;
 mod possible;
 mod selection;
+mod stepping;
 #[cfg(test)]
 pub(in crate::panel) mod tests;
+mod typing;
 mod update;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,8 +24,9 @@ use super::request::{Deed, Ticket};
 use super::seen::{AgentRow, CheckpointRow, GateRow, Moment, OutputLine, Seen, TaskRow};
 
 pub use dialog::{About, Body, Chosen, Dialog, Item, Outcome, Then, Typed};
+pub use in_dialog::menu;
 pub use possible::impossible;
-pub use update::{menu, update};
+pub use update::update;
 
 /// How many lines of output are kept.
 pub const MOST_OUTPUT: usize = 5_000;
