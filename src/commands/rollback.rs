@@ -77,8 +77,8 @@ pub struct Checkpoint {
     /// The moment before this prompt to an attached agent: its worktree alone; 'git axiom prompts' lists them
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["name", "at", "worktree"])]
     prompt: Option<u32>,
-    /// With --prompt: all worktrees, branches and tasks
-    #[arg(long, requires = "prompt", conflicts_with = "paths")]
+    /// All worktrees, your own linked ones too, branches and tasks
+    #[arg(long, conflicts_with_all = ["worktree", "paths"])]
     all_worktrees: bool,
     /// The newest checkpoint at this time, which is given as git reads times: 10:30, '1 hour ago'
     #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
@@ -232,6 +232,7 @@ fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Sc
     let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
     let part = match &only {
         Some(path) => Part::Worktree(path),
+        None if to.all_worktrees => Part::Everywhere,
         None if paths.is_empty() => Part::Whole,
         None => Part::Paths(&paths),
     };

@@ -4,6 +4,7 @@
 mod left_alone;
 mod not_restored;
 mod one_worktree;
+mod own_worktrees;
 pub(super) mod plan;
 pub(in crate::ops) mod preview;
 mod refs;
@@ -32,6 +33,7 @@ use crate::ops::operation;
 use crate::ops::operation::stop_agents::{self, Paused};
 use crate::ops::recover::repair;
 
+use self::own_worktrees::Own;
 pub use crate::ops::operation::stop_agents::AgentLine;
 pub use preview::{CommitLine, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
@@ -70,8 +72,10 @@ pub struct Wish<'a> {
 /// The part of a checkpoint that is restored.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'a> {
-    /// Everything that a checkpoint restores.
+    /// Everything that a checkpoint restores; the user's own linked worktrees stay.
     Whole,
+    /// These too.
+    Everywhere,
     /// One worktree: its files, index, HEAD and branch. Everything else stays as it is.
     Worktree(&'a Path),
     /// Files and folders of one worktree, and nothing else.
@@ -89,17 +93,18 @@ impl Wish<'_> {
             Part::Paths(paths) => some_paths::make(ctx, record, document, now, paths),
             Part::Worktree(path) => one_worktree::make(ctx, record, document, now, path),
             Part::Whole => {
-                let plan = plan::make(ctx, record, document, now, self.refs)?;
+                let plan = plan::make(ctx, record, document, now, (self.refs, Own::Stay))?;
                 left_alone::refuse_from_there(ctx, document, now, &plan.operation)?;
                 Ok(plan)
             }
+            Part::Everywhere => plan::make(ctx, record, document, now, (self.refs, Own::GoBackToo)),
         }
     }
 
     /// Whether the rollback may change worktrees that agents work in.
     fn stops_agents(&self, ctx: &Context) -> bool {
         match self.part {
-            Part::Whole | Part::Worktree(_) => true,
+            Part::Whole | Part::Everywhere | Part::Worktree(_) => true,
             Part::Paths(paths) => some_paths::are_in_workspaces(ctx, paths),
         }
     }
@@ -180,7 +185,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     let mut done = outcome?;
     done.resumed = resumed?;
     // The preview shows these tasks as they were before their agents were stopped.
-    for task in agents.iter().map(|agent| &agent.task_id).filter(|_| matches!(wish.part, Part::Whole)) {
+    for task in agents.iter().map(|agent| &agent.task_id).filter(|_| matches!(wish.part, Part::Whole | Part::Everywhere)) {
         let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
             (Some(line), _) => line.status.old = Status::Active,

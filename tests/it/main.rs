@@ -30,6 +30,7 @@ mod arrows;
 mod attach;
 mod attach_disasters;
 mod attach_hook;
+mod attach_rest;
 mod attach_session;
 mod bare;
 mod checkpoint_crash;

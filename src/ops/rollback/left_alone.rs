@@ -108,7 +108,15 @@ fn part_of(operation: &Operation) -> BTreeSet<&str> {
     worktrees.chain(operation.workspaces.iter().map(|change| change.workspace.path.as_str())).collect()
 }
 
-fn is_same(ctx: &Context, (then, coverage): (&WorkspaceState, Option<&Coverage>), now: &CapturedWorkspace) -> Result<bool> {
+/// Whether a worktree is as the checkpoint has it.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn is_same(
+    ctx: &Context,
+    (then, coverage): (&WorkspaceState, Option<&Coverage>),
+    now: &CapturedWorkspace,
+) -> Result<bool> {
     let CapturedWorktree { worktree, capture } = &now.captured;
     let WorktreeCapture { head, index_tree, .. } = capture;
     if then.head.as_ref() != head.commit() || then.branch.as_ref() != head.branch() {

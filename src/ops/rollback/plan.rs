@@ -18,6 +18,7 @@ use crate::ops::operation::extras_of;
 use crate::ops::operation::staged::{self, StagedChanges};
 
 use super::left_alone::left_alone;
+use super::own_worktrees::{self, Own};
 use super::preview::{FileLoss, Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
@@ -60,7 +61,7 @@ pub(super) fn make(
     record: &CheckpointRecord,
     document: &CheckpointDocument,
     captured: &Captured,
-    wish: LocalRefs,
+    (wish, own): (LocalRefs, Own),
 ) -> Result<Plan> {
     let now = &ctx.state().restorable;
     let standing: BTreeSet<String> = captured.workspaces.iter().map(|w| w.state.path.clone()).collect();
@@ -81,6 +82,9 @@ pub(super) fn make(
         let line = WorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
         preview.workspaces.push(line);
     }
+    if own == Own::GoBackToo {
+        own_worktrees::add_branches(ctx, document, captured, &mut operation)?;
+    }
     let since = since(ctx, &record.capture, document, wish, &mut preview)?;
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
@@ -99,6 +103,9 @@ pub(super) fn make(
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
     for fate in &fates {
         add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
+    }
+    if own == Own::GoBackToo {
+        own_worktrees::add(ctx, document, captured, &mut operation, &mut preview)?;
     }
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;

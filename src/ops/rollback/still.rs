@@ -20,7 +20,7 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
     let whole = match wish.part {
         Part::Paths(_) => return Ok(true),
         Part::Worktree(_) => false,
-        Part::Whole => true,
+        Part::Whole | Part::Everywhere => true,
     };
     if !stop_agents::at_work(ctx)?.is_empty() {
         return Ok(false);

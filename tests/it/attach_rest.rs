@@ -1,0 +1,218 @@
+//! What is promised for attached sessions beside what the other files test: other worktrees, hooks of the project, everybody at once,
+//! and what the configuration changes.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use git_axiom::store::attach::AttachFiles;
+use git_axiom::store::layout::Layout;
+use serde_json::{Value, json};
+
+use crate::common::{Run, TestEnv};
+use crate::session_support::World;
+
+/// Calls a hook of a program in a folder.
+fn hook(env: &TestEnv, program: &str, folder: &Path, event: &str, more: Value) -> Run {
+    let mut payload = json!({"hook_event_name": event, "session_id": "s", "cwd": folder});
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    env.run(env.axiom_command(folder, ["hook", program]), Some(payload.to_string().as_bytes())).success()
+}
+
+fn prompt(env: &TestEnv, session: &str, folder: &Path) -> Run {
+    hook(env, "claude", folder, "UserPromptSubmit", json!({"prompt": format!("of {session}"), "session_id": session}))
+}
+
+fn risky(env: &TestEnv, program: &str) -> Run {
+    hook(env, program, &env.repo(), "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf x"}}))
+}
+
+fn made(env: &TestEnv, trigger: &str) -> usize {
+    let list = env.json(&["checkpoint", "list"]);
+    list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == trigger).count()
+}
+
+#[track_caller]
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn linked(env: &TestEnv, name: &str) -> std::path::PathBuf {
+    let place = env.root().join(name);
+    env.git(&["worktree", "add", "-q", "--detach", place.to_str().unwrap()]);
+    place
+}
+
+/// A prompt holds every worktree as it is, whoever changed it and however: what git's index does not know of, too.
+#[test]
+fn a_prompt_holds_what_nobody_told_of_in_other_worktrees_and_all_of_them_come_back() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    let other = linked(&env, "other");
+    prompt(&env, "s", &env.repo());
+    // The same size, and no time of the index or of a folder changes.
+    let (text, changed) = ("a project\n", "A PROJECT\n");
+    assert_eq!(std::fs::read_to_string(other.join("README")).unwrap(), text);
+    std::fs::write(other.join("README"), changed).unwrap();
+    std::fs::write(other.join("untracked"), "by somebody\n").unwrap();
+    prompt(&env, "s", &env.repo());
+    // The agent breaks both, without a command that looks risky.
+    for folder in [&env.repo(), &other] {
+        std::fs::write(folder.join("README"), "broken\n").unwrap();
+    }
+    std::fs::remove_file(other.join("untracked")).unwrap();
+    let read = |folder: &Path| std::fs::read_to_string(folder.join("README")).unwrap();
+    env.ok(&["rollback", "checkpoint", "--prompt", "2", "--yes"]);
+    assert_eq!((read(&env.repo()).as_str(), read(&other).as_str()), (text, "broken\n"), "the session's worktree alone");
+    env.ok(&["rollback", "checkpoint", "--prompt", "2", "--all-worktrees", "--yes"]);
+    assert_eq!((read(&env.repo()).as_str(), read(&other).as_str()), (text, changed));
+    assert_eq!(std::fs::read_to_string(other.join("untracked")).unwrap(), "by somebody\n");
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(read(&other), "broken\n");
+    env.ok(&["checkpoint", "verify"]);
+}
+
+/// Hooks of the project are told of what was made while the program waited, by the joiner: nobody waits for them.
+#[test]
+fn hooks_hear_of_a_prompt_and_no_agent_waits_for_them() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    let beside = env.root().display();
+    let script = format!(
+        "#!/bin/sh\nwhile [ ! -f '{beside}/go' ]; do sleep 0.02; done\necho \"$AXIOM_TRIGGER $AXIOM_CHECKPOINT\" >> '{beside}/heard'\n"
+    );
+    let path = ".axiom/hooks/post-checkpoint.sh";
+    env.write(path, script);
+    std::fs::set_permissions(env.repo().join(path), std::fs::Permissions::from_mode(0o755)).unwrap();
+    env.ok(&["trust", "--yes"]);
+    prompt(&env, "s", &env.repo());
+    assert!(!env.root().join("heard").exists(), "the prompt has ended, and the hook has not");
+    std::fs::write(env.root().join("go"), "").unwrap();
+    let heard = || std::fs::read_to_string(env.root().join("heard")).unwrap_or_default();
+    wait_for("the hook hears of it", || heard().contains("prompt prompt-0001"));
+}
+
+#[test]
+fn no_first_line_is_kept_where_none_is_wanted() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    env.git(&["config", "axiom.attach.promptText", "none"]);
+    prompt(&env, "s", &env.repo());
+    assert!(env.json(&["prompts"])["prompts"][0]["text"].is_null());
+    env.git(&["config", "axiom.attach.promptText", "local"]);
+    prompt(&env, "s", &env.repo());
+    assert_eq!(env.json(&["prompts"])["prompts"][0]["text"], "of s");
+    let attach = env.axiom_dir().join("attach");
+    let has_it = |path: &Path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("of s"));
+    let mut files = Vec::new();
+    let mut open = vec![attach];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() { open.push(entry) } else { files.push(entry) }
+        }
+    }
+    let with_text: Vec<_> = files.iter().filter(|path| has_it(path)).collect();
+    assert_eq!(with_text.len(), 1, "{with_text:?}");
+    assert_eq!(with_text[0].metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    env.ok(&["prompts", "forget", "--all"]);
+    assert!(!files.iter().any(|path| has_it(path)), "it is really gone");
+}
+
+/// Where what a command may destroy cannot be saved, the human is asked where the program can ask, if that is wanted.
+#[test]
+fn a_risky_command_that_nothing_was_saved_before_is_asked_about_or_told() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    env.write(".git/index", "no index\n");
+    let unprotected =
+        || env.json(&["sessions"])["sessions"].as_array().unwrap().iter().filter(|one| !one["unprotected"].is_null()).count();
+    let asked = risky(&env, "claude");
+    assert!(asked.stdout.contains("\"permissionDecision\":\"ask\"") && asked.stdout.contains("could not save"), "{asked}");
+    assert_eq!(risky(&env, "codex").stdout, "", "Codex cannot ask: it goes on");
+    assert_eq!(unprotected(), 2);
+    env.git(&["config", "axiom.attach.onFailure", "continue"]);
+    assert_eq!(risky(&env, "claude").stdout, "");
+    assert!(env.ok(&["status"]).contains("UNPROTECTED"));
+    std::fs::remove_file(env.repo().join(".git/index")).unwrap();
+    env.git(&["reset", "-q"]);
+    assert_eq!(risky(&env, "claude").stdout, "");
+    assert_eq!(unprotected(), 1, "only the other one");
+}
+
+#[test]
+fn a_session_ends_with_its_process() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    // A program that is no shell by its name: those are passed.
+    let agent = env.root().join("agent");
+    std::fs::copy("/bin/sh", &agent).unwrap();
+    let payload = env.root().join("payload");
+    let text = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": env.repo(), "prompt": "x"});
+    std::fs::write(&payload, text.to_string()).unwrap();
+    let mut command = env.axiom_command(&env.repo(), ["hook"]);
+    let program = command.get_program().to_owned();
+    let mut started = std::process::Command::new(&agent);
+    started.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(env.repo());
+    started.args(["-c", "\"$1\" hook claude < \"$2\"; read x", "agent"]).arg(program).arg(&payload);
+    command.stdin(Stdio::null());
+    let mut child = started.stdin(Stdio::piped()).spawn().unwrap();
+    let alive =
+        || env.json(&["sessions", "--all"])["sessions"].as_array().unwrap().iter().filter(|one| one["alive"] == true).count();
+    wait_for("it is there", || alive() == 1);
+    assert_eq!(env.json(&["sessions"])["sessions"].as_array().unwrap().len(), 1);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(alive(), 0);
+    assert_eq!(env.json(&["sessions"])["sessions"].as_array().unwrap().len(), 0);
+    assert_eq!(env.json(&["sessions", "--all"])["sessions"].as_array().unwrap().len(), 1);
+}
+
+/// Two agents of a human's, each in a worktree, the human, and a supervisor with an agent of its own.
+#[test]
+fn everybody_at_once_in_one_repository() {
+    let world = World::new();
+    let env = &world.env;
+    world.waiting_task("t");
+    let live = world.start_until_begun();
+    let other = linked(env, "other");
+    let rounds = 6;
+    let agent = |session: &'static str, folder: &Path| {
+        for round in 0..rounds {
+            let said = prompt(env, session, folder);
+            assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""), "{session}, {round}");
+            let file = folder.join(format!("{session}.txt"));
+            std::fs::write(&file, format!("{round}\n")).unwrap();
+            let more = json!({"session_id": session, "tool_name": "Write", "tool_input": {"file_path": file}});
+            hook(env, "claude", folder, "PostToolUse", more);
+            hook(env, "claude", folder, "Stop", json!({"session_id": session}));
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| agent("one", &env.repo()));
+        scope.spawn(|| agent("two", &other));
+        scope.spawn(|| {
+            for round in 0..rounds {
+                env.write("human.txt", format!("{round}\n"));
+                env.ok(&["checkpoint", "create", &format!("human-{round}")]);
+                env.git(&["commit", "-q", "--allow-empty", "-m", "mine"]);
+            }
+        });
+    });
+    assert_eq!((made(env, "prompt"), made(env, "manual")), (2 * rounds, rounds));
+    let unprotected = |one: &Value| !one["unprotected"].is_null();
+    assert!(!env.json(&["sessions"])["sessions"].as_array().unwrap().iter().any(unprotected));
+    world.signal_file("go");
+    world.wait_until_merged("t");
+    live.wait().code(0);
+    let files = AttachFiles::of(&Layout::new(&env.repo().join(".git")));
+    wait_for("everything that was handed over is saved", || files.lines().is_empty());
+    assert!(made(env, "turn") > 0);
+    env.ok(&["checkpoint", "verify"]);
+    env.fsck();
+    env.ok(&["rollback", "checkpoint", "--prompt", "1", "--all-worktrees", "--dry-run"]);
+}
