@@ -22,8 +22,8 @@ use crate::told::interventions::{choices as choices_in_words, redirected};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The agent is stopped and what it did is committed (WIP) on its branch; its workspace stays. Its
-task waits at a claim gate, in autopilot too: 'git axiom gate approve TASK' lets an agent take
-it up again. With --retry an agent may claim it at once. A checkpoint is made first.
+task waits at a claim gate, in autopilot too: 'git axiom gate approve claim-TASK' lets an agent
+take it up again. With --retry an agent may claim it at once. A checkpoint is made first.
 
 The other task has to be ready, and for agents of this persona. Without TASK, the ready ones are
 listed to choose from, the best first: the one that unblocks most. The agent begins at once if

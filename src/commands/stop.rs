@@ -21,9 +21,9 @@ use crate::told::interventions::ended as ended_in_words;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The agent's uncommitted work is committed on its branch; its workspace stays. Its task waits at
-a claim gate, in autopilot too: 'git axiom gate approve TASK' lets it continue, and so does 'git
-axiom run --retry'. With --retry an agent may claim it again at once. 'git axiom status' lists
-the agents.
+a claim gate, in autopilot too: 'git axiom gate approve claim-TASK' lets it continue, and so
+does 'git axiom run --retry'. With --retry an agent may claim it again at once. 'git axiom
+status' lists the agents.
 
 If the agent has completed the task before it is stopped, the task is done, or continues with
 its verification when it is claimed again. 'kill' discards the agent's reports; the workspace

@@ -1,7 +1,5 @@
 //! `git axiom trust`.
 
-mod told;
-
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -20,7 +18,7 @@ use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::context::trust::{self, Trust as Standing};
 use crate::ops::pager;
 use crate::ops::trust::{Effect, effects};
-use told::Told;
+use crate::told::trust::{QUESTION, Told, approved};
 
 /// Arguments of `trust`.
 #[derive(Debug, Args)]
@@ -171,12 +169,9 @@ fn approve(
     if let Some(lines) = long {
         offer_all(ctx, &told, lines, screen)?;
     }
-    screen.confirm("Approve exactly this?", yes)?;
+    screen.confirm(QUESTION, yes)?;
     trust::approve(&ctx.repo, now)?;
-    screen.answer(&answer("approved", Some(now), before, &effects), || {
-        let count = words::count(now.iter().count(), "file");
-        format!("Approved {count}. To take it back: git axiom trust --revoke\n")
-    })?;
+    screen.answer(&answer("approved", Some(now), before, &effects), || approved(now))?;
     Ok(Exit::Done)
 }
 

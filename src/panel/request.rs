@@ -1,6 +1,9 @@
 //! What the model asks of the effects, and what comes back. Data only.
 
 use super::seen::{CheckpointRow, Moment};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::plural::count;
+use crate::domain::recovery::wanted::Wanted;
 use crate::domain::work::session::Mode;
 
 /// The number of a question; an answer names it, so that one that is no longer wanted is dropped.
@@ -55,8 +58,14 @@ pub enum Deed {
     Resume,
     Stop(String),
     Kill(String),
-    Redirect { agent: String, to: String },
-    Block { task: String, reason: String },
+    Redirect {
+        agent: String,
+        to: String,
+    },
+    Block {
+        task: String,
+        reason: String,
+    },
     Unblock(String),
     Checkpoint(Option<String>),
     DeleteCheckpoints(Vec<String>),
@@ -65,12 +74,27 @@ pub enum Deed {
     Quit,
     CheckpointAndQuit,
     Approve(String),
-    Reject { gate: String, reason: String },
-    Answer { gate: String, text: String },
+    Reject {
+        gate: String,
+        reason: String,
+    },
+    Answer {
+        gate: String,
+        text: String,
+    },
     RollBack(String),
     RollBackTask(String),
-    RestoreFile { checkpoint: String, path: String },
+    RestoreFile {
+        checkpoint: String,
+        path: String,
+    },
     Undo(String),
+    /// As the rules say, and what a human wants else.
+    Recover(Wanted),
+    /// These tasks go out of the plan.
+    Abandon(Vec<CaseId>),
+    /// Exactly the project's files that were shown: those with this digest.
+    Trust(String),
 }
 
 impl Deed {
@@ -83,6 +107,7 @@ impl Deed {
             Self::DeleteCheckpoints(_) | Self::CompactCheckpoints | Self::Quit | Self::CheckpointAndQuit => false,
             Self::Approve(_) | Self::Reject { .. } | Self::Answer { .. } => false,
             Self::RollBack(_) | Self::RollBackTask(_) | Self::RestoreFile { .. } | Self::Undo(_) => false,
+            Self::Recover(_) | Self::Abandon(_) | Self::Trust(_) => false,
         }
     }
 
@@ -106,6 +131,9 @@ impl Deed {
             Self::RollBackTask(task) => format!("taking {task} back"),
             Self::RestoreFile { path, .. } => format!("restoring {path}"),
             Self::Undo(id) => format!("undoing {id}"),
+            Self::Recover(_) => "recovering".to_owned(),
+            Self::Abandon(tasks) => format!("abandoning {}", count(tasks.len(), "task")),
+            Self::Trust(_) => "approving the project's files".to_owned(),
         }
     }
 }
@@ -125,6 +153,14 @@ pub enum Question {
     AtWork,
     /// What helps to decide at a gate.
     Gate(String),
+    /// What a crash left, and what becomes of it.
+    Recovery,
+    /// All that is known of the tasks that a crash cut off.
+    CutOff,
+    /// Which tasks would go out of the plan.
+    Abandoned,
+    /// The project's files.
+    Trust,
     /// What a task changed.
     Diff(String),
     /// What changed since a checkpoint.
@@ -151,6 +187,20 @@ pub enum Answer {
         /// The name of each, and its line.
         items: Vec<(String, String)>,
     },
+    /// What a crash left.
+    Recovery {
+        /// What would be done.
+        lines: Vec<String>,
+        /// What can be chosen.
+        choices: Remedies,
+    },
+    /// The project's files.
+    Trust {
+        /// What they set and hold.
+        lines: Vec<String>,
+        /// What is approved; `None` where they cannot be approved as they are.
+        digest: Option<String>,
+    },
     /// Lines to read.
     Text(Vec<String>),
     /// The timeline, newest first.
@@ -164,6 +214,17 @@ pub enum Answer {
         /// How many of how many, and the space.
         summary: String,
     },
+}
+
+/// What can be chosen after a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedies {
+    /// Nothing: there is nothing to repair, or only a human can.
+    None,
+    /// To do what is shown.
+    Repair,
+    /// What becomes of the tasks that were cut off.
+    OfTasks,
 }
 
 /// What would be done.

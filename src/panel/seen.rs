@@ -19,7 +19,7 @@ pub struct Seen {
     /// The cases as a tree: each after the group that it is a part of.
     pub tasks: Vec<TaskRow>,
     /// What waits for a human.
-    pub gates: Vec<GateRow>,
+    pub waiting: Vec<WaitingRow>,
     /// What has to be recovered, in words.
     pub recovery: Vec<String>,
     /// Cases by what they are.
@@ -136,21 +136,43 @@ pub struct TaskRow {
     pub workspace: Option<String>,
 }
 
+/// What waits for a human.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// A gate.
+    Gate(GateKind),
+    /// What a crash left.
+    Recovery,
+    /// The project's files: nobody has approved them as they are.
+    Trust,
+}
+
+impl Waiting {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gate(kind) => kind.as_str(),
+            Self::Recovery => "recovery",
+            Self::Trust => "trust",
+        }
+    }
+}
+
 /// Something that waits for a human.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateRow {
-    /// Its id.
+pub struct WaitingRow {
+    /// Its name: the gate's id.
     pub id: String,
-    /// Its kind.
-    pub kind: GateKind,
+    /// What it is.
+    pub what: Waiting,
     /// The task.
     pub task: Option<String>,
     /// One line on what waits.
     pub reason: String,
     /// More about it.
     pub details: Vec<String>,
-    /// Since when.
-    pub since: Timestamp,
+    /// Since when, where that is known.
+    pub since: Option<Timestamp>,
     /// What was decided and is not carried out yet.
     pub decided: Option<String>,
     /// Whether words are asked for.

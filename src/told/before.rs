@@ -1,5 +1,7 @@
 //! What an intervention will do, and how it is taken back, before it is agreed to. Lines for people; pure.
 
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::session::Mode;
 
 /// An agent with its task, as far as these texts need it.
@@ -34,7 +36,9 @@ impl AtWork<'_> {
     }
 
     fn back(&self) -> Vec<String> {
-        vec![String::new(), format!("To take it back: git axiom gate approve {}", self.task.0)]
+        let gate = CaseId::new(self.task.0).and_then(|task| Gate::id_for(GateKind::Claim, &task));
+        let gate = gate.map_or_else(|_| self.task.0.to_owned(), |gate| gate.to_string());
+        vec![String::new(), format!("To take it back: {}", GateKind::Claim.command(&gate))]
     }
 }
 

@@ -11,6 +11,7 @@ use crate::ops::merge::sides::Sides;
 use crate::ops::task_diff::TaskDiff;
 
 use super::diff;
+use super::parts::listed;
 use super::verified::{self, Verified};
 
 /// How many commits are named.
@@ -91,8 +92,5 @@ fn work(changed: &TaskDiff) -> String {
 }
 
 fn paths(all: &[RepoPath]) -> String {
-    let shown = all.iter().take(NAMED).map(|path| visible::quoted(path.as_bytes()));
-    let more = all.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", shown.collect::<Vec<_>>().join(", "))
+    listed(all.iter().map(|path| visible::quoted(path.as_bytes())), NAMED)
 }

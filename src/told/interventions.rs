@@ -5,7 +5,7 @@ use crate::cli::{visible, words};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::plural::count_of;
 use crate::domain::work::choices::Choice;
-use crate::domain::work::gate::Gate;
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::ops::interventions::EndedAgent;
 use crate::ops::interventions::pausing::{Pausing, Working};
 use crate::ops::interventions::quitting::Before;
@@ -34,7 +34,7 @@ pub fn quitting(checkpoint: Option<&CheckpointName>) -> String {
 pub fn ended(ended: &EndedAgent) -> String {
     let EndedAgent { agent, completed, gate } = ended;
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
-    let waits = gate.as_ref().map(|gate| format!(" To let its task continue: git axiom gate approve {gate}"));
+    let waits = gate.as_ref().map(|gate| format!(" To let its task continue: {}", GateKind::Claim.command(gate.as_str())));
     format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
 }
 
@@ -77,7 +77,8 @@ pub fn redirected(done: &Redirected, runs: bool) -> String {
         text.push_str(&format!("It had completed {from}, and that stands.\n"));
     }
     if let Some(gate) = gate {
-        text.push_str(&format!("To let an agent take up {from} again: git axiom gate approve {gate}\n"));
+        let command = GateKind::Claim.command(gate.as_str());
+        text.push_str(&format!("To let an agent take up {from} again: {command}\n"));
     }
     text
 }

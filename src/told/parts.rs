@@ -2,6 +2,7 @@
 
 use crate::cli::{visible, words};
 use crate::domain::base::ids::GateId;
+use crate::domain::work::gate::GateKind;
 
 /// How many lines of each part are shown.
 const SHOWN: usize = 20;
@@ -44,12 +45,22 @@ impl Parts {
     }
 }
 
+/// Things one after the other, as many as are named, and how many more there are.
+pub fn listed(all: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = all.len().saturating_sub(most);
+    let named = all.take(most).collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
 /// The text after a rollback: where things are now, and how to undo it.
 pub fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, undo: &str) -> String {
     let aside: String = moved_aside.iter().map(|place| format!("moved to the trash: {}\n", visible::line(place))).collect();
     let waits = match gates {
         [] => String::new(),
-        [one] => format!("The task waits for you before it starts again: git axiom gate approve {one}\n"),
+        [one] => {
+            let command = GateKind::Claim.command(one.as_str());
+            format!("The task waits for you before it starts again: {command}\n")
+        }
         many => {
             format!("{} wait for you before they start again: git axiom gate list\n", words::count(many.len(), "task"))
         }

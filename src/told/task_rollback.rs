@@ -1,12 +1,15 @@
 //! The rollback of a task in words.
 
-use super::parts::Parts;
+use super::parts::{Parts, listed};
 use super::rollback::agents;
 use crate::cli::words;
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error};
 use crate::ops::revert_task::Preview;
+
+/// How many files in conflict are named.
+const NAMED: usize = 20;
 
 /// The whole text. `takes` is its beginning: `Would take`, `Took`.
 pub fn people(preview: &Preview, takes: &str) -> String {
@@ -50,15 +53,14 @@ pub fn people(preview: &Preview, takes: &str) -> String {
 
 /// Why a task cannot be taken back, and what to do.
 pub fn in_conflict(preview: &Preview) -> Error {
-    let mut lines = Vec::new();
-    for conflict in preview.conflicts.iter().take(20) {
+    let files = preview.conflicts.iter().map(|conflict| {
         let behind: Vec<String> = conflict.behind.iter().map(|one| format!("{} {}", one.id.short(), one.subject)).collect();
         let since = if behind.is_empty() { String::new() } else { format!(" (changed since by {})", behind.join("; ")) };
-        lines.push(format!("{}{since}", conflict.path));
-    }
+        format!("{}{since}", conflict.path)
+    });
     let commit = preview.conflicts.first().map_or("?", |conflict| conflict.commit.short());
     Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
-        .why(lines.join(", "))
+        .why(listed(files, NAMED))
         .hint("take back what was built on it first")
         .hint(format!("git axiom rollback task {} --resolve    makes a worktree to resolve it in", preview.task_id))
 }

@@ -9,7 +9,6 @@ use crate::commands::{open_with_usable_config, purpose, working_dir};
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
-use crate::domain::recovery::lost::OnDisk;
 use crate::domain::state::event::By;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::{Context, called_by_human};
@@ -140,21 +139,4 @@ fn in_words(answer: &RecoverFilesAnswer) -> String {
         }
         (true, None, _) => "There was nothing to put back.\n".to_owned(),
     }
-}
-
-/// The files of a task, for `recover`: those that are lost.
-pub(super) fn of_task(lost: &LostFiles) -> String {
-    let count_of = |back: bool| lost.files.iter().filter(|file| file.comes_back == back && file.found != OnDisk::Other).count();
-    let task = &lost.task_id;
-    let mut text = String::new();
-    if count_of(true) > 0 {
-        let files = words::count(count_of(true), "file");
-        text.push_str(&format!("files      {files} of {task} that the machine emptied: back from its newest capture\n"));
-    }
-    if count_of(false) > 0 {
-        let files = words::count(count_of(false), "file");
-        text.push_str(&format!("files      {files} of {task} lost, and in its newest capture\n"));
-        text.push_str(&format!("           git axiom recover --files {task}\n"));
-    }
-    text
 }

@@ -7,10 +7,12 @@ use crate::commands::progress::Progress;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::Action;
+use crate::domain::recovery::wanted::Choice;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::survey::{self, View};
 use crate::ops::supervise::Options;
+use crate::told::recovery::{self, Asking};
 
 /// Where a session is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,53 +23,15 @@ pub enum Session {
     InBackground,
 }
 
-/// What may be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// Go on, as the rules say.
-    Resume,
-    /// Begin those anew that cannot go on or failed.
-    FailedOnly,
-    /// Only look.
-    Inspect,
-    /// Take them out of the plan.
-    Abandon,
-}
-
-/// Who asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asking {
-    /// `recover`: no work begins.
-    Recover,
-    /// `run`: a session follows, which leaves nothing as it is.
-    Run,
-}
-
-/// The choices in their order.
-const CHOICES: [Choice; 4] = [Choice::Resume, Choice::FailedOnly, Choice::Inspect, Choice::Abandon];
-
-impl Choice {
-    /// What it does there, in words.
-    const fn in_words(self, asking: Asking) -> &'static str {
-        match (self, asking) {
-            (Self::Resume, _) => "Go on from what is there (recommended)",
-            (Self::FailedOnly, Asking::Recover) => "Begin anew what cannot go on; leave the rest",
-            (Self::FailedOnly, Asking::Run) => "Begin anew what cannot go on or failed; the rest goes on",
-            (Self::Inspect, _) => "Look at what is there; change nothing",
-            (Self::Abandon, _) => "Abandon: take these tasks out of the plan; their branches stay",
-        }
-    }
-}
-
 /// Asks what becomes of the tasks; `None` where nothing was chosen.
 ///
 /// # Errors
 /// As [`prompt::one_of`].
 pub(super) fn choose(view: &View, asking: Asking) -> Result<Option<Choice>> {
     let cut_off = count(view.cut_off().count(), "task");
-    let words = CHOICES.map(|choice| choice.in_words(asking));
+    let words = Choice::ALL.map(|choice| recovery::choice(choice, asking));
     let picked = prompt::one_of(&format!("A crash cut off {cut_off}. What next? (Escape changes nothing)"), None, &words, 0)?;
-    Ok(picked.and_then(|number| CHOICES.get(number)).copied())
+    Ok(picked.and_then(|number| Choice::ALL.get(number)).copied())
 }
 
 /// Asks before a session what becomes of the tasks that a crash cut off, if a human is to decide. Otherwise the session decides, and
@@ -89,7 +53,7 @@ pub fn ask(ctx: &mut Context, options: &mut Options, session: Session, screen: &
             .hint("git axiom recover    shows what was cut off")
             .hint("git axiom recover --yes    goes on, as the rules say; then run again"));
     }
-    screen.complain_text(&super::words::tasks(&view, screen.columns()));
+    screen.complain_text(&recovery::tasks(&view, screen.columns()));
     let declined = |what: &str| Error::new(Code::Declined, format!("{what}; no session was begun"));
     match choose(&view, Asking::Run)? {
         Some(Choice::Resume) => at_once(ctx, options, session),

@@ -7,7 +7,6 @@ mod damaged;
 mod files;
 pub(super) mod first;
 mod more;
-mod words;
 
 use std::io::IsTerminal;
 
@@ -20,15 +19,18 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::CaseId;
-use crate::domain::base::plural::count;
 use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::wanted::Wanted;
+use crate::domain::recovery::wanted::{Choice, Wanted};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::recover::everywhere::Start;
 use crate::ops::recover::log_recovery::Source;
-use crate::ops::recover::resume::{self, Done, Plan};
+use crate::ops::recover::resume::{self, Done, Plan, Recovered};
 use crate::ops::recover::survey::{self, View};
+use crate::told::recovery;
+
+/// Where there is nothing to recover.
+const NOTHING: &str = "Nothing has to be recovered.\n";
 
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
@@ -133,9 +135,6 @@ impl Recover {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverAnswer {
-    /// The command that does what was shown.
-    #[serde(skip)]
-    to_do_it: String,
     recovered: bool,
     done: Vec<Done>,
     #[serde(flatten)]
@@ -183,14 +182,14 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
     if !args.dry_run && screen.can_ask() && view.cut_off().next().is_some() {
-        screen.complain_text(&words::tasks(&view, screen.columns()));
-        match first::choose(&view, first::Asking::Recover)? {
-            Some(first::Choice::Resume) => {}
-            Some(first::Choice::FailedOnly) => {
-                wanted.tasks = Wanted { action: Some(Action::RestartTask), failed_only: true, ..wanted.tasks };
+        screen.complain_text(&recovery::tasks(&view, screen.columns()));
+        match first::choose(&view, recovery::Asking::Recover)? {
+            Some(Choice::Resume) => {}
+            Some(Choice::FailedOnly) => {
+                wanted.tasks = wanted.tasks.failed_only();
             }
-            Some(first::Choice::Abandon) => return more::abandon(&args.ids(), false, global, screen),
-            Some(first::Choice::Inspect) => return more::inspect(&args.ids(), global, screen),
+            Some(Choice::Abandon) => return more::abandon(&args.ids(), false, global, screen),
+            Some(Choice::Inspect) => return more::inspect(&args.ids(), global, screen),
             None => return Err(Error::new(Code::Declined, "nothing was chosen")),
         }
         called_by_human("recover", &super::working_dir(global)?)?;
@@ -198,9 +197,8 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         let (view, plan) = look(&mut ctx, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
-    let answer = RecoverAnswer { to_do_it: args.to_do_it(), recovered: false, done: Vec::new(), view };
-    let columns = screen.columns();
-    screen.answer(&answer, || words::all(&answer, columns))?;
+    let text = shown(&view, &args.to_do_it(), screen.columns());
+    screen.answer(&RecoverAnswer { recovered: false, done: Vec::new(), view }, || text)?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
@@ -217,31 +215,32 @@ fn look(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)> {
 
 /// Asks before tasks begin anew, unless that was confirmed.
 fn ask_first(plan: &Plan, wanted: &Wanted, yes: bool, screen: &mut Screen) -> Result<()> {
-    let anew = plan.now.len() + plan.before.len();
-    if wanted.action != Some(Action::RestartTask) || anew == 0 {
-        return Ok(());
-    }
-    let tasks = count(anew, "task");
-    screen.confirm(&format!("Begin {tasks} anew? What is there is kept aside, and 'git axiom undo' brings it back"), yes)
+    recovery::begins_anew(plan, wanted).map_or(Ok(()), |question| screen.confirm(&question, yes))
 }
 
 /// Does it, and shows what was done and what is left.
-fn carry_out(ctx: &mut Context, (plan, wanted): (Plan, &Wanted), mut view: View, screen: &mut Screen) -> Result<Exit> {
+fn carry_out(ctx: &mut Context, planned: (Plan, &Wanted), view: View, screen: &mut Screen) -> Result<Exit> {
     // Steps that a crash cut off run to their ends.
     let mut progress = Progress::new(std::io::stderr().is_terminal());
-    let done = resume::run(ctx, plan, wanted, &mut progress);
+    let recovered = resume::run_and_look(ctx, planned, view, &mut progress);
     progress.finish();
-    let done = done?;
+    let recovered = recovered?;
     ctx.store.take_warnings().iter().for_each(|warning| super::warn(warning, screen));
-    // The remaining conditions need a human, and may be others than before.
-    let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
-    let left = survey::look(ctx)?.wedges;
-    view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
-    let answer = RecoverAnswer { to_do_it: String::new(), recovered: true, done, view };
-    let columns = screen.columns();
-    screen.answer(&answer, || words::all(&answer, columns))?;
+    let text = recovery::after(&recovered).unwrap_or_else(|| NOTHING.to_owned());
+    let Recovered { done, view } = recovered;
+    screen.answer(&RecoverAnswer { recovered: true, done, view }, || text)?;
     tell_hooks(ctx, screen);
     Ok(Exit::Done)
+}
+
+/// What would be recovered; `to_do_it` is the command that does it.
+fn shown(view: &View, to_do_it: &str, columns: Option<usize>) -> String {
+    let Some(text) = recovery::before(view, columns) else { return NOTHING.to_owned() };
+    let ending = match view.repairs || !view.locks.is_empty() {
+        true => format!("Nothing was changed. To do it: {to_do_it}"),
+        false => "Nothing was changed.".to_owned(),
+    };
+    format!("{text}{ending}\n")
 }
 
 fn is_damage(code: Code) -> bool {

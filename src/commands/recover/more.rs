@@ -16,8 +16,9 @@ use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Exit, Result};
 use crate::files;
 use crate::ops::context::handle::{Context, called_by_human};
-use crate::ops::recover::export::{self, CrashState, TaskState};
+use crate::ops::recover::export::{self, CrashState};
 use crate::ops::recover::{resume, survey};
+use crate::told::recovery::{abandoned, abandons, inspected};
 
 /// More about what a crash left.
 #[derive(Debug, Subcommand)]
@@ -109,49 +110,8 @@ fn looked_at(of: &[String], global: &Global, screen: &mut Screen) -> Result<Cras
 /// As [`survey::look`] and [`export::state`].
 pub(super) fn inspect(of: &[String], global: &Global, screen: &mut Screen) -> Result<Exit> {
     let state = looked_at(of, global, screen)?;
-    screen.answer(&state, || {
-        if state.tasks.is_empty() {
-            return "No crash cut a task off.\n".to_owned();
-        }
-        state.tasks.iter().map(in_words).collect::<Vec<_>>().join("\n")
-    })?;
+    screen.answer(&state, || inspected(&state))?;
     Ok(Exit::Done)
-}
-
-fn in_words(task: &TaskState) -> String {
-    let mut text = format!("{}: {} ({}%)\n", task.id, task.status, task.progress);
-    let mut line = |name: &str, value: String| text.push_str(&format!("  {name}: {}\n", visible::line(&value)));
-    if let Some(orphan) = &task.cut_off {
-        line("what follows", orphan.reason.clone());
-        if let Some(marker) = &orphan.marker {
-            line("where it was", marker.in_words());
-        }
-    }
-    if let Some(at) = task.saved_at {
-        line("last sign of life", words::time(at));
-    }
-    let (done, open) = (task.files_completed.len(), task.files_in_progress.len());
-    if done + open > 0 {
-        line("files completed", format!("{done}/{}", done + open));
-    }
-    if let Some(last) = &task.last_checkpoint {
-        line("last file", super::words::last_file(&last.file, last.line, (last.function.as_deref(), last.next.as_deref())));
-    }
-    if let Some(sure) = task.last_checkpoint.as_ref().and_then(|last| last.confidence) {
-        line("confidence", format!("{sure:.2}"));
-    }
-    if !task.waits_for.is_empty() {
-        line("waits for", task.waits_for.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", "));
-    }
-    for (name, value) in [("branch", &task.branch), ("workspace", &task.workspace)] {
-        if let Some(value) = value {
-            line(name, value.clone());
-        }
-    }
-    if let Some(context) = &task.recovery_context {
-        line("attempts before", context.previous_attempts.to_string());
-    }
-    text
 }
 
 fn write(args: &Export, global: &Global, screen: &mut Screen) -> Result<Exit> {
@@ -195,9 +155,7 @@ pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -
     called_by_human("recover abandon", &working_dir(global)?)?;
     let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
     let done = abandon_in(&mut ctx, &ids(of)?, yes, screen)?;
-    screen.answer(&RecoverAbandonAnswer { dry_run: false, task_ids: &done }, || {
-        format!("{} abandoned. To take that back: git axiom undo\n", words::count(done.len(), "task"))
-    })?;
+    screen.answer(&RecoverAbandonAnswer { dry_run: false, task_ids: &done }, || abandoned(&done))?;
     Ok(Exit::Done)
 }
 
@@ -209,21 +167,11 @@ fn would_abandon(of: &[String], global: &Global, screen: &mut Screen) -> Result<
     let mut ctx = open_with_usable_config(purpose(true), global, screen)?;
     let view = survey::look(&mut ctx)?;
     let tasks = resume::to_abandon(&ctx, &view, &ids(of)?)?;
-    let list = listed(&ctx, &tasks)?;
+    let list = abandons(&ctx, &tasks)?;
     screen.answer(&RecoverAbandonAnswer { dry_run: true, task_ids: &tasks }, || {
         format!("{list}Nothing was changed. To do it: git axiom recover abandon {}\n", of.join(" ")).replace(" \n", "\n")
     })?;
     Ok(Exit::Done)
-}
-
-/// What is taken out of the plan, in words.
-fn listed(ctx: &Context, tasks: &[CaseId]) -> Result<String> {
-    let mut list = String::from("This takes out of the plan:\n");
-    for task in tasks {
-        list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().case(task)?.title)));
-    }
-    list.push_str("Branches and workspaces stay.\n");
-    Ok(list)
 }
 
 /// As [`abandon`], and returns the tasks.
@@ -233,7 +181,7 @@ fn listed(ctx: &Context, tasks: &[CaseId]) -> Result<String> {
 pub(super) fn abandon_in(ctx: &mut Context, of: &[CaseId], yes: bool, screen: &mut Screen) -> Result<Vec<CaseId>> {
     let view = survey::look(ctx)?;
     let tasks = resume::to_abandon(ctx, &view, of)?;
-    screen.complain_text(&listed(ctx, &tasks)?);
+    screen.complain_text(&abandons(ctx, &tasks)?);
     screen.confirm("Abandon them?", yes)?;
     resume::abandon(ctx, &tasks, &mut Progress::new(false))
 }

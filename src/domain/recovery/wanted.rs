@@ -19,6 +19,24 @@ pub struct Wanted {
     pub threshold: Option<u8>,
 }
 
+/// What a human may choose after a crash, for all tasks that it cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Go on, as the rules say.
+    Resume,
+    /// Begin those anew that cannot go on or failed.
+    FailedOnly,
+    /// Only look.
+    Inspect,
+    /// Take them out of the plan.
+    Abandon,
+}
+
+impl Choice {
+    /// The choices in their order.
+    pub const ALL: [Self; 4] = [Self::Resume, Self::FailedOnly, Self::Inspect, Self::Abandon];
+}
+
 /// What becomes of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Becomes {
@@ -57,6 +75,12 @@ pub enum Meant {
 }
 
 impl Wanted {
+    /// The same, where only what cannot go on or failed begins anew: [`Choice::FailedOnly`].
+    #[must_use]
+    pub fn failed_only(self) -> Self {
+        Self { action: Some(Action::RestartTask), failed_only: true, ..self }
+    }
+
     /// Whether some tasks may be left as they are.
     pub fn is_limited(&self) -> bool {
         self.only.is_some() || self.failed_only

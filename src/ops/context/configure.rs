@@ -283,14 +283,20 @@ fn may_want_verify(bytes: &[u8]) -> bool {
 
 /// A note where the project's files are not applied.
 pub fn note_on(trust: &Trust) -> Option<String> {
+    let command = if matches!(trust, Trust::Waiting { .. }) { ": git axiom trust" } else { "" };
+    why_not_applied(trust).map(|why| format!("note: {why}{command}"))
+}
+
+/// Why the project's files are not applied, in words.
+pub fn why_not_applied(trust: &Trust) -> Option<String> {
     match trust {
         Trust::Nothing | Trust::Approved(_) => None,
         Trust::Waiting { before: None, .. } => {
-            Some("note: nothing of the project's files is applied or run before you approve them: git axiom trust".into())
+            Some("nothing of the project's files is applied or run before you approve them".into())
         }
         Trust::Waiting { before: Some(_), .. } => {
-            Some("note: the project's files have changed, so nothing of them is applied or run: git axiom trust".into())
+            Some("the project's files have changed, so nothing of them is applied or run".into())
         }
-        Trust::Unusable { why, .. } => Some(format!("note: nothing of the project's files is applied or run: {why}")),
+        Trust::Unusable { why, .. } => Some(format!("nothing of the project's files is applied or run: {why}")),
     }
 }

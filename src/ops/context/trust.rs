@@ -115,6 +115,22 @@ pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
     Approvals::of_user()?.put(&Approval::new(of, env::now(), files))
 }
 
+/// As [`approve`], where the files that wait are still those that a human has seen: those with this digest. Returns them.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where they are others; as [`approve`].
+pub fn approve_as_shown(repo: &Repository, shown: &str) -> Result<ProjectFiles> {
+    match trust(repo) {
+        Trust::Waiting { now, .. } if now.digest().as_str() == shown => approve(repo, &now).map(|()| now),
+        Trust::Unusable { why, .. } => Err(why),
+        Trust::Nothing | Trust::Approved(_) | Trust::Waiting { .. } => Err(Error::new(
+            Code::ChangedMeanwhile,
+            "the project's files are no longer those that were shown: nothing was approved",
+        )
+        .hint("git axiom trust    shows them as they are")),
+    }
+}
+
 /// Takes the approval for this repository back. Returns whether there was one.
 ///
 /// # Errors

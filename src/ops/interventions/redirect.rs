@@ -54,7 +54,7 @@ pub fn task_of(state: &State, agent: &AgentId) -> Result<CaseId> {
     let Some(known) = state.restorable.agents.get(agent) else { return Err(unknown_agent(state, agent)) };
     let work = known.work.as_ref().ok_or_else(|| {
         Error::new(Code::InvalidTransition, format!("agent '{agent}' is not working, so there is nothing that it could leave"))
-            .hint("ready tasks are claimed by 'git axiom run'; 'git axiom gate approve TASK' approves one")
+            .hint("ready tasks are claimed by 'git axiom run'; 'git axiom gate approve claim-TASK' approves one")
     })?;
     Ok(work.task.clone())
 }

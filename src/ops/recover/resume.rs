@@ -32,6 +32,15 @@ pub struct Done {
     pub progress: Option<u8>,
 }
 
+/// What came of a recovery.
+#[derive(Debug)]
+pub struct Recovered {
+    /// What was done with tasks.
+    pub done: Vec<Done>,
+    /// What there was to recover, with what is left of other reasons for which verbs refuse.
+    pub view: View,
+}
+
 /// The tasks that these ids mean: a group means all tasks in it.
 ///
 /// # Errors
@@ -132,6 +141,23 @@ pub fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Wat
     }
     done.extend(others(ctx.state(), &done));
     Ok(done)
+}
+
+/// As [`run`], and looks at what is left: that needs a human, and may be other things than before.
+///
+/// # Errors
+/// As [`run`] and [`survey::look`].
+pub fn run_and_look(
+    ctx: &mut Context,
+    (plan, wanted): (Plan, &Wanted),
+    mut view: View,
+    watcher: &mut dyn Watcher,
+) -> Result<Recovered> {
+    let done = run(ctx, plan, wanted, watcher)?;
+    let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
+    let left = survey::look(ctx)?.wedges;
+    view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
+    Ok(Recovered { done, view })
 }
 
 /// What became of a task, in words.

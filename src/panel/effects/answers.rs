@@ -1,6 +1,7 @@
 //! Finds out what a dialog or a view asks for. Changes nothing.
 
 use super::deeds::{in_main_worktree, of_task, whole};
+use super::waiting;
 use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
@@ -34,7 +35,7 @@ const MOST_MOMENTS: usize = 300;
 ///
 /// # Errors
 /// Those of the dry run, or of what is looked at.
-pub fn answer(ctx: &Context, question: &Question) -> Result<Answer> {
+pub fn answer(ctx: &mut Context, question: &Question) -> Result<Answer> {
     match question {
         Question::Plan(deed) => plan(ctx, deed).map(Answer::Plan),
         Question::PlanUndo(id) => plan_undo(ctx, id.as_deref()).map(Answer::Plan),
@@ -57,6 +58,10 @@ pub fn answer(ctx: &Context, question: &Question) -> Result<Answer> {
             let verification = case.map(|case| verified::of(ctx, case)).unwrap_or_default();
             Ok(text(&gates_told::in_words(&look, case, &verification)))
         }
+        Question::Recovery => waiting::recovery(ctx),
+        Question::CutOff => waiting::cut_off(ctx).map(Answer::Text),
+        Question::Abandoned => waiting::abandoned(ctx).map(Answer::Plan),
+        Question::Trust => waiting::trust(ctx),
         Question::Diff(task) => difference(ctx, task),
         Question::Since(name) => since(ctx, name),
         Question::Older(days) => older(ctx, days).map(Answer::Plan),
@@ -70,12 +75,12 @@ fn text(text: &str) -> Answer {
     Answer::Text(lines_of(text))
 }
 
-fn lines_of(text: &str) -> Vec<String> {
+pub(super) fn lines_of(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
 /// The real dry run, in the words of the verb.
-fn plan(ctx: &Context, deed: &Deed) -> Result<Plan> {
+fn plan(ctx: &mut Context, deed: &Deed) -> Result<Plan> {
     match deed {
         Deed::RollBack(name) => {
             let back = prompts::back(ctx, name)?;
@@ -116,7 +121,8 @@ fn plan(ctx: &Context, deed: &Deed) -> Result<Plan> {
         Deed::Pause | Deed::PauseAtOnce | Deed::Resume | Deed::Quit | Deed::CheckpointAndQuit | Deed::Mode(_) => no_dry_run(deed),
         Deed::Stop(_) | Deed::Kill(_) | Deed::Redirect { .. } | Deed::Block { .. } | Deed::Unblock(_) => no_dry_run(deed),
         Deed::Approve(_) | Deed::Reject { .. } | Deed::Answer { .. } | Deed::Checkpoint(_) => no_dry_run(deed),
-        Deed::Undo(_) => no_dry_run(deed),
+        Deed::Recover(wanted) => waiting::recovers(ctx, wanted),
+        Deed::Undo(_) | Deed::Abandon(_) | Deed::Trust(_) => no_dry_run(deed),
     }
 }
 

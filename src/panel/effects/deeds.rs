@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::waiting;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::operation::undo::Asked;
@@ -12,6 +13,7 @@ use crate::ops::attach::prompts;
 use crate::ops::cases::edit;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::context::trust;
 use crate::ops::hooks::report;
 use crate::ops::interventions::pausing::{self, How};
 use crate::ops::interventions::quitting::{self, Before};
@@ -26,7 +28,7 @@ use crate::ops::watch::{Waiting, Watch};
 use crate::panel::request::Deed;
 use crate::told::checkpoints::{compacted, deleted};
 use crate::told::undo::{UndoToldAnswer, explain, with_possible};
-use crate::told::{interventions as told, parts, rollback as rollback_told, task_rollback};
+use crate::told::{interventions as told, parts, rollback as rollback_told, task_rollback, trust as told_trust};
 
 /// The panel shows by itself what the log says.
 pub struct Silent;
@@ -108,6 +110,9 @@ fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
         }
         Deed::RollBackTask(task) => take_back(ctx, task),
         Deed::Undo(id) => undo(ctx, id),
+        Deed::Recover(wanted) => waiting::recover(ctx, wanted),
+        Deed::Abandon(tasks) => waiting::abandon(ctx, tasks),
+        Deed::Trust(digest) => Ok(told_trust::approved(&trust::approve_as_shown(&ctx.repo, digest)?)),
     }
 }
 

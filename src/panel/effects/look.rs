@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
+use super::waiting::{self, ProjectsFiles};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::planning::gates::asks;
@@ -20,7 +21,7 @@ use crate::ops::attach::{prompts, sessions};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::ops::supervise::status::{self, AgentView, Status as Report};
-use crate::panel::seen::{AgentRow, Counts, GateRow, Runner, Seen, Session, TaskRow};
+use crate::panel::seen::{AgentRow, Counts, Runner, Seen, Session, TaskRow, Waiting, WaitingRow};
 use crate::told::checkpoints::size_text;
 
 /// How many prompts of a session are among the agents.
@@ -32,19 +33,22 @@ const MOST_PROMPTS: usize = 100;
 ///
 /// # Errors
 /// As [`status::status`].
-pub fn seen(ctx: &Context, now: Timestamp, before: Option<Seen>) -> Result<Seen> {
+pub fn seen(ctx: &Context, now: Timestamp, before: Option<Seen>, files: &mut ProjectsFiles) -> Result<Seen> {
     let report = status::status(ctx, now)?;
     let state = ctx.state();
     let (tasks, gates) = match before {
-        Some(before) if before.seq == state.seq => (before.tasks, before.gates),
+        Some(Seen { seq, tasks, waiting, .. }) if seq == state.seq => {
+            (tasks, waiting.into_iter().filter(|row| matches!(row.what, Waiting::Gate(_))).collect())
+        }
         Some(_) | None => (tasks(state), gates(state)),
     };
+    let waiting = waiting::with_gates(&report.recovery, gates, files.why_not(ctx));
     let counts = counts(&report);
     let mut agents: Vec<AgentRow> = report.agents.iter().map(|view| agent(view, now)).collect();
     agents.sort_by(|one, other| natural::compare(&one.id, &other.id));
     agents.extend(attached(ctx));
     let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
-    Ok(Seen { seq: state.seq, session: session(ctx, &report), agents, tasks, gates, recovery, counts })
+    Ok(Seen { seq: state.seq, session: session(ctx, &report), agents, tasks, waiting, recovery, counts })
 }
 
 fn session(ctx: &Context, report: &Report) -> Session {
@@ -213,15 +217,15 @@ fn tasks(state: &State) -> Vec<TaskRow> {
     rows
 }
 
-fn gates(state: &State) -> Vec<GateRow> {
+fn gates(state: &State) -> Vec<WaitingRow> {
     let gates = natural::sorted(state.restorable.gates.values(), |gate| gate.id.as_str());
-    let row = |gate: &crate::domain::work::gate::Gate| GateRow {
+    let row = |gate: &crate::domain::work::gate::Gate| WaitingRow {
         id: gate.id.to_string(),
-        kind: gate.kind,
+        what: Waiting::Gate(gate.kind),
         task: gate.task_id.as_ref().map(ToString::to_string),
         reason: gate.reason.clone(),
         details: gate.detail_lines(),
-        since: gate.opened_at,
+        since: Some(gate.opened_at),
         decided: gate.decision.as_ref().map(|decision| DecisionLine::from(decision).is.to_owned()),
         asks: gate.kind == GateKind::Question || asks(gate.id.as_str()),
     };

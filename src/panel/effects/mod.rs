@@ -10,6 +10,7 @@ mod look;
 mod rest;
 mod terminal;
 mod threads;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use self::rest::Rest;
 pub use self::terminal::Place;
 use self::terminal::Terminal;
 use self::threads::Threads;
+use self::waiting::ProjectsFiles;
 use super::event::Event;
 use super::keys::Keys;
 use super::model::{Model, Notice, update};
@@ -96,9 +98,12 @@ struct Panel {
     terminal: Terminal,
     model: Model,
     follower: Follower,
+    files: ProjectsFiles,
     threads: Threads,
     waiting: Waiting,
     looked: Instant,
+    /// Whether the next look is due, whatever the log says.
+    overdue: bool,
     changed: bool,
     /// The process was stopped, and goes on.
     continued: Arc<AtomicBool>,
@@ -108,7 +113,8 @@ struct Panel {
 impl Panel {
     fn begin(ctx: Context, terminal: Terminal, keys: Keys, main: PathBuf) -> Result<Self> {
         let now = env::now();
-        let seen = look::seen(&ctx, now, None)?;
+        let mut files = ProjectsFiles::default();
+        let seen = look::seen(&ctx, now, None, &mut files)?;
         let size = terminal.size()?;
         let model = Model::new(seen, keys, size, now);
         let waiting = Waiting::begin();
@@ -121,7 +127,21 @@ impl Panel {
         // Where it cannot be noticed, Ctrl+L draws everything again.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
         let (looked, rest) = (Instant::now(), Rest::begin());
-        Ok(Self { ctx, main, terminal, model, follower, threads, waiting, looked, changed: true, continued, rest })
+        Ok(Self {
+            ctx,
+            main,
+            terminal,
+            model,
+            follower,
+            files,
+            threads,
+            waiting,
+            looked,
+            overdue: false,
+            changed: true,
+            continued,
+            rest,
+        })
     }
 
     fn until_closed(&mut self, signals: &LeftToQuestion) -> Result<Closing> {
@@ -175,9 +195,19 @@ impl Panel {
         if (width, height) != self.model.size {
             events.push(Event::Resized { width, height });
         }
-        events.extend(self.threads.answers());
+        let answers = self.threads.answers();
+        if answers.iter().any(|answer| matches!(answer, Event::Done(..))) {
+            self.look_at_all();
+        }
+        events.extend(answers);
         events.extend(self.look()?);
         Ok(Some(events))
+    }
+
+    /// Something was done: also what no event tells of may have changed.
+    fn look_at_all(&mut self) {
+        self.files.look_again();
+        self.overdue = true;
     }
 
     /// What is new on disk.
@@ -190,10 +220,11 @@ impl Panel {
         let came = self.ctx.store.refresh()?;
         let mut events = Vec::new();
         let often = if self.model.working() > 0 || self.model.seen.session.supervised { WORKING } else { IDLE };
-        if came || since >= often {
+        if came || since >= often || self.overdue {
+            self.overdue = false;
             let now = env::now();
             events.push(Event::Now(now));
-            let seen = look::seen(&self.ctx, now, Some(self.model.seen.clone()))?;
+            let seen = look::seen(&self.ctx, now, Some(self.model.seen.clone()), &mut self.files)?;
             events.push(Event::Seen(Box::new(seen)));
             self.looked = Instant::now();
         }
@@ -222,11 +253,13 @@ impl Panel {
                 Request::Edit(what) => {
                     let (ctx, main) = (&mut self.ctx, &self.main);
                     let event = self.terminal.without(|| foreground::edit(ctx, main, &what))?;
+                    self.look_at_all();
                     requests.extend(update(&mut self.model, event));
                 }
                 Request::Run(line) => {
                     let main = &self.main;
                     let event = self.terminal.without(|| foreground::run(main, &line))?;
+                    self.look_at_all();
                     requests.extend(update(&mut self.model, event));
                 }
                 Request::Suspend => self.terminal.suspend()?,

@@ -47,7 +47,7 @@ impl Threads {
     pub fn ask(&mut self, ticket: Ticket, question: Question) {
         self.open += 1;
         let answer = move |main: &Path| {
-            let answer = open(main, Purpose::Look).and_then(|ctx| answers::answer(&ctx, &question));
+            let answer = open(main, Purpose::Look).and_then(|mut ctx| answers::answer(&mut ctx, &question));
             Event::Answered(ticket, answer.map_err(|error| failure(&error)))
         };
         let started = self.start("panel asks", answer);

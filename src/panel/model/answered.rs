@@ -3,6 +3,7 @@
 use super::dialog::{Body, Dialog};
 use super::{Fetched, Model, choices};
 use crate::panel::request::{Answer, Closing, Deed, Failure, Question, Request, Ticket};
+use crate::panel::view;
 
 pub(super) fn answered(model: &mut Model, ticket: Ticket, answer: Result<Answer, Failure>) {
     if let Ok(Answer::Timeline(moments)) = answer {
@@ -52,6 +53,14 @@ fn fill(model: &Model, dialog: &mut Dialog, answer: Answer) {
             *body = Body::Ready(lines);
             *items = choices::items(model, about, Vec::new());
         }
+        (Dialog::Choose { body, items, .. }, Answer::Recovery { lines, choices }) => {
+            *body = Body::Ready(lines);
+            *items = choices::remedies(choices);
+        }
+        (Dialog::Choose { body, items, .. }, Answer::Trust { lines, digest }) => {
+            *body = Body::Ready(lines);
+            *items = choices::trust(digest);
+        }
         (Dialog::Choose { body, items, about, .. }, Answer::Choices { before, items: open }) => {
             *body = Body::Ready(before);
             *items = choices::items(model, about, open);
@@ -93,12 +102,12 @@ pub(super) fn done(model: &mut Model, deed: &Deed, outcome: Result<Vec<String>, 
     vec![Request::Ask(ticket, Question::Checkpoints)]
 }
 
-/// One line is told below the views; more get a dialog, and so does what went wrong.
+/// One line is told below the views, if it is whole there; more get a dialog, and so does what went wrong.
 pub(super) fn tell_outcome(model: &mut Model, title: &str, outcome: Result<Vec<String>, Failure>) {
     match outcome {
         Ok(lines) => match lines.as_slice() {
             [] => {}
-            [one] => model.tell(one.clone()),
+            [one] if view::fits_below(model, one) => model.tell(one.clone()),
             _ => model.dialogs.push(Dialog::Text { title: title.to_owned(), body: Body::Ready(lines), top: 0 }),
         },
         Err(failure) => {

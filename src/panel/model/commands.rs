@@ -10,7 +10,7 @@ use crate::domain::work::session::Mode;
 use crate::panel::input::Way;
 use crate::panel::keys::Command;
 use crate::panel::request::{Closing, Deed, Editing, Question, Request};
-use crate::panel::seen::{AgentRow, MomentKind};
+use crate::panel::seen::{AgentRow, MomentKind, Waiting};
 use crate::told::before;
 
 /// Begins a command: where it is not possible, says why.
@@ -118,14 +118,18 @@ pub(super) fn find_out(model: &mut Model, title: String, question: Question) -> 
     let ticket = model.fresh_ticket();
     let body = Body::Coming(ticket);
     let dialog = match &question {
-        Question::Plan(_) | Question::PlanUndo(_) | Question::PlanSession | Question::Older(_) => {
+        Question::Plan(_) | Question::PlanUndo(_) | Question::PlanSession | Question::Older(_) | Question::Abandoned => {
             Dialog::Plan { title, body, deed: None, top: 0 }
         }
         Question::Choices(agent) => choice(title, About::Redirect(agent.clone()), body),
         Question::Gate(gate) => choice(title, About::Gate(gate.clone()), body),
+        Question::Recovery => choice(title, About::Recovery, body),
+        Question::Trust => choice(title, About::Trust, body),
         Question::AtWork => choice(title, About::Quit, body),
         Question::Checkpoints => Dialog::Manager { body, managed: super::Managed::default() },
-        Question::Diff(_) | Question::Since(_) | Question::Timeline | Question::Learnings => Dialog::Text { title, body, top: 0 },
+        Question::Diff(_) | Question::Since(_) | Question::CutOff | Question::Timeline | Question::Learnings => {
+            Dialog::Text { title, body, top: 0 }
+        }
     };
     open(model, dialog);
     vec![Request::Ask(ticket, question)]
@@ -143,7 +147,7 @@ fn block(model: &mut Model) -> Vec<Request> {
 }
 
 fn undo(model: &mut Model) -> Vec<Request> {
-    let selected = model.moment_row().filter(|_| model.view == View::Timeline).and_then(|row| match &row.what {
+    let selected = model.moment_row().and_then(|row| match &row.what {
         MomentKind::Transaction { id, .. } => Some(id.clone()),
         MomentKind::Checkpoint(_) => None,
     });
@@ -223,8 +227,10 @@ fn open_selected(model: &mut Model) -> Vec<Request> {
             Some(_) => open(model, Dialog::Menu { at: 0 }),
             None => Vec::new(),
         },
-        View::Gates => match model.gate_row().cloned() {
-            Some(gate) => find_out(model, format!("GATE {}", gate.id), Question::Gate(gate.id)),
+        View::Gates => match model.waiting_row().map(|row| (row.what, row.id.clone())) {
+            Some((Waiting::Gate(_), id)) => find_out(model, format!("GATE {id}"), Question::Gate(id)),
+            Some((Waiting::Recovery, _)) => find_out(model, "RECOVERY".to_owned(), Question::Recovery),
+            Some((Waiting::Trust, _)) => find_out(model, "THE PROJECT'S FILES".to_owned(), Question::Trust),
             None => Vec::new(),
         },
         View::Timeline => match model.moment_row().map(|row| row.what.clone()) {

@@ -69,6 +69,10 @@ pub enum Dialog {
 pub enum About {
     /// What is decided at this gate.
     Gate(String),
+    /// What becomes of what a crash left.
+    Recovery,
+    /// Whether the project's files are approved.
+    Trust,
     /// Where this agent is sent.
     Redirect(String),
     /// What becomes of the session when the panel ends.

@@ -10,6 +10,7 @@ mod moving;
 mod possible;
 mod selection;
 mod stepping;
+mod subject;
 #[cfg(test)]
 pub(in crate::panel) mod tests;
 mod typing;
@@ -21,11 +22,11 @@ use jiff::Timestamp;
 
 use super::keys::Keys;
 use super::request::{Deed, Ticket};
-use super::seen::{AgentRow, CheckpointRow, GateRow, Moment, OutputLine, Seen, TaskRow};
+use super::seen::{AgentRow, CheckpointRow, Moment, OutputLine, Seen};
 
 pub use dialog::{About, Body, Chosen, Dialog, Item, Outcome, Then, Typed};
 pub use in_dialog::menu;
-pub use possible::impossible;
+pub use possible::{impossible, instead};
 pub use update::update;
 
 /// How many lines of output are kept.
@@ -157,39 +158,6 @@ impl Model {
         };
         model.keep_selection();
         model
-    }
-
-    /// The agent that keys act on: the selected one, or the one that works on the selected task.
-    pub fn agent_row(&self) -> Option<&AgentRow> {
-        match self.view {
-            View::Agents | View::Output | View::Timeline => self.agents().find(|row| Some(&row.id) == self.agent.as_ref()),
-            View::Tasks | View::Gates => {
-                let agent = self.task_row()?.agent.clone()?;
-                self.agents().find(|row| row.id == agent)
-            }
-        }
-    }
-
-    /// The task that keys act on: the selected one, or that of the selected agent or gate.
-    pub fn task_row(&self) -> Option<&TaskRow> {
-        let id = match self.view {
-            View::Agents | View::Output | View::Timeline => {
-                self.agents().find(|row| Some(&row.id) == self.agent.as_ref()).and_then(|row| row.task.clone())
-            }
-            View::Tasks => self.task.clone(),
-            View::Gates => self.gate_row().and_then(|gate| gate.task.clone()),
-        }?;
-        self.seen.tasks.iter().find(|row| row.id == id)
-    }
-
-    /// The selected gate.
-    pub fn gate_row(&self) -> Option<&GateRow> {
-        self.seen.gates.iter().find(|row| Some(&row.id) == self.gate.as_ref())
-    }
-
-    /// The selected moment.
-    pub fn moment_row(&self) -> Option<&Moment> {
-        self.moments().iter().find(|row| Some(row.what.id()) == self.moment.as_deref())
     }
 
     /// The timeline, as far as it is known.

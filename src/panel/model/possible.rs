@@ -3,7 +3,7 @@
 use super::{Model, View};
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::project::SessionNow;
-use crate::panel::keys::Command;
+use crate::panel::keys::{Command, Of};
 use crate::panel::seen::{AgentRow, MomentKind, Runner};
 use crate::told::before::AtWork;
 
@@ -11,7 +11,7 @@ use crate::told::before::AtWork;
 pub fn impossible(model: &Model, command: Command) -> Option<String> {
     match command {
         Command::Stop | Command::Kill | Command::Redirect => needs_agent(model).err(),
-        Command::Logs | Command::Fullscreen => model.agent_row().is_none().then(|| "no agent is selected".to_owned()),
+        Command::Logs | Command::Fullscreen => model.agent_row().is_none().then(|| none(model, Of::Agent)),
         Command::Block => match task_status(model) {
             Ok(Status::Pending | Status::Active | Status::Failed) => None,
             Ok(status @ (Status::Done | Status::Blocked | Status::Archived)) => Some(format!("it is {status}")),
@@ -28,7 +28,7 @@ pub fn impossible(model: &Model, command: Command) -> Option<String> {
         Command::Debug => match model.task_row() {
             Some(row) if row.workspace.is_some() => None,
             Some(row) => Some(format!("{} has no workspace", row.id)),
-            None => Some("no task is selected".to_owned()),
+            None => Some(none(model, Of::Task)),
         },
         Command::Pause => match model.seen.session.now {
             SessionNow::Running | SessionNow::Pausing | SessionNow::Paused if model.seen.session.supervised => None,
@@ -56,10 +56,16 @@ pub(super) fn selected_checkpoint(model: &Model) -> Option<String> {
     if model.view == View::Agents {
         return prompt_of(model.agent_row()?).map(str::to_owned);
     }
-    model.moment_row().filter(|_| model.view == View::Timeline).and_then(|row| match &row.what {
+    model.moment_row().and_then(|row| match &row.what {
         MomentKind::Checkpoint(name) => Some(name.clone()),
         MomentKind::Transaction { .. } => None,
     })
+}
+
+/// What a command does with what is selected, where that is something else than usually.
+pub fn instead(model: &Model, command: Command) -> Option<String> {
+    let name = selected_checkpoint(model).filter(|_| command == Command::Diff)?;
+    Some(format!("Show what changed since {name}"))
 }
 
 /// The checkpoint of a row that is a prompt.
@@ -71,7 +77,7 @@ pub(super) fn prompt_of(row: &AgentRow) -> Option<&str> {
 }
 
 pub(super) fn needs_agent(model: &Model) -> Result<&AgentRow, String> {
-    let row = model.agent_row().ok_or_else(|| "no agent is selected".to_owned())?;
+    let row = model.agent_row().ok_or_else(|| none(model, Of::Agent))?;
     match (&row.runner, &row.task) {
         (Runner::Human { .. }, _) => Err(format!("{} is run by a human: end it where it runs", row.id)),
         (Runner::Prompt { .. }, _) => Err(format!("{} is a prompt: Enter goes back to it", row.id)),
@@ -80,8 +86,17 @@ pub(super) fn needs_agent(model: &Model) -> Result<&AgentRow, String> {
     }
 }
 
+/// Why there is nothing to act on.
+fn none(model: &Model, of: Of) -> String {
+    let what = if of == Of::Agent { "agent" } else { "task" };
+    match model.view.names(of) {
+        true => format!("no {what} is selected"),
+        false => format!("the view '{}' names no {what}", model.view.title()),
+    }
+}
+
 fn task_status(model: &Model) -> Result<Status, String> {
-    let row = model.task_row().ok_or_else(|| "no task is selected".to_owned())?;
+    let row = model.task_row().ok_or_else(|| none(model, Of::Task))?;
     if row.kind == Kind::Task { Ok(row.status) } else { Err(format!("{} is a group ({})", row.id, row.kind)) }
 }
 

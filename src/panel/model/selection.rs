@@ -2,7 +2,7 @@
 
 use super::{Fetched, Model, View};
 use crate::panel::input::Way;
-use crate::panel::seen::{AgentRow, GateRow, Moment, TaskRow};
+use crate::panel::seen::{AgentRow, Moment, TaskRow, WaitingRow};
 
 impl Model {
     /// The names of the rows of a view, in order.
@@ -10,7 +10,7 @@ impl Model {
         match view {
             View::Agents => self.shown_agents().map(|row| row.id.as_str()).collect(),
             View::Tasks => self.shown_tasks().map(|row| row.id.as_str()).collect(),
-            View::Gates => self.shown_gates().map(|row| row.id.as_str()).collect(),
+            View::Gates => self.shown_waiting().map(|row| row.id.as_str()).collect(),
             View::Timeline => self.shown_moments().map(|row| row.what.id()).collect(),
             View::Output => Vec::new(),
         }
@@ -38,9 +38,9 @@ impl Model {
         self.seen.tasks.iter().filter(fits)
     }
 
-    /// The gates that are shown.
-    pub fn shown_gates(&self) -> impl Iterator<Item = &GateRow> {
-        self.seen.gates.iter().filter(|row| self.fits(View::Gates, &[&row.id, row.kind.as_str(), &row.reason]))
+    /// What waits, as far as it is shown.
+    pub fn shown_waiting(&self) -> impl Iterator<Item = &WaitingRow> {
+        self.seen.waiting.iter().filter(|row| self.fits(View::Gates, &[&row.id, row.what.as_str(), &row.reason]))
     }
 
     /// The moments that are shown.

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::base::ids::CaseId;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::project::SessionNow;
@@ -11,8 +12,8 @@ use crate::domain::work::session::Mode;
 use crate::panel::event::{Event, Printed};
 use crate::panel::input::{Input, Key, Way};
 use crate::panel::keys::TABLE;
-use crate::panel::request::{Answer, Closing, Failure, Plan, Question, Request};
-use crate::panel::seen::{Counts, MomentKind, OutputKind, Runner, Session};
+use crate::panel::request::{Answer, Closing, Failure, Plan, Question, Remedies, Request};
+use crate::panel::seen::{Counts, MomentKind, OutputKind, Runner, Session, TaskRow, Waiting, WaitingRow};
 
 pub fn now() -> Timestamp {
     Timestamp::UNIX_EPOCH + SignedDuration::from_hours(500_000)
@@ -101,19 +102,52 @@ pub fn seen() -> Seen {
             human,
         ],
         tasks,
-        gates: vec![GateRow {
+        waiting: vec![WaitingRow {
             id: "question-ch-006".into(),
-            kind: GateKind::Question,
+            what: Waiting::Gate(GateKind::Question),
             task: Some("ch-006".into()),
             reason: "Which database?".into(),
             details: vec!["postgres or sqlite".into()],
-            since: ago(65),
+            since: Some(ago(65)),
             decided: None,
             asks: true,
         }],
         recovery: Vec::new(),
         counts: Counts { total: 5, ready: 0, waiting: 1, active: 2, done: 1, merged: 1, blocked: 1, failed: 0 },
     }
+}
+
+/// Everything else that can wait, a prompt of the human's agent, and what [`seen`] has.
+pub fn seen_with_questions() -> Seen {
+    let mut seen = seen();
+    let row = |what: Waiting, reason: &str| WaitingRow {
+        id: what.as_str().to_owned(),
+        what,
+        task: None,
+        reason: reason.to_owned(),
+        details: Vec::new(),
+        since: None,
+        decided: None,
+        asks: false,
+    };
+    seen.session.supervised = false;
+    seen.session.now = SessionNow::Crashed;
+    seen.recovery = vec!["the last session ended unexpectedly".into(), "no supervisor attends to ed-001, ed-002".into()];
+    let recovery = row(Waiting::Recovery, &seen.recovery.join("; "));
+    let trust = row(Waiting::Trust, "the project's files have changed, so nothing of them is applied or run");
+    let merge = WaitingRow {
+        id: "merge-ch-004".into(),
+        task: Some("ch-004".into()),
+        since: Some(ago(3_700)),
+        ..row(Waiting::Gate(GateKind::Merge), "ch-004 conflicts with main")
+    };
+    seen.waiting.splice(0..0, [recovery, merge]);
+    seen.waiting.push(trust);
+    let mut prompt = agent("  3", None, "prompt");
+    prompt.runner = Runner::Prompt { checkpoint: "prompt-0003".into() };
+    prompt.title = "tidy up".into();
+    seen.agents.push(prompt);
+    seen
 }
 
 pub fn moments() -> Vec<Moment> {
@@ -160,7 +194,7 @@ pub fn answer(model: &mut Model, requests: &[Request], answer: Answer) {
     update(model, Event::Answered(ticket.unwrap(), Ok(answer)));
 }
 
-fn asked(requests: &[Request]) -> Option<&Question> {
+pub fn asked(requests: &[Request]) -> Option<&Question> {
     requests.iter().find_map(|request| if let Request::Ask(_, question) = request { Some(question) } else { None })
 }
 
@@ -381,7 +415,7 @@ fn anything() -> impl Strategy<Value = Event> {
 }
 
 /// What could be found out.
-fn any_answer(question: &Question) -> Answer {
+pub fn any_answer(question: &Question) -> Answer {
     let plan = |deed: &Deed| Answer::Plan(Plan { lines: vec!["plan".into()], deed: Some(deed.clone()) });
     match question {
         Question::Plan(deed) => plan(deed),
@@ -393,9 +427,15 @@ fn any_answer(question: &Question) -> Answer {
             rows: vec![CheckpointRow { name: "one".into(), line: "1 one".into() }],
             summary: "1/50".into(),
         },
-        Question::AtWork | Question::Gate(_) | Question::Diff(_) | Question::Since(_) | Question::Learnings => {
-            Answer::Text(vec!["text".into()])
-        }
+        Question::Recovery => Answer::Recovery { lines: vec!["text".into()], choices: Remedies::OfTasks },
+        Question::Trust => Answer::Trust { lines: vec!["text".into()], digest: Some("0a1b".into()) },
+        Question::Abandoned => plan(&Deed::Abandon(vec![CaseId::new("ch-004").unwrap()])),
+        Question::CutOff
+        | Question::AtWork
+        | Question::Gate(_)
+        | Question::Diff(_)
+        | Question::Since(_)
+        | Question::Learnings => Answer::Text(vec!["text".into()]),
     }
 }
 

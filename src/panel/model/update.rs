@@ -1,7 +1,6 @@
 //! What an event does to the model.
 
 use super::answered::{answered, done, tell_outcome};
-use super::dialog::Dialog;
 use super::in_dialog::in_dialog;
 use super::typing::paste;
 use super::{MOST_OUTPUT, Model, Output, View, commands, moving};

@@ -7,11 +7,15 @@ use super::canvas::{Canvas, Piece, Row, Tone, fit, width, wrapped};
 use crate::domain::work::project::SessionNow;
 use crate::panel::input::Key;
 use crate::panel::keys::{Command, Of, TABLE, row_of};
-use crate::panel::model::{Body, Dialog, Item, Managed, Model, Typed, impossible, menu};
+use crate::panel::model::{Body, Dialog, Item, Managed, Model, Typed, impossible, instead, menu};
 use crate::panel::seen::Runner;
 
 /// The widest dialog.
 const WIDEST: u16 = 110;
+/// The most lines that stay below a text.
+const MOST_FIXED: usize = 10;
+/// How the hints of a failure begin.
+const HINT: &str = "hint: ";
 
 /// A line of a dialog.
 type Line = (Vec<Piece>, Row);
@@ -23,8 +27,10 @@ struct Content {
     lines: Vec<Line>,
     /// The first of them that is shown.
     top: usize,
-    /// Lines that always stay below them.
+    /// Lines that always stay below them: choices, hints, what is typed.
     fixed: Vec<Line>,
+    /// The one of these that is seen in any case.
+    at: usize,
     /// The keys.
     keys: Vec<(String, &'static str)>,
 }
@@ -43,7 +49,7 @@ pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>)
     let inside = usize::from(columns.saturating_sub(4));
     let content = content(model, dialog, inside);
     let key_rows = rows_of_keys(&content.keys, inside);
-    let below = content.fixed.len() + 1 + key_rows.len();
+    let below = content.fixed.len().min(MOST_FIXED) + 1 + key_rows.len();
     let wanted = content.lines.len() + below + 2;
     let height = u16::try_from(wanted).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
     let outer = Rect { x: area.x + (area.width - columns) / 2, y: area.y + (area.height - height) / 2, width: columns, height };
@@ -60,10 +66,13 @@ pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>)
     let inner = block.inner(outer);
     block.render(outer, canvas.buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let room = usize::from(inner.height).saturating_sub(below);
+    // However long the text is, what can be chosen is seen below it.
+    let for_fixed = usize::from(inner.height).saturating_sub(1 + key_rows.len());
+    let fixed = around(&content.fixed, content.at, for_fixed.min(MOST_FIXED));
+    let room = usize::from(inner.height).saturating_sub(fixed.len() + 1 + key_rows.len());
     let top = content.top.min(content.lines.len().saturating_sub(room));
     let shown = content.lines.iter().skip(top).take(room);
-    for (y, (pieces, row)) in (inner.y..).zip(shown.chain(&content.fixed)) {
+    for (y, (pieces, row)) in (inner.y..).zip(shown.chain(fixed)) {
         canvas.row(Rect { y, height: 1, ..inner }, pieces, *row);
     }
     let more = content.lines.len().saturating_sub(top + room);
@@ -79,6 +88,12 @@ pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>)
         }
         canvas.row(Rect { y, height: 1, ..inner }, &pieces, Row::Other);
     }
+}
+
+/// As many of some lines as there is room for, around one of them.
+fn around(lines: &[Line], at: usize, room: usize) -> &[Line] {
+    let first = at.saturating_sub(room / 2).min(lines.len().saturating_sub(room));
+    lines.get(first..(first + room).min(lines.len())).unwrap_or_default()
 }
 
 /// The keys of a dialog in as many rows as they need; the first one has room for how much more there is.
@@ -110,20 +125,28 @@ fn content(model: &Model, dialog: &Dialog, columns: usize) -> Content {
         Dialog::Plan { title, body, deed, top } => {
             let agrees = deed.is_some().then(|| (Key::Enter.to_string(), "do it"));
             let keys = agrees.into_iter().chain([esc(if deed.is_some() { "leave it" } else { "close" })]).collect();
-            Content { title: title.clone(), lines: body_lines(body, columns), top: *top, fixed: Vec::new(), keys }
+            Content { keys, ..told(title, body, *top, columns) }
         }
-        Dialog::Text { title, body, top } => Content {
-            title: title.clone(),
-            lines: body_lines(body, columns),
-            top: *top,
-            fixed: Vec::new(),
-            keys: vec![esc("close")],
-        },
+        Dialog::Text { title, body, top } => told(title, body, *top, columns),
         Dialog::Typed(typed) => typing(typed, columns),
         Dialog::Choose { title, about: _, body, items, at, top } => choice((title, *top), body, items, *at, columns),
         Dialog::Pausing => pausing(model, columns),
         Dialog::Manager { body, managed } => manager(model, body, managed, columns),
     }
+}
+
+/// A text; the hints of a failure stay below it.
+fn told(title: &str, body: &Body, top: usize, columns: usize) -> Content {
+    let lines = body_lines(body, columns);
+    let fixed = hints(body, columns);
+    Content { title: title.to_owned(), lines, top, fixed, at: 0, keys: vec![esc("close")] }
+}
+
+/// What can be done about a failure.
+fn hints(body: &Body, columns: usize) -> Vec<Line> {
+    let Body::Failed(lines) = body else { return Vec::new() };
+    let hints = lines.iter().filter(|line| line.starts_with(HINT));
+    hints.flat_map(|line| wrapped(line, columns).into_iter().map(plain)).collect()
 }
 
 fn esc(words: &'static str) -> (String, &'static str) {
@@ -144,7 +167,7 @@ fn body_lines(body: &Body, columns: usize) -> Vec<Line> {
             lines.iter().flat_map(|line| wrapped(line, columns).into_iter().map(|part| toned(part, tone(line)))).collect()
         }
         Body::Failed(lines) => {
-            let numbered = lines.iter().enumerate();
+            let numbered = lines.iter().enumerate().filter(|(_, line)| !line.starts_with(HINT));
             let toned_by = |(place, line): (usize, &String)| {
                 let tone = if place == 0 { Tone::Bad } else { Tone::Plain };
                 wrapped(line, columns).into_iter().map(move |part| toned(part, tone)).collect::<Vec<_>>()
@@ -170,7 +193,14 @@ fn help(model: &Model, top: usize, columns: usize) -> Content {
             }
         }
     }
-    Content { title: "KEYS".to_owned(), lines, top, fixed: Vec::new(), keys: vec![("j/k".to_owned(), "scroll"), esc("close")] }
+    Content {
+        title: "KEYS".to_owned(),
+        lines,
+        top,
+        fixed: Vec::new(),
+        at: 0,
+        keys: vec![("j/k".to_owned(), "scroll"), esc("close")],
+    }
 }
 
 fn actions(model: &Model, at: usize, columns: usize) -> Content {
@@ -197,7 +227,10 @@ fn actions(model: &Model, at: usize, columns: usize) -> Content {
         let why = impossible(model, command);
         let tone = if why.is_some() { Tone::Dim } else { Tone::Plain };
         let key = fit(&model.keys.shown(command), 7);
-        let words = why.map_or_else(|| row.words.to_owned(), |why| format!("{} ({why})", row.short));
+        let words = match why {
+            Some(why) => format!("{} ({why})", row.short),
+            None => instead(model, command).unwrap_or_else(|| row.words.to_owned()),
+        };
         let is = if place == at { Row::Selected } else { Row::Other };
         if place == at {
             selected = lines.len();
@@ -209,7 +242,7 @@ fn actions(model: &Model, at: usize, columns: usize) -> Content {
     let top = selected.saturating_sub(room / 2);
     let keys =
         vec![("j/k".to_owned(), "select"), (Key::Tab.to_string(), "next group"), (Key::Enter.to_string(), "do it"), esc("close")];
-    Content { title: "ACTIONS".to_owned(), lines, top, fixed: Vec::new(), keys }
+    Content { title: "ACTIONS".to_owned(), lines, top, fixed: Vec::new(), at: 0, keys }
 }
 
 fn typing(typed: &Typed, columns: usize) -> Content {
@@ -224,7 +257,7 @@ fn typing(typed: &Typed, columns: usize) -> Content {
     }
     fixed.push((vec![("> ".to_owned(), Tone::Accent), (shown, Tone::Plain), ("▏".to_owned(), Tone::Accent)], Row::Other));
     let keys = vec![(Key::Enter.to_string(), "do it"), esc("leave it")];
-    Content { title: typed.title.clone(), lines, top: 0, fixed, keys }
+    Content { title: typed.title.clone(), lines, top: 0, at: fixed.len(), fixed, keys }
 }
 
 fn choice((title, top): (&str, usize), body: &Body, items: &[Item], at: usize, columns: usize) -> Content {
@@ -235,14 +268,14 @@ fn choice((title, top): (&str, usize), body: &Body, items: &[Item], at: usize, c
         let pieces = vec![(format!("{letter} "), Tone::Accent), (fit(&item.line, columns.saturating_sub(4)), Tone::Plain)];
         (pieces, if place == at { Row::Selected } else { Row::Other })
     };
-    // Around the selected one, where there are many.
-    let first = at.saturating_sub(5).min(items.len().saturating_sub(10));
-    let fixed = items.iter().enumerate().skip(first).take(10).map(row).collect();
+    let hints = hints(body, columns);
+    let at = hints.len() + at;
+    let fixed = hints.into_iter().chain(items.iter().enumerate().map(row)).collect();
     let keys = match items {
         [] => vec![esc("close")],
         _ => vec![("j/k".to_owned(), "select"), (Key::Enter.to_string(), "choose"), esc("leave it")],
     };
-    Content { title: title.to_owned(), lines, top, fixed, keys }
+    Content { title: title.to_owned(), lines, top, fixed, at, keys }
 }
 
 fn pausing(model: &Model, columns: usize) -> Content {
@@ -271,7 +304,7 @@ fn pausing(model: &Model, columns: usize) -> Content {
     lines.extend(wrapped(&again, columns).into_iter().map(plain));
     let title = if paused { "PAUSED" } else { "PAUSING" };
     let words = if paused { "resume" } else { "at once" };
-    Content { title: title.to_owned(), lines, top: 0, fixed: Vec::new(), keys: vec![(key, words), esc("close")] }
+    Content { title: title.to_owned(), lines, top: 0, fixed: Vec::new(), at: 0, keys: vec![(key, words), esc("close")] }
 }
 
 fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Content {
@@ -282,7 +315,7 @@ fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Con
             Body::Ready(_) => vec![plain("There is no checkpoint yet.")],
             Body::Coming(_) | Body::Failed(_) => body_lines(body, columns),
         };
-        return Content { title, lines, top: 0, fixed: Vec::new(), keys: vec![new, esc("close")] };
+        return Content { title, lines, top: 0, fixed: Vec::new(), at: 0, keys: vec![new, esc("close")] };
     }
     let row = |(place, row): (usize, &crate::panel::seen::CheckpointRow)| {
         let mark = if managed.marked.contains(&row.name) { "[x] " } else { "[ ] " };
@@ -304,5 +337,5 @@ fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Con
         new,
         esc("close"),
     ];
-    Content { title, lines, top, fixed, keys }
+    Content { title, lines, top, fixed, at: 0, keys }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, Piece, Row, Tone, width};
+use super::canvas::{Canvas, Piece, Row, Tone, fit, width, wrapped};
 use super::words::{cost, tokens};
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::session::Mode;
@@ -46,7 +46,7 @@ pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     if stuck > 0 {
         part(format!("{stuck} stuck"), Tone::Bad);
     }
-    let waiting = model.seen.gates.iter().filter(|gate| gate.decided.is_none()).count();
+    let waiting = model.seen.waiting.iter().filter(|row| row.decided.is_none()).count();
     if waiting > 0 {
         part(format!("{waiting} for you"), Tone::Warn);
     }
@@ -70,7 +70,7 @@ fn tab(model: &Model, view: View) -> String {
     let many = match view {
         View::Agents => model.seen.agents.iter().filter(|row| !matches!(row.runner, Runner::Prompt { .. })).count(),
         View::Tasks => model.seen.tasks.len(),
-        View::Gates => model.seen.gates.len(),
+        View::Gates => model.seen.waiting.len(),
         View::Output | View::Timeline => 0,
     };
     let many = if many > 0 { format!(" ({many})") } else { String::new() };
@@ -112,22 +112,62 @@ fn filter(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     canvas.line(Rect { x: area.x + area.width - columns, width: columns, ..area }, &text, Tone::Warn);
 }
 
-/// What is being done, what was done, or what has to be done.
+/// What is being done, what was done, or what has to be done, in as many lines as it needs, so that a hint at its end is whole.
 pub fn notice(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+    let Some((text, tone)) = told(model) else { return };
+    let mut lines = below(&text, area.width);
+    let room = usize::from(area.height);
+    if lines.len() > room {
+        lines.truncate(room);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), usize::from(area.width).saturating_sub(1));
+        }
+    }
+    for (line, y) in lines.into_iter().zip(area.y..area.y + area.height) {
+        canvas.row(Rect { y, height: 1, ..area }, &[(" ".to_owned(), Tone::Plain), (line, tone)], Row::Other);
+    }
+}
+
+/// How many lines of a terminal of this size what is told needs, and has.
+pub fn notice_height(model: &Model, area: Rect) -> u16 {
+    let lines = told(model).map_or(0, |(text, _)| below(&text, area.width).len());
+    u16::try_from(lines).unwrap_or(u16::MAX).clamp(1, most_below(area.height))
+}
+
+/// Whether all of a text has room there.
+pub fn fits_below(text: &str, (width, height): (u16, u16)) -> bool {
+    below(text, width).len() <= usize::from(most_below(height))
+}
+
+fn below(text: &str, columns: u16) -> Vec<String> {
+    wrapped(text, usize::from(columns).saturating_sub(1))
+}
+
+/// What is told takes little of the views.
+fn most_below(height: u16) -> u16 {
+    (height / 5).clamp(1, 3)
+}
+
+fn told(model: &Model) -> Option<(String, Tone)> {
     let told = model.notice.as_ref().map(|notice| (notice.text.clone(), if notice.bad { Tone::Bad } else { Tone::Good }));
     let doing = model.doing.first().map(|deed| (format!("… {}", deed.in_words()), Tone::Warn));
-    let recover = || model.seen.recovery.first().map(|why| (format!("{why}: git axiom recover"), Tone::Bad));
+    let recover = || model.seen.recovery.first().map(|why| (format!("{why}: {}", to_recover(model)), Tone::Bad));
     let last = || model.seen.session.last_action.as_ref().map(|action| (format!("last: {action}"), Tone::Dim));
     // What went wrong is not hidden by what is still being done.
     let bad = told.clone().filter(|(_, tone)| *tone == Tone::Bad);
-    if let Some(piece) = bad.or(doing).or(told).or_else(recover).or_else(last) {
-        canvas.row(area, &[(" ".to_owned(), Tone::Plain), piece], Row::Other);
-    }
+    bad.or(doing).or(told).or_else(recover).or_else(last)
+}
+
+/// Where what a crash left is decided about.
+fn to_recover(model: &Model) -> String {
+    let (view, open) = (model.keys.shown(Command::Gates), model.keys.shown(Command::Open));
+    let here = if [&view, &open].iter().any(|key| *key == "-") { String::new() } else { format!("{view}, then {open}, or ") };
+    format!("{here}git axiom recover")
 }
 
 /// The most important keys, as many as there is room for.
 pub fn footer(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
-    let mut rows: Vec<_> = TABLE.iter().filter(|row| row.footer > 0).collect();
+    let mut rows: Vec<_> = TABLE.iter().filter(|row| row.footer > 0 && model.view.names(row.of)).collect();
     rows.sort_by_key(|row| row.footer);
     let (mut pieces, mut used): (Vec<Piece>, usize) = (Vec::new(), 0);
     for row in rows {

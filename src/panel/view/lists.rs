@@ -2,12 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, Piece, Row, Tone, fit, wrapped};
+use super::canvas::{Canvas, Piece, Row, Tone, fit, width, wrapped};
 use super::words::{age, bar, cost, or_dash, tokens};
 use crate::domain::work::case::{Kind, Status};
 use crate::panel::keys::Command;
 use crate::panel::model::{Fetched, Model, View};
-use crate::panel::seen::{AgentRow, GateRow, Moment, MomentKind, Runner, TaskRow};
+use crate::panel::seen::{AgentRow, Moment, MomentKind, Runner, TaskRow, WaitingRow};
 
 /// A terminal of so many columns has room for everything.
 const WIDE: u16 = 120;
@@ -161,8 +161,12 @@ fn agent_details(row: &AgentRow, model: &Model, area: Rect, canvas: &mut Canvas<
     draw_lines(&lines, area, canvas);
 }
 
+/// Draws lines, and says how many have no room.
 fn draw_lines(lines: &[Vec<Piece>], area: Rect, canvas: &mut Canvas<'_>) {
-    for (line, y) in lines.iter().zip(area.y..area.y + area.height) {
+    let room = usize::from(area.height);
+    let shown = if lines.len() > room { room.saturating_sub(1) } else { lines.len() };
+    let more = (shown < lines.len()).then(|| vec![(format!(" and {} more", lines.len() - shown), Tone::Dim)]);
+    for (line, y) in lines.iter().take(shown).chain(&more).zip(area.y..area.y + area.height) {
         canvas.row(Rect { y, height: 1, ..area }, line, Row::Other);
     }
 }
@@ -213,12 +217,15 @@ pub fn tasks(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     draw_lines(&lines, rest, canvas);
 }
 
-fn gate(row: &GateRow, model: &Model) -> Vec<Piece> {
+/// The column of reasons.
+const REASON: usize = 43;
+
+fn gate(row: &WaitingRow, model: &Model) -> Vec<Piece> {
     let decided = row.decided.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
     vec![
         (format!(" {}", fit(&row.id, 22)), Tone::Plain),
-        (format!(" {}", fit(row.kind.as_str(), 12)), if row.decided.is_some() { Tone::Dim } else { Tone::Warn }),
-        (format!(" {}", fit(&age(row.since, model.now), 5)), Tone::Dim),
+        (format!(" {}", fit(row.what.as_str(), 12)), if row.decided.is_some() { Tone::Dim } else { Tone::Warn }),
+        (format!(" {}", fit(&or_dash(row.since.map(|since| age(since, model.now))), 5)), Tone::Dim),
         (format!(" {}{decided}", row.reason), Tone::Plain),
     ]
 }
@@ -226,15 +233,17 @@ fn gate(row: &GateRow, model: &Model) -> Vec<Piece> {
 /// What waits for a human.
 pub fn gates(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " GATE                   KIND         SINCE WHAT WAITS";
-    let rows: Vec<_> = model.shown_gates().collect();
+    let rows: Vec<_> = model.shown_waiting().collect();
     let row = |place: usize| rows.get(place).map(|row| gate(row, model));
     let rest = list(model, View::Gates, area, canvas, heading, row, "Nothing waits for you.");
-    let Some(row) = model.gate_row() else { return };
+    let Some(row) = model.waiting_row() else { return };
     let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
     let key = model.keys.shown(Command::Open);
     lines.push(vec![(format!(" {key}"), Tone::Accent), (" shows what helps to decide, and asks".to_owned(), Tone::Dim)]);
     let columns = usize::from(rest.width).saturating_sub(2);
-    let details = row.details.iter().flat_map(|detail| wrapped(detail, columns));
+    // A reason that its column cuts is read whole here.
+    let cut = (width(&row.reason) + REASON > usize::from(rest.width)).then_some(&row.reason);
+    let details = cut.into_iter().chain(&row.details).flat_map(|detail| wrapped(detail, columns));
     lines.extend(details.map(|detail| vec![(format!(" {detail}"), Tone::Plain)]));
     draw_lines(&lines, rest, canvas);
 }

@@ -35,11 +35,12 @@ impl Layout {
         let line = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
         let above = if model.full { 0 } else { 2 };
         let header = u16::from(above > 0);
+        let notice = frame::notice_height(model, area);
         Self {
             header: line(0, header),
             tabs: line(header, header),
-            body: line(above, area.height.saturating_sub(above + 2)),
-            notice: line(area.height.saturating_sub(2), 1),
+            body: line(above, area.height.saturating_sub(above + notice + 1)),
+            notice: line(area.height.saturating_sub(notice + 1), notice),
             footer: line(area.height.saturating_sub(1), 1),
         }
     }
@@ -70,6 +71,11 @@ pub fn draw(model: &Model, colours: Colours, area: Rect, buffer: &mut Buffer) {
     for dialog in &model.dialogs {
         dialogs::draw(model, dialog, area, &mut canvas);
     }
+}
+
+/// Whether all of a text has room below the views; else it needs a dialog.
+pub fn fits_below(model: &Model, text: &str) -> bool {
+    frame::fits_below(text, model.size)
 }
 
 /// The view whose tab is at a column.

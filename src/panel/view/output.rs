@@ -36,11 +36,12 @@ pub fn last(model: &Model, room: usize) -> Vec<Vec<Piece>> {
 /// The output on the whole area, its long lines broken; the newest at the bottom, or where it was scrolled to.
 pub fn output(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     let output = &model.output;
+    let task = model.task_row().map_or_else(String::new, |row| format!(" on {}", row.id));
     let title = match (&output.of, output.back) {
         (None, _) => "No agent is selected.".to_owned(),
-        (Some(of), 0) => format!("{of}: follows"),
+        (Some(of), 0) => format!("{of}{task}: follows"),
         (Some(of), back) => {
-            format!("{of}: {} above the end; {} follows again", count(back, "line"), model.keys.shown(Command::Last))
+            format!("{of}{task}: {} above the end; {} follows again", count(back, "line"), model.keys.shown(Command::Last))
         }
     };
     canvas.line(area, &format!(" {title}"), Tone::Strong);

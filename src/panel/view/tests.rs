@@ -6,9 +6,9 @@ use ratatui::layout::Rect;
 use super::{Colours, draw};
 use crate::domain::work::project::SessionNow;
 use crate::panel::event::Event;
-use crate::panel::model::tests::{answer, model, moments, press, seen};
-use crate::panel::model::{Model, update};
-use crate::panel::request::{Answer, Deed, Failure, Plan};
+use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
+use crate::panel::model::{Model, View, update};
+use crate::panel::request::{Answer, Deed, Failure, Plan, Remedies};
 use crate::panel::seen::CheckpointRow;
 
 fn buffer(model: &Model, colours: Colours) -> Buffer {
@@ -16,6 +16,15 @@ fn buffer(model: &Model, colours: Colours) -> Buffer {
     let mut buffer = Buffer::empty(area);
     draw(model, colours, area, &mut buffer);
     buffer
+}
+
+/// What the selected row of the shown view says; of the output its first line.
+pub fn selected(model: &Model) -> String {
+    use ratatui::style::Modifier;
+    let buffer = buffer(model, Colours::None);
+    let row = |y: u16| (0..model.size.0).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    let is_selected = |y: &u16| buffer[(1, *y)].modifier.contains(Modifier::REVERSED);
+    if model.view == View::Output { row(2) } else { (2..model.size.1).find(is_selected).map(row).unwrap_or_default() }
 }
 
 /// The screen as text.
@@ -70,9 +79,13 @@ fn every_view_is_as_approved() {
     screens("output_full", |model| drop(press(model, "f")));
     screens("timeline", timeline);
     screens("filtered", |model| drop(press(model, "2 / j w t Enter")));
+    screens("waiting", |model| {
+        update(model, Event::Seen(Box::new(seen_with_questions())));
+        press(model, "3 g");
+    });
     screens("empty", |model| {
         let mut none = seen();
-        (none.agents, none.tasks, none.gates) = Default::default();
+        (none.agents, none.tasks, none.waiting) = Default::default();
         none.session.now = SessionNow::Crashed;
         none.recovery = vec!["the last session ended unexpectedly".into()];
         update(model, Event::Seen(Box::new(none)));
@@ -134,6 +147,75 @@ fn every_dialog_is_as_approved() {
         );
         press(model, "Space j");
     });
+}
+
+#[test]
+fn questions_that_wait_are_as_approved() {
+    let with_questions = |model: &mut Model, keys: &str| {
+        update(model, Event::Seen(Box::new(seen_with_questions())));
+        press(model, "3 g");
+        press(model, keys)
+    };
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    screens("recovery", |model| {
+        let requests = with_questions(model, "Enter");
+        let text = "Crashed: 2026-01-13 14:30:00, 2m ago\n\nresumable  ch-004 (ed-001, iteration 7, 50%)\n           the program \
+                    is gone; its work is there, and it goes on\nrepair     the last session did not end";
+        answer(model, &requests, Answer::Recovery { lines: lines(text), choices: Remedies::OfTasks });
+    });
+    screens("trust", |model| {
+        let requests = with_questions(model, "G Enter");
+        let text = "The project's configuration sets, also what is run as you:\n  merge.verify  [\"cargo test\"]  (now [])\n\n\
+                    modified: .axiom/hooks/pre-merge.sh\n  | -exit 0\n  | +exit 1";
+        answer(model, &requests, Answer::Trust { lines: lines(text), digest: Some("0a1b".into()) });
+    });
+}
+
+/// However long the text is that is read before: what can be chosen, or done about a failure, is seen below it.
+#[test]
+fn choices_stay_visible_below_a_long_text() {
+    let many: Vec<String> = (0..300).map(|number| format!(" src/file-{number:03}.rs  modified  +1 -1")).collect();
+    for size in [(40, 10), (60, 12), (80, 24), (200, 60)] {
+        let mut model = model(size.0, size.1);
+        press(&mut model, "3");
+        let requests = press(&mut model, "Enter");
+        answer(&mut model, &requests, Answer::Text(many.clone()));
+        let screen = drawn(&model);
+        for choice in ["Leave it waiting", "[a] Answer", "[r] Reject"] {
+            assert!(screen.contains(choice), "{size:?}: {choice}\n{screen}");
+        }
+        assert!(screen.contains("more"), "{screen}");
+        // A list that is longer than the screen goes with the selection.
+        press(&mut model, "Esc 1");
+        let requests = press(&mut model, "r");
+        let items = (0..40).map(|number| (format!("t-{number}"), format!("t-{number}  task"))).collect();
+        answer(&mut model, &requests, Answer::Choices { before: many.clone(), items });
+        for (keys, seen) in [("Home", "t-0 "), ("End", "t-39 "), ("k k k", "t-36 ")] {
+            press(&mut model, keys);
+            let screen = drawn(&model);
+            assert!(screen.contains(seen), "{size:?}: {seen}\n{screen}");
+        }
+        press(&mut model, "Esc U");
+        let lines = many.iter().cloned().chain(["hint: git axiom rollback task x --resolve".to_owned()]).collect();
+        update(&mut model, Event::Answered(3, Err(Failure { code: "MERGE_CONFLICT", lines })));
+        assert!(drawn(&model).replace(['\n', '│', ' '], "").contains("--resolve"), "{size:?}\n{}", drawn(&model));
+    }
+}
+
+#[test]
+fn what_is_told_is_whole_or_gets_a_dialog() {
+    let hint = "Stopped agent-001. It had completed ch-004, and that stands. To let its task continue: git axiom gate approve claim-ch-004";
+    let long = format!("{}. To take it back: git axiom undo t1", "a very long name ".repeat(20));
+    screens("notice_of_two_lines", |model| {
+        update(model, Event::Done(Deed::Stop("agent-001".into()), Ok(vec![hint.into()])));
+    });
+    for (text, needs_dialog) in [(hint.to_owned(), false), (long, true)] {
+        let mut model = model(80, 24);
+        update(&mut model, Event::Done(Deed::Stop("agent-001".into()), Ok(vec![text.clone()])));
+        assert_eq!(model.dialogs.len(), usize::from(needs_dialog), "{text}");
+        let last: String = text.split(' ').next_back().unwrap().into();
+        assert!(drawn(&model).contains(&last), "{}", drawn(&model));
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ const NOW: &str = "2026-01-13T10:00:00Z";
 const VIEWS: [(&str, &str); 5] = [("agents", "1"), ("tasks", "2"), ("gates", "3"), ("output", "4"), ("timeline", "5")];
 
 /// Dialogs: how each is opened from the agents, and the keys that it takes besides those that move.
-const DIALOGS: [(&str, &[&str], &str); 22] = [
+const DIALOGS: [(&str, &[&str], &str); 23] = [
     ("help", &["?"], "q?\r"),
     ("actions", &["i"], "sxbRPz\t"),
     ("stop", &["s"], "yq"),
@@ -50,7 +50,8 @@ const DIALOGS: [(&str, &[&str], &str); 22] = [
     ("undo", &["U"], "yq"),
     ("learnings", &["L"], "q\r"),
     ("quit", &["q"], "yj"),
-    ("gate", &["3", "\r"], "yj"),
+    ("gate", &["3", "g", "\r"], "yj"),
+    ("the project's files", &["3", "G", "\r"], "yj"),
     ("filter", &["/"], "yx\x7f"),
     ("verb", &[":"], "yx\x7f\r"),
 ];
@@ -58,8 +59,8 @@ const DIALOGS: [(&str, &[&str], &str); 22] = [
 const CHOSEN: [(&str, &[&str]); 8] = [
     ("a prompt", &["1", "G", "\r"]),
     ("a prompt: go back", &["1", "G", "\r", "b"]),
-    ("gate: answer", &["3", "\r", "a"]),
-    ("gate: reject", &["3", "\r", "r"]),
+    ("gate: answer", &["3", "g", "\r", "a"]),
+    ("gate: reject", &["3", "g", "\r", "r"]),
     ("a moment", &["5", "\r"]),
     ("a moment: go back", &["5", "\r", "b"]),
     ("a moment: what changed", &["5", "\r", "w"]),
@@ -80,6 +81,7 @@ fn repository() -> Scratch {
     }
     axiom(&["task", "edit", "limits", "--after", "login"]);
     axiom(&["task", "block", "stuck", "--reason", "needs the password"]);
+    scratch.write(".axiom/config.toml", "[agents]\ncount = 5\n");
     scratch.write("a.txt", "before\n");
     axiom(&["checkpoint", "create", "one"]);
     scratch.write("a.txt", "after\n");

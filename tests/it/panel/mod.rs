@@ -2,6 +2,8 @@
 
 mod every_key;
 mod killed;
+mod live;
+mod questions;
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -84,7 +86,7 @@ fn a_session_is_seen_and_an_agent_stopped_after_its_dialog() {
     for (keys, shown) in [
         (&["2"][..], "WAITED FOR"),
         (&["3"], "Nothing waits for you"),
-        (&["4"], "agent-001: follows"),
+        (&["4"], "agent-001 on t: follows"),
         (&["5"], "session-start"),
         (&["1", "?"], "KEYS"),
         (&["\x1b", "i"], "ACTIONS"),

@@ -9,11 +9,14 @@ use crate::hook::difference::{self, Change};
 use crate::hook::project_files::{Place, ProjectFile, ProjectFiles};
 use crate::ops::trust::Effect;
 
+/// What is asked.
+pub const QUESTION: &str = "Approve exactly this?";
+
 /// How many lines are shown as they are; more are counted first.
 const SHORT: usize = 200;
 
 /// All that is to be approved.
-pub(super) struct Told {
+pub struct Told {
     /// What the configuration sets.
     settings: String,
     /// Each file with its content; of what was approved before, only what differs.
@@ -24,11 +27,7 @@ pub(super) struct Told {
 
 impl Told {
     /// These files in words.
-    pub(super) fn new(
-        now: &ProjectFiles,
-        before: Option<&ProjectFiles>,
-        effects: &std::result::Result<Vec<Effect>, Error>,
-    ) -> Self {
+    pub fn new(now: &ProjectFiles, before: Option<&ProjectFiles>, effects: &std::result::Result<Vec<Effect>, Error>) -> Self {
         let files = match before {
             None => now.iter().map(|(place, file)| whole(place, file)).collect(),
             Some(before) => {
@@ -40,18 +39,18 @@ impl Told {
     }
 
     /// All of it.
-    pub(super) fn all(&self) -> String {
+    pub fn all(&self) -> String {
         let since = if self.differs { "Since you approved it:\n\n" } else { "" };
         format!("{}{since}{}", self.settings, self.files.concat())
     }
 
     /// How many lines it has, where that is more than a human can see at once.
-    pub(super) fn is_long(&self) -> Option<usize> {
+    pub fn is_long(&self) -> Option<usize> {
         Some(self.all().trim_end().lines().count()).filter(|lines| *lines > SHORT)
     }
 
     /// What it consists of, with the number of lines of each part, in place of all of it.
-    pub(super) fn summary(&self, lines: usize) -> String {
+    pub fn summary(&self, lines: usize) -> String {
         let count = |text: &str| words::count(text.trim_end().lines().count(), "line");
         let row = |file: &String| {
             let (heading, rest) = file.split_once('\n').unwrap_or((file, ""));
@@ -116,4 +115,10 @@ fn changed(place: &Place, change: Change, before: Option<&ProjectFile>, now: Opt
 
 fn set_in(text: &str) -> String {
     text.lines().map(|line| format!("  | {line}\n")).collect()
+}
+
+/// After an approval.
+pub fn approved(files: &ProjectFiles) -> String {
+    let count = words::count(files.iter().count(), "file");
+    format!("Approved {count}. To take it back: git axiom trust --revoke\n")
 }

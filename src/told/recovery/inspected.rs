@@ -1,0 +1,50 @@
+//! All that is known of tasks that a crash cut off.
+
+use super::tasks::last_file;
+use crate::cli::{visible, words};
+use crate::domain::base::ids::CaseId;
+use crate::ops::recover::export::{CrashState, TaskState};
+
+/// Each task with what is known of it.
+pub fn inspected(state: &CrashState) -> String {
+    if state.tasks.is_empty() {
+        return "No crash cut a task off.\n".to_owned();
+    }
+    state.tasks.iter().map(in_words).collect::<Vec<_>>().join("\n")
+}
+
+fn in_words(task: &TaskState) -> String {
+    let mut text = format!("{}: {} ({}%)\n", task.id, task.status, task.progress);
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name}: {}\n", visible::line(&value)));
+    if let Some(orphan) = &task.cut_off {
+        line("what follows", orphan.reason.clone());
+        if let Some(marker) = &orphan.marker {
+            line("where it was", marker.in_words());
+        }
+    }
+    if let Some(at) = task.saved_at {
+        line("last sign of life", words::time(at));
+    }
+    let (done, open) = (task.files_completed.len(), task.files_in_progress.len());
+    if done + open > 0 {
+        line("files completed", format!("{done}/{}", done + open));
+    }
+    if let Some(last) = &task.last_checkpoint {
+        line("last file", last_file(&last.file, last.line, (last.function.as_deref(), last.next.as_deref())));
+    }
+    if let Some(sure) = task.last_checkpoint.as_ref().and_then(|last| last.confidence) {
+        line("confidence", format!("{sure:.2}"));
+    }
+    if !task.waits_for.is_empty() {
+        line("waits for", task.waits_for.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", "));
+    }
+    for (name, value) in [("branch", &task.branch), ("workspace", &task.workspace)] {
+        if let Some(value) = value {
+            line(name, value.clone());
+        }
+    }
+    if let Some(context) = &task.recovery_context {
+        line("attempts before", context.previous_attempts.to_string());
+    }
+    text
+}
