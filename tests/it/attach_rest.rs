@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use git_axiom::error::Code;
 use git_axiom::store::attach::AttachFiles;
 use git_axiom::store::layout::Layout;
 use serde_json::{Value, json};
@@ -215,4 +216,56 @@ fn everybody_at_once_in_one_repository() {
     env.ok(&["checkpoint", "verify"]);
     env.fsck();
     env.ok(&["rollback", "checkpoint", "--prompt", "1", "--all-worktrees", "--dry-run"]);
+}
+
+/// aider sends nothing: the folder in which its command runs says which repository it is. Cursor names the folders that are open.
+#[test]
+fn programs_that_name_no_folder_of_their_own_are_understood() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    env.write("README", "by aider\n");
+    let said = env.run(env.axiom_command(&env.repo(), ["hook", "aider"]), Some(b"")).success();
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
+    wait_for("the turn is saved", || made(&env, "turn") == 1);
+    let payload = json!({
+        "hook_event_name": "beforeSubmitPrompt", "conversation_id": "c", "cursor_version": "1", "workspace_roots": [env.repo()],
+        "prompt": "x",
+    });
+    env.run(env.axiom_command(env.root(), ["hook", "cursor"]), Some(payload.to_string().as_bytes())).success();
+    assert_eq!(made(&env, "prompt"), 1);
+}
+
+/// What agents and humans say to each other is nobody's business: it is in no trace, and in no file but the one for it.
+#[test]
+fn payloads_are_not_logged() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    let payload =
+        json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": env.repo(), "prompt": "a\nword-of-mine"});
+    let mut command = env.axiom_command(&env.repo(), ["hook", "claude"]);
+    command.env("AXIOM_LOG", "trace");
+    let said = env.run(command, Some(payload.to_string().as_bytes())).success();
+    assert!(!format!("{}{}", said.stdout, said.stderr).contains("word-of-mine"), "{said}");
+    let mut open = vec![env.repo().join(".git")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                open.push(entry);
+                continue;
+            }
+            let bytes = std::fs::read(&entry).unwrap_or_default();
+            assert!(!String::from_utf8_lossy(&bytes).contains("word-of-mine"), "{}", entry.display());
+        }
+    }
+}
+
+/// `rollback session` goes back to the beginning of a supervised session; one that is attached is none.
+#[test]
+fn an_attached_session_is_none_to_roll_back() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    hook(&env, "claude", &env.repo(), "SessionStart", json!({"source": "startup"}));
+    wait_for("its start is saved", || made(&env, "attached-start") == 1);
+    prompt(&env, "s", &env.repo());
+    env.axiom(&["rollback", "session", "--yes"]).fails_with(Code::UnknownCheckpoint);
 }

@@ -32,6 +32,7 @@ mod attach_disasters;
 mod attach_hook;
 mod attach_rest;
 mod attach_session;
+mod attach_where;
 mod bare;
 mod checkpoint_crash;
 mod checkpoint_input;

@@ -13,6 +13,8 @@ use crate::scratch::Scratch;
 
 const FILES: usize = 50_000;
 const ROUNDS: usize = 9;
+/// How many files each of several worktrees has.
+const EACH: usize = 5_000;
 
 pub fn rows(bench: &mut Bench) {
     let scratch = repositories::files(FILES);
@@ -47,6 +49,28 @@ pub fn rows(bench: &mut Bench) {
         let mut before = || if changes { change(&edited) } else { idle(&scratch) };
         let samples = after(&mut before, &mut || hook(&scratch, event, &more));
         bench.alone(what, Unit::Seconds, Goal::AtMost(0.010), samples);
+    }
+    worktrees(bench);
+}
+
+/// A prompt looks at all worktrees: beside what `git status` in each of them takes.
+fn worktrees(bench: &mut Bench) {
+    let scratch = repositories::files(EACH);
+    scratch.axiom(&["init"]);
+    let mut there = 1;
+    for wanted in [4, 16] {
+        for number in there..wanted {
+            scratch.sh(&format!("git worktree add -q --detach ../w{number} && git -C ../w{number} status > /dev/null"));
+        }
+        there = wanted;
+        scratch.settle();
+        hook(&scratch, "UserPromptSubmit", r#""prompt":"x""#);
+        let statuses: String = (1..wanted).map(|number| format!("; git -C ../w{number} status --porcelain")).collect();
+        let mut ours = || hook(&scratch, "UserPromptSubmit", r#""prompt":"x""#);
+        let mut gits = || scratch.sh(&format!("git status --porcelain{statuses}"));
+        let pair = in_turns_after(ROUNDS, &mut || idle(&scratch), &mut ours, &mut gits);
+        let what = format!("a prompt, {wanted} worktrees of {EACH} files each, nothing changed");
+        bench.beside(&what, "git status in each of them", Goal::AtMost(1.1), pair);
     }
 }
 
