@@ -243,9 +243,13 @@ fn payloads_are_not_logged() {
     let payload =
         json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": env.repo(), "prompt": "a\nword-of-mine"});
     let mut command = env.axiom_command(&env.repo(), ["hook", "claude"]);
-    command.env("AXIOM_LOG", "trace");
+    // Traces are asked for, of the joiner too.
+    let trace = env.repo().join(".git/trace");
+    command.env("AXIOM_LOG", format!("trace>{}", trace.display()));
     let said = env.run(command, Some(payload.to_string().as_bytes())).success();
     assert!(!format!("{}{}", said.stdout, said.stderr).contains("word-of-mine"), "{said}");
+    let files = AttachFiles::of(&Layout::new(&env.repo().join(".git")));
+    wait_for("the joiner has ended", || files.lines().is_empty());
     let mut open = vec![env.repo().join(".git")];
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
