@@ -108,12 +108,23 @@ impl Writer {
         Self { layout, state: State::default(), buffer: Vec::new(), first: 1, bytes: 0, start: 1_768_300_000_000 }
     }
 
+    /// An event of the supervisor, eight to a transaction.
     pub fn push(&mut self, event: Event) {
+        let began = ((self.state.seq + 1) / 8 * 8).saturating_sub(1);
+        self.push_of(By::Supervisor, began, event);
+    }
+
+    /// An event of a person, in a transaction of its own.
+    fn push_by_user(&mut self, event: Event) {
+        self.push_of(By::User, self.state.seq, event);
+    }
+
+    fn push_of(&mut self, by: By, began: u64, event: Event) {
         let seq = self.state.seq + 1;
         let at = jiff::Timestamp::from_millisecond(self.start + seq as i64 * 137).unwrap();
-        let random = format!("{:016x}", (seq / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let txn = TxnId::begun_after((seq / 8 * 8).saturating_sub(1), &random).unwrap();
-        let envelope = Envelope { seq, at, txn, by: By::Supervisor, event };
+        let random = format!("{:016x}", (2 * began + u64::from(by == By::User)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let txn = TxnId::begun_after(began, &random).unwrap();
+        let envelope = Envelope { seq, at, txn, by, event };
         self.state.apply(&envelope).unwrap();
         let line = line::encode(&envelope).unwrap();
         self.bytes += line.len() as u64;
@@ -144,7 +155,7 @@ impl Writer {
     }
 }
 
-/// The events of one iteration of one task: 25, most of them signals.
+/// The events of one iteration of one task: 25, most of them signals, the last two by a person.
 pub fn iteration(writer: &mut Writer, number: u64) {
     let agent = AgentId::new(format!("ed-{:03}", number % 8 + 1)).unwrap();
     let task = case(number % 1000).id;
@@ -200,6 +211,6 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         gate: None,
     });
     for text in ["looked at the failing test", "the build needs a newer compiler"] {
-        writer.push(Event::Audited { id: task.clone(), text: text.into() });
+        writer.push_by_user(Event::Audited { id: task.clone(), text: text.into() });
     }
 }
