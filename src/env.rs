@@ -7,11 +7,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result};
 
@@ -103,8 +104,18 @@ pub fn now() -> Timestamp {
 }
 
 /// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read.
-pub fn time_zone() -> jiff::tz::TimeZone {
-    jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC)
+pub fn time_zone() -> TimeZone {
+    let linked = || linked_zone(Path::new("/etc/localtime"));
+    let known = if var("TZ").is_none() { linked() } else { None };
+    known.or_else(|| TimeZone::try_system().ok()).unwrap_or(TimeZone::UTC)
+}
+
+/// The zone whose file a path links to, as on nearly all systems. Asked for a zone by its name, jiff lists the whole database first:
+/// a hundred calls of the system, in each checkpoint.
+fn linked_zone(link: &Path) -> Option<TimeZone> {
+    let target = std::fs::read_link(link).ok()?;
+    let (_, name) = target.to_str()?.rsplit_once("zoneinfo/")?;
+    TimeZone::tzif(name, &std::fs::read(link).ok()?).ok()
 }
 
 /// Sixteen hexadecimal digits, different at each call. `AXIOM_TEST_IDS` (debug builds) makes them count up from a seed.
@@ -116,9 +127,8 @@ pub fn fresh_id() -> String {
     if let Some(seed) = seed {
         return format!("{:016x}", seed.wrapping_add(count));
     }
-    let mut bytes = [0_u8; 8];
-    if getrandom(&mut bytes) {
-        return format!("{:016x}", u64::from_ne_bytes(bytes));
+    if let Some(random) = random() {
+        return format!("{random:016x}");
     }
     // Without the kernel's random numbers: time, process id and a counter make a collision on one machine unlikely.
     let nanos = Timestamp::now().as_nanosecond() as u64;
@@ -139,9 +149,17 @@ pub fn boot_id() -> String {
     ID.get_or_init(read).clone()
 }
 
-fn getrandom(bytes: &mut [u8; 8]) -> bool {
+/// Eight of the kernel's random bytes. They are asked for many at a time, in one read: an operation takes a dozen.
+fn random() -> Option<u64> {
     use std::io::Read;
-    std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes)).is_ok()
+    static WAITING: Mutex<Vec<[u8; 8]>> = Mutex::new(Vec::new());
+    let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+    if waiting.is_empty() {
+        let mut bytes = [0_u8; 32 * 8];
+        std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
+        waiting.extend_from_slice(bytes.as_chunks().0);
+    }
+    waiting.pop().map(u64::from_ne_bytes)
 }
 
 /// The value of a variable that only tests set: `None` in release builds.
@@ -261,4 +279,37 @@ pub fn host_name() -> Option<String> {
 /// The command line, the program's name first.
 pub fn arguments() -> Vec<OsString> {
     std::env::args_os().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of a zone that is always an hour east of UTC.
+    const AN_HOUR_EAST: &[u8] = b"TZif\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\x04\
+        \0\0\x0e\x10\0\0EAS\0";
+
+    #[test]
+    fn a_zone_is_read_from_where_the_system_links_to_and_keeps_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let zones = folder.path().join("zoneinfo/Far");
+        std::fs::create_dir_all(&zones).unwrap();
+        std::fs::write(zones.join("East"), AN_HOUR_EAST).unwrap();
+        let link = folder.path().join("localtime");
+        assert_eq!(linked_zone(&link), None, "there is no link");
+        std::os::unix::fs::symlink(zones.join("East"), &link).unwrap();
+        let zone = linked_zone(&link).unwrap();
+        assert_eq!(zone.iana_name(), Some("Far/East"));
+        assert_eq!(zone.to_offset(Timestamp::UNIX_EPOCH), jiff::tz::offset(1));
+        std::fs::write(zones.join("East"), b"no zone").unwrap();
+        assert_eq!(linked_zone(&link), None);
+    }
+
+    #[test]
+    fn no_id_comes_twice() {
+        let threads: Vec<_> =
+            (0..4).map(|_| std::thread::spawn(|| (0..100).map(|_| random().unwrap()).collect::<Vec<_>>())).collect();
+        let all: Vec<u64> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len());
+    }
 }

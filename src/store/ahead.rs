@@ -9,6 +9,7 @@ use std::thread::{Builder, Scope};
 use super::head::Memory;
 use super::line::{self, BadLine};
 use crate::domain::state::event::Envelope;
+use crate::own_process::threads;
 
 /// More threads than this do not help, because one thread applies what they decode.
 const MOST_THREADS: usize = 4;
@@ -54,7 +55,7 @@ pub struct Ahead {
 impl Ahead {
     /// Starts threads that end with `scope`, if there is more than one processor.
     pub fn start<'scope>(scope: &'scope Scope<'scope, '_>) -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let processors = threads::at_once();
         let wanted = if processors > 1 { processors.min(MOST_THREADS) } else { 0 };
         let mut workers = Vec::new();
         for _ in 0..wanted {

@@ -16,12 +16,16 @@ use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
+use crate::own_process::threads;
 
 /// The read bits of group and others.
 const READ: u32 = 0o044;
 
 /// The write bit of the owner.
 const WRITE: u32 = 0o200;
+
+/// So many are looked at faster by one thread.
+const FEW: usize = 500;
 
 /// The largest value of an attribute on Linux, in bytes.
 const VALUE_LIMIT: u64 = 64 * 1024;
@@ -124,9 +128,11 @@ impl Captures<'_> {
             all.extend(path.folders_above());
             all.insert(path.clone());
         }
+        let all: Vec<RepoPath> = all.into_iter().collect();
+        let looks = threads::for_each(&all, FEW, |path| read(&root.join(path.to_path())))?;
         let mut found = Vec::new();
-        for path in all {
-            let Some((meta, attributes)) = read(&root.join(path.to_path()))? else { continue };
+        for (path, there) in all.into_iter().zip(looks) {
+            let Some((meta, attributes)) = there else { continue };
             let mut recorded = Vec::with_capacity(attributes.len());
             for (name, value) in attributes {
                 recorded

@@ -14,6 +14,7 @@ use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;
 use crate::git::repo::worktrees::Worktree;
+use crate::own_process::threads;
 
 /// One stage of a path in conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,13 +107,20 @@ pub(in crate::git) struct IndexFacts {
     pub tree: Option<Oid>,
 }
 
+/// Reads an index file with gix, which starts no process.
+pub(in crate::git) fn read(repository: &Repository, index: &Path) -> Option<gix::index::File> {
+    // Left to itself, gix asks the system each time how many threads there can be: a dozen calls.
+    let options = gix::index::decode::Options { thread_limit: Some(threads::at_once()), ..Default::default() };
+    gix::index::File::at(index, repository.hash().gix(), true, options).ok()
+}
+
 /// Reads the facts with gix, which starts no process. `None` if gix cannot read them: of a sparse index it sees only a part.
 pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
     if !index.exists() {
         return Some(IndexFacts::default());
     }
-    let file = gix::index::File::at(index, repository.hash().gix(), true, Default::default()).ok()?;
+    let file = read(repository, index)?;
     if forbidding_part(FastWay::ReadIndex, &file).is_some() {
         return None;
     }

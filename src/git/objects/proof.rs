@@ -21,7 +21,7 @@ use crate::files;
 use super::database::gix_id;
 use super::landing::loose_in;
 use super::stage::loose_file;
-use crate::git::index::file::{copy_index, in_folder};
+use crate::git::index::file::{self, copy_index, in_folder};
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 use crate::own_process::threads;
@@ -188,7 +188,7 @@ impl Durability<'_> {
     /// Writes those of the wanted objects again that the files and the index of a worktree still contain.
     fn write_again(&self, worktree: &Worktree, wanted: &BTreeSet<&Oid>) -> Result<()> {
         let index = worktree.index_file();
-        if let Ok(file) = gix::index::File::at(&index, self.repo.hash().gix(), true, Default::default()) {
+        if let Some(file) = file::read(self.repo, &index) {
             let entries = file.entries().iter().filter(|entry| {
                 Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| wanted.contains(&oid))
                     && entry.mode.bits() & 0o170_000 == 0o100_000

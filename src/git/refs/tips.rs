@@ -77,8 +77,14 @@ impl Tips<'_> {
     pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut Kept) -> Result<bool> {
         let (mut oid, mut tags) = (tip.clone(), Vec::new());
         for _ in 0..DEPTH {
-            let Ok(header) = gix.find_header(gix_id(&oid)?) else { return Ok(false) };
-            match header.kind() {
+            let kind = if kept.commits.contains(&oid) {
+                // Many tags point to the same commit.
+                Kind::Commit
+            } else {
+                let Ok(header) = gix.find_header(gix_id(&oid)?) else { return Ok(false) };
+                header.kind()
+            };
+            match kind {
                 Kind::Commit => drop(kept.commits.insert(oid)),
                 Kind::Blob => drop(kept.objects.insert(oid, 0o100_644)),
                 Kind::Tree => drop(kept.objects.insert(oid, TREE)),

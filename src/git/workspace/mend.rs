@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::worktrees::move_once;
+use crate::git::index::file;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::repository::path_of;
@@ -165,7 +166,7 @@ impl Workspaces<'_> {
     }
 
     fn is_sound(&self, index: &Path) -> bool {
-        let Ok(file) = gix::index::File::at(index, self.repo.hash().gix(), true, Default::default()) else { return false };
+        let Some(file) = file::read(self.repo, index) else { return false };
         let link = gix::index::entry::Mode::COMMIT;
         let is_there =
             |entry: &gix::index::Entry| Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));

@@ -6,6 +6,7 @@ use gix::index::entry::Mode;
 use rustix::fs::{FileType, Stat};
 
 use crate::git::capture::file_stat::FileStat;
+use crate::git::index::file;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;
@@ -28,7 +29,7 @@ impl LiveIndex {
     /// Reads the index; `None` if there is none, or if it holds more than plain entries.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let hash = repository.hash().gix();
-        let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
+        let file = file::read(repository, &worktree.index_file())?;
         if forbidding_part(FastWay::CaptureFiles, &file).is_some() {
             return None;
         }

@@ -11,6 +11,7 @@ use crate::git::capture::given_back::Scope;
 use crate::git::capture::untracked_memory::UntrackedMemory;
 use crate::git::objects::new_blobs::NewBlobs;
 use crate::git::restore::place::{Found, Looks};
+use crate::own_process::threads;
 
 use super::content::{Content, Conversion, Reading, mode_of};
 use super::tree_edit::PathEdit;
@@ -53,11 +54,11 @@ impl Reading<'_> {
         let remembers = paths.len() >= FEW && conversion == Conversion::None && self.scope == Scope::Whole;
         let was = remembers.then(|| UntrackedMemory::read(self.repository, self.worktree));
         let begun = remembers.then(|| self.repository.captures().now_on_disk()).transpose()?;
-        let mut looks = Looks::below(self.worktree.path());
         let (mut held, paths) = match &was {
-            Some(was) => self.recall(was, &mut looks, paths)?,
+            Some(was) => self.recall(was, paths)?,
             None => (Vec::new(), paths),
         };
+        let mut looks = Looks::below(self.worktree.path());
         let mut doubtful = Vec::new();
         for path in paths {
             match self.content(&mut looks, &path, self.limit, conversion)? {
@@ -80,17 +81,23 @@ impl Reading<'_> {
     }
 
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &UntrackedMemory, looks: &mut Looks<'_>, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
+    fn recall(&self, was: &UntrackedMemory, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
+        let (root, limit) = (self.worktree.path(), self.limit);
+        let known = |looks: &mut Looks<'_>, path: &RepoPath| match looks.look(path)? {
+            Found::File(meta) if meta.len() <= limit => {
+                let stat = FileStat::of(&meta);
+                Ok(was.recall(path, &stat).map(|blob| (mode_of(&meta), blob, stat)))
+            }
+            Found::File(_) | Found::Link(..) | Found::Missing | Found::Below(_) | Found::Folder | Found::Special => Ok(None),
+        };
+        let look = |part: &[RepoPath]| {
+            let mut looks = Looks::below(root);
+            part.iter().map(|path| known(&mut looks, path)).collect()
+        };
+        let found: Vec<Result<_>> = threads::in_parts(&paths, FEW, look);
         let (mut held, mut others) = (Vec::with_capacity(paths.len()), Vec::new());
-        for path in paths {
-            let known = match looks.look(&path)? {
-                Found::File(meta) if meta.len() <= self.limit => {
-                    let stat = FileStat::of(&meta);
-                    was.recall(&path, &stat).map(|blob| (mode_of(&meta), blob, stat))
-                }
-                Found::File(_) | Found::Link(..) | Found::Missing | Found::Below(_) | Found::Folder | Found::Special => None,
-            };
-            match known {
+        for (path, known) in paths.into_iter().zip(found) {
+            match known? {
                 Some((mode, blob, stat)) => held.push(Held { path, mode, blob, stat: Some(stat) }),
                 None => others.push(path),
             }
