@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use crate::bench::Bench;
 use crate::history;
 use crate::machine;
+use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
+use crate::session::Session;
 use crate::terminal::Terminal;
 
 const ROUNDS: usize = 20;
@@ -28,12 +30,44 @@ pub fn rows(bench: &mut Bench) {
     let events: Vec<Duration> = (0..ROUNDS).map(|round| event(&scratch, &mut panel, round)).collect();
     bench.alone("an event to the screen", Unit::Seconds, Goal::AtMost(0.15), Samples::times(&events));
     std::thread::sleep(Duration::from_secs(3));
-    let pid = [u32::try_from(panel.terminal.pid().as_raw_nonzero().get()).unwrap()];
-    let (before, begun) = (machine::processor_time(&pid), Instant::now());
-    std::thread::sleep(Duration::from_secs(20));
-    let share = (machine::processor_time(&pid).saturating_sub(before)).as_secs_f64() / begun.elapsed().as_secs_f64();
+    let share = panel.share_of_a_core(Duration::from_secs(20));
     bench.alone("the panel where nothing happens, over 20 s", Unit::Core, Goal::AtMost(0.01), Samples::of(vec![share]));
     panel.close();
+    printing(bench);
+}
+
+/// Agents that print a megabyte a second each, with the output of one of them on the screen.
+fn printing(bench: &mut Bench) {
+    const AGENTS: usize = 20;
+    const PRINTS: &str = "while :; do yes 'a line of what an agent prints' | head -c 100000; sleep 0.1; done";
+    let scratch = repositories::files(1000);
+    history::only_cases(scratch.layout(), (0..AGENTS as u64).map(|number| history::script(number, "true")).collect());
+    let mut session = Session::start(&scratch, AGENTS, &["sh", "-c", PRINTS]);
+    session.wait_for("iterationStarted", AGENTS);
+    let mut panel = Panel::start(&scratch);
+    panel.until("Timeline");
+    let mut look = |round: usize| {
+        std::thread::sleep(Duration::from_millis(100));
+        let (key, text) = if round.is_multiple_of(2) { ("4", "a line of what an agent") } else { ("2", "WAITED FOR") };
+        let begun = Instant::now();
+        panel.terminal.type_at_once(key);
+        panel.until(text);
+        begun.elapsed()
+    };
+    let keys: Vec<Duration> = (0..ROUNDS + 1).map(&mut look).collect();
+    let what = "a key to the screen while 20 agents print 1 MB/s each";
+    bench.alone(what, Unit::Seconds, Goal::AtMost(0.05), Samples::times(&keys));
+    let events: Vec<Duration> = (0..ROUNDS).map(|round| event(&scratch, &mut panel, round)).collect();
+    bench.alone("an event to the screen meanwhile", Unit::Seconds, Goal::AtMost(0.15), Samples::times(&events));
+    panel.terminal.type_at_once("4");
+    let share = panel.share_of_a_core(Duration::from_secs(20));
+    bench.alone("the panel meanwhile, over 20 s", Unit::Core, Goal::None, Samples::of(vec![share]));
+    let share = session.share_of_a_core(Duration::from_secs(20));
+    bench.alone("supervisor and keepers meanwhile, over 20 s", Unit::Core, Goal::None, Samples::of(vec![share]));
+    // Its `q` asks what becomes of the agents.
+    machine::kill(panel.pid());
+    panel.terminal.end();
+    session.end();
 }
 
 /// The panel, and its screen as far as it was read.
@@ -54,15 +88,26 @@ impl Panel {
     fn until(&mut self, text: &str) {
         let begun = Instant::now();
         loop {
-            let bytes = self.terminal.bytes();
-            self.screen.process(&bytes[self.read..]);
-            self.read = bytes.len();
+            let bytes = self.terminal.bytes_after(self.read);
+            self.screen.process(&bytes);
+            self.read += bytes.len();
             if self.screen.screen().contents().contains(text) {
                 return;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "'{text}' is not drawn");
             std::thread::sleep(Duration::from_micros(500));
         }
+    }
+
+    fn pid(&self) -> u32 {
+        u32::try_from(self.terminal.pid().as_raw_nonzero().get()).unwrap()
+    }
+
+    /// The share of a core that it uses from now on for so long, while its terminal takes what it draws.
+    fn share_of_a_core(&self, during: Duration) -> f64 {
+        let (before, begun) = (machine::processor_time(&[self.pid()]), Instant::now());
+        std::thread::sleep(during);
+        machine::processor_time(&[self.pid()]).saturating_sub(before).as_secs_f64() / begun.elapsed().as_secs_f64()
     }
 
     fn close(mut self) {
