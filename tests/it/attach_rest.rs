@@ -273,3 +273,37 @@ fn an_attached_session_is_none_to_roll_back() {
     prompt(&env, "s", &env.repo());
     env.axiom(&["rollback", "session", "--yes"]).fails_with(Code::UnknownCheckpoint);
 }
+
+/// One file of a prompt's moment comes back, and nothing else.
+#[test]
+fn single_files_come_back_from_a_prompt() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    env.write("other.txt", "before\n");
+    prompt(&env, "s", &env.repo());
+    for path in ["README", "other.txt"] {
+        env.write(path, "the agent's\n");
+    }
+    env.ok(&["rollback", "checkpoint", "--prompt", "1", "--yes", "--", "README"]);
+    assert_eq!((env.read("README").as_str(), env.read("other.txt").as_str()), ("a project\n", "the agent's\n"));
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(env.read("README"), "the agent's\n");
+}
+
+/// Present is not protected: of each event it is told when it really came last.
+#[test]
+fn an_event_that_came_is_told_from_one_that_never_did() {
+    let env = TestEnv::new();
+    env.ok(&["attach", "claude"]);
+    let never = |event: &str| {
+        let status = env.json(&["attach", "--status", "claude"]);
+        let events = status["events"].as_array().unwrap();
+        events.iter().find(|one| one["event"] == event).unwrap()["fired"].is_null()
+    };
+    assert!(never("UserPromptSubmit") && never("Stop"));
+    prompt(&env, "s", &env.repo());
+    assert!(!never("UserPromptSubmit") && never("Stop"));
+    let told = env.ok(&["attach", "--status", "claude"]);
+    let line = |event: &str| told.lines().find(|line| line.contains(event)).unwrap().to_owned();
+    assert!(line("Stop").contains("never") && !line("UserPromptSubmit").contains("never"), "{told}");
+}

@@ -129,3 +129,29 @@ fn without_a_name_a_terminal_asks_which_of_the_installed_ones() {
     let there = |path: &str| env.repo().join(path).exists();
     assert!(there(".claude/settings.local.json") && there(".gemini/settings.json") && !there(".codex"));
 }
+
+/// Nothing approves itself: what is left to the human is said.
+#[test]
+fn what_the_human_still_has_to_do_is_said() {
+    let env = TestEnv::new();
+    for (program, todo) in
+        [("codex", "trust the hooks"), ("opencode", "restart opencode"), ("claude", "git axiom attach --status")]
+    {
+        let said = env.axiom(&["attach", program]).success();
+        assert!(said.stderr.contains(todo), "{said}");
+    }
+}
+
+#[test]
+fn deinit_detaches_and_takes_the_skill_out_again() {
+    let env = TestEnv::new();
+    env.write("AGENTS.md", "# Mine\n");
+    env.ok(&["init", "--skill"]);
+    env.ok(&["attach", "claude", "codex"]);
+    assert!(read(&env.repo().join("AGENTS.md")).contains("git axiom") && env.repo().join(".claude/skills").exists());
+    env.ok(&["deinit", "--yes"]);
+    assert_eq!(read(&env.repo().join("AGENTS.md")), "# Mine\n");
+    for gone in [".claude", ".codex", ".git/axiom"] {
+        assert!(!env.repo().join(gone).exists(), "{gone}");
+    }
+}
