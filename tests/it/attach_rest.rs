@@ -151,7 +151,8 @@ fn a_session_ends_with_its_process() {
     env.ok(&["init"]);
     // A program that is no shell by its name: those are passed.
     let agent = env.root().join("agent");
-    std::fs::copy("/bin/sh", &agent).unwrap();
+    // Not copied by this process: what it has open for writing, its children may have open when it is started.
+    assert!(std::process::Command::new("cp").arg("-L").arg("/bin/sh").arg(&agent).status().unwrap().success());
     let payload = env.root().join("payload");
     let text = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": env.repo(), "prompt": "x"});
     std::fs::write(&payload, text.to_string()).unwrap();
@@ -306,4 +307,54 @@ fn an_event_that_came_is_told_from_one_that_never_did() {
     let told = env.ok(&["attach", "--status", "claude"]);
     let line = |event: &str| told.lines().find(|line| line.contains(event)).unwrap().to_owned();
     assert!(line("Stop").contains("never") && !line("UserPromptSubmit").contains("never"), "{told}");
+}
+
+/// Worktrees of the user's own go back with what was checked out there, whether the branch moved, was left or was deleted; and they are told as
+/// what they are, once.
+#[test]
+fn own_worktrees_go_back_with_their_branches() {
+    for more in [&[][..], &["--refs"]] {
+        let env = TestEnv::new();
+        env.ok(&["init"]);
+        let [moved, left, deleted] = ["moved", "left", "deleted"].map(|name| {
+            let place = env.root().join(name);
+            env.git(&["worktree", "add", "-q", "-b", name, place.to_str().unwrap()]);
+            place
+        });
+        let first = env.git(&["rev-parse", "HEAD"]);
+        prompt(&env, "s", &env.repo());
+        std::fs::write(moved.join("README"), "committed\n").unwrap();
+        env.git_in(&moved, &["commit", "-qam", "on it"]);
+        std::fs::write(moved.join("README"), "and more\n").unwrap();
+        env.git_in(&left, &["switch", "-q", "-c", "another"]);
+        env.git_in(&deleted, &["switch", "-q", "--detach"]);
+        env.git(&["branch", "-q", "-D", "deleted"]);
+        let state = || {
+            let of = |place: &Path| {
+                let head = env.git_in(place, &["log", "-1", "--format=%H %D"]);
+                format!(
+                    "{head} {} {}",
+                    env.git_in(place, &["status", "--porcelain"]),
+                    std::fs::read_to_string(place.join("README")).unwrap()
+                )
+            };
+            let all = [&env.repo(), &moved, &left, &deleted].map(|place| of(place));
+            (all, env.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads"]))
+        };
+        let before = state();
+        let plan = [&["rollback", "checkpoint", "prompt-0001", "--all-worktrees", "--dry-run"], more].concat();
+        let shown = env.ok(&plan);
+        assert!(!shown.contains("is not moved back") && !shown.contains("left alone"), "{shown}");
+        // From one of them, too: nobody asks which is meant.
+        let go = [&["rollback", "checkpoint", "--prompt", "1", "--all-worktrees", "--yes"], more].concat();
+        env.axiom_in(&left, &go).success();
+        for (place, branch) in [(&moved, "moved"), (&left, "left"), (&deleted, "deleted")] {
+            assert_eq!(env.git_in(place, &["symbolic-ref", "--short", "HEAD"]), branch);
+            assert_eq!(env.git_in(place, &["rev-parse", "HEAD"]), first);
+            assert_eq!(env.git_in(place, &["status", "--porcelain"]), "");
+        }
+        env.ok(&["undo", "--yes"]);
+        assert_eq!(state(), before);
+        env.fsck();
+    }
 }

@@ -17,6 +17,11 @@ fn built() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap()
 }
 
+/// Copies a program, in a process of its own: what this one has open for writing, its children may have open when it is started.
+fn copy(from: &Path, to: &Path) {
+    assert!(std::process::Command::new("cp").arg(from).arg(to).status().unwrap().success());
+}
+
 /// A program that says nothing, in a folder of programs.
 fn install(folder: &Path, name: &str) {
     std::fs::create_dir_all(folder).unwrap();
@@ -80,7 +85,7 @@ fn the_path_that_is_written_stays_when_git_axiom_is_updated() {
     let env = TestEnv::new();
     let version = env.root().join("mise/installs/git-axiom/0.1.0");
     std::fs::create_dir_all(&version).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), version.join("git-axiom")).unwrap();
+    copy(Path::new(env!("CARGO_BIN_EXE_git-axiom")), &version.join("git-axiom"));
     let shims = env.root().join("shims");
     std::fs::create_dir_all(&shims).unwrap();
     symlink(version.join("git-axiom"), shims.join("git-axiom")).unwrap();

@@ -85,7 +85,7 @@ pub(super) fn make(
     if own == Own::GoBackToo {
         own_worktrees::add_branches(ctx, document, captured, &mut operation)?;
     }
-    let since = since(ctx, &record.capture, document, wish, &mut preview)?;
+    let since = since(ctx, &record.capture, (document, &operation), wish, &mut preview)?;
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
     add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;

@@ -63,15 +63,15 @@ pub struct RefLeft {
     pub why: String,
 }
 
-/// How the local refs changed since a checkpoint, without those that every rollback moves. Records in the preview where the
-/// checkpoint holds no refs.
+/// How the local refs changed since a checkpoint, without those that every rollback moves, and those that this one moves already. Records
+/// in the preview where the checkpoint holds no refs.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
 pub(super) fn since(
     ctx: &Context,
     capture: &Oid,
-    document: &CheckpointDocument,
+    (document, operation): (&CheckpointDocument, &Operation),
     wish: LocalRefs,
     preview: &mut Preview,
 ) -> Result<Since> {
@@ -83,7 +83,8 @@ pub(super) fn since(
         return Ok(Since::default());
     };
     let mut since = then.since(&ctx.repo.refs().local_refs()?);
-    let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).collect();
+    let moves = operation.refs.iter().map(|change| &change.name);
+    let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).chain(moves).collect();
     since.gone.retain(|(name, _)| !own.contains(name));
     since.moved.retain(|(name, ..)| !own.contains(name));
     since.blocked.retain(|(name, _)| !own.contains(name));
