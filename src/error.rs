@@ -134,7 +134,7 @@ codes! {
     EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
     RecoveryNeeded "RECOVERY_NEEDED" Damaged "A crash cut tasks off and a human is to decide first (recovery.auto is off), or it cut a planner off.";
-    RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
+    RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery works except for a fresh start.";
     DiskWarning "DISK_WARNING" Done "A file system has less free space than system.diskWarningThreshold.";
     DiskCritical "DISK_CRITICAL" Failed "A file system has less free space than system.diskCriticalThreshold: no program is started.";
     DiskEmergency "DISK_EMERGENCY" Failed "A file system has less free space than system.diskEmergencyThreshold: nothing is saved or merged.";

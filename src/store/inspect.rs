@@ -250,7 +250,7 @@ fn choices(
         Some(state) if state.seq > 0 => found.push(of(Source::Events, state)),
         Some(_) => {}
         None => {
-            let state = rebuild::state_from(layout, Source::Partial)?;
+            let state = rebuild::partial(layout)?;
             found.extend((state.seq > 0).then(|| of(Source::Partial, &state)));
         }
     }

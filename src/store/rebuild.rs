@@ -91,7 +91,11 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
             (state, None) => Ok(state),
             (_, Some(bad)) => Err(nothing(bad.to_string())),
         },
-        Source::Partial => partial(layout),
+        // Whoever asks for what is left wants no empty state instead.
+        Source::Partial => match partial(layout)? {
+            state if state.seq == 0 => Err(nothing("no event before the damage can be read".into())),
+            state => Ok(state),
+        },
         Source::Backup(number) => from_backup(layout, number).and_then(|(state, bad)| match bad {
             Some(bad) if state.seq == 0 => Err(nothing(bad.to_string())),
             Some(_) | None => Ok(state),
@@ -132,7 +136,10 @@ pub fn is_damage(error: &Error) -> bool {
 }
 
 /// All events before the first bad line; or the snapshot and the events after it, if that reaches further.
-fn partial(layout: &Layout) -> Result<State> {
+///
+/// # Errors
+/// `IO_FAILED`. Damage is no error here.
+pub(super) fn partial(layout: &Layout) -> Result<State> {
     let (state, _) = prefix(layout, State::default(), None)?;
     let Snapshot::Good(loaded) = snapshot::load(layout)? else { return Ok(state) };
     if loaded.state.seq < state.seq {

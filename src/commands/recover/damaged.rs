@@ -35,7 +35,7 @@ struct Anew<'a> {
 /// Shows the damage and the choices. At a terminal, asks which one to take.
 ///
 /// # Errors
-/// `error`, the one from loading, where there is no terminal to ask at.
+/// `error`, the one from loading, where there is no terminal to ask at; `RECOVERY_FAILED` where nothing can be recovered.
 pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result<Exit> {
     let found = log_recovery::look_everywhere(&repository(global)?)?;
     if screen.can_ask() {
@@ -45,8 +45,7 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
             None => Err(Error::new(Code::Declined, "nothing was chosen")),
         };
     }
-    let error =
-        error.hint("git axiom recover --from SOURCE --yes    starts again from one of the choices; damaged files are kept");
+    let error = log_recovery::with_a_way_on(&found, error);
     screen.answer_with(&Damaged { needed: true, recovered: false, damage: &found }, &error, || in_words(&found))?;
     Err(error)
 }
@@ -151,6 +150,9 @@ fn in_words(found: &Inspection) -> String {
     text.push_str(&format!("Snapshot: {snapshot}.\n"));
     for backup in found.backups.iter().filter(|backup| backup.damage.is_some()) {
         text.push_str(&format!("Backup {}: damaged.\n", backup.number));
+    }
+    if log_recovery::only_fresh_is_left(found) {
+        text.push_str(&format!("Nothing of it can be recovered ({}).\n", Code::RecoveryFailed));
     }
     text.push_str("\nIt can start again from:\n");
     for choice in &found.choices {

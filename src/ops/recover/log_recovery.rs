@@ -131,6 +131,28 @@ pub fn begin_anew_from(repo: &Repository, source: Source) -> Result<Recovered> {
     begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn(0)?, beginning, last_seq_of_checkpoints(repo)?)
 }
 
+/// The error of `git axiom recover` where the state cannot be loaded because of `error`: `RECOVERY_FAILED` where no source is left.
+pub fn with_a_way_on(found: &Inspection, error: Error) -> Error {
+    if only_fresh_is_left(found) {
+        return no_way_is_left(error);
+    }
+    error.hint("git axiom recover --from SOURCE --yes    starts again from one of the choices; damaged files are kept")
+}
+
+/// Whether nothing can be recovered. A fresh start works all the same: it takes what is readable and needs nothing, so that no damage
+/// leaves a repository without a way on. It fails only where a new log cannot be written (`IO_FAILED`, `DISK_FULL`), may not be
+/// (`NOT_THE_OWNER`, `SUPERVISOR_RUNNING`, `BUSY`), or nothing is damaged (`EVENT_LOG_TOO_NEW`).
+pub fn only_fresh_is_left(found: &Inspection) -> bool {
+    found.blocked_by.is_some() && found.choices.iter().all(|choice| choice.source == Source::Fresh)
+}
+
+fn no_way_is_left(error: Error) -> Error {
+    let what = "no way of recovery works: log, snapshot, backups, tasks and checkpoints are damaged or missing";
+    Error::new(Code::RecoveryFailed, what).because(error).hint(
+        "git axiom recover --from fresh --yes    begins with an empty state; damaged files are kept, branches and files stay",
+    )
+}
+
 /// `error`, the one of a source that gives no state: `RECOVERY_FAILED` only where no other one gives a state either.
 ///
 /// # Errors
@@ -139,11 +161,12 @@ pub fn if_no_way_is_left(repo: &Repository, source: Source, error: Error) -> Res
     if error.code() != Code::RecoveryFailed {
         return Ok(error);
     }
-    let others = look_everywhere(repo)?.choices.into_iter().map(|choice| choice.source).filter(|other| *other != source);
-    let others: Vec<String> = others.map(|other| other.to_string()).collect();
-    if others.is_empty() {
-        return Ok(error);
+    let found = look_everywhere(repo)?;
+    if only_fresh_is_left(&found) {
+        return Ok(no_way_is_left(error));
     }
+    let others = found.choices.into_iter().map(|choice| choice.source).filter(|other| *other != source);
+    let others: Vec<String> = others.map(|other| other.to_string()).collect();
     Ok(Error::new(Code::InvalidInput, format!("nothing can start again from {source}"))
         .because(error)
         .hint(format!("git axiom recover --from SOURCE    with another one of: {}", others.join(", "))))

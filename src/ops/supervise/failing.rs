@@ -32,8 +32,13 @@ pub(super) struct Trouble {
     told: Option<Delay>,
 }
 
-/// An error as the reason for a decision of the user's: with what to do next.
+/// An error as the reason for a decision of the user's, an answer or a gate: with its code, and what to do next.
 pub(super) fn reason_of(error: &Error) -> String {
+    format!("{}: {}", error.code(), words_of(error))
+}
+
+/// The same where the code stands beside it.
+fn words_of(error: &Error) -> String {
     let mut reason = error.to_string();
     for hint in error.hints() {
         reason.push_str(&format!(" ({hint})"));
@@ -71,7 +76,7 @@ impl Supervisor<'_> {
     /// Hooks are told of an error.
     fn tell_error(&mut self, task: &CaseId, error: &Error) {
         let about = of_task(self.ctx.state(), task, HookEvent::OnError, env::now());
-        self.ctx.hooks.note(about.with_error(error.code(), reason_of(error)));
+        self.ctx.hooks.note(about.with_error(error.code(), words_of(error)));
     }
 
     /// The step is tried again after a pause. Tells why, and records it, where that is new and the task is still at that step.
@@ -87,7 +92,7 @@ impl Supervisor<'_> {
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };
         let failed_at = trouble.told.as_ref().filter(|told| told.step == step).map_or_else(env::now, |told| told.failed_at);
         let until = (error.code() == Code::ModelBusy).then(|| until.at());
-        let (code, why) = (error.code().as_str().to_owned(), reason_of(error));
+        let (code, why) = (error.code().as_str().to_owned(), words_of(error));
         let delay = Delay { step, code, why, tried, failed_at, until };
         if shared.is_some() && self.is_known_of_another(task, &delay) {
             return Ok(());

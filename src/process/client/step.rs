@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
+use crate::domain::base::plural::count;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::os::command::{command, path_with_us};
@@ -89,7 +90,7 @@ impl StepEnd {
             Self::Exited { code: 0 } => return None,
             Self::Exited { code } => format!("exited with status {code}"),
             Self::Signalled { signal } => format!("was ended by signal {signal}"),
-            Self::OverTime => format!("took longer than {} seconds", limit.as_secs()),
+            Self::OverTime => format!("took longer than {}", count(limit.as_secs(), "second")),
             Self::Stopped => "was stopped".to_owned(),
             Self::CannotStart { why } => format!("cannot be started: {why}"),
             Self::Unknown => "ended without a report: its keeper died".to_owned(),

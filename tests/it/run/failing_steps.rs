@@ -319,7 +319,8 @@ fn a_workspace_that_can_never_be_made_waits_at_a_gate_with_the_cause_and_others_
     world.wait_until_merged("other");
     let gate = world.wait_for_gate("claim-t");
     assert_eq!((gate["held"].as_str(), world.status_of("t").as_str()), (Some("failed"), "pending"), "{gate}");
-    assert!(gate["details"]["notes"][0].as_str().unwrap().contains("could not be written"), "{gate}");
+    let note = gate["details"]["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("DISK_CHECKOUT_FAILED: ") && note.contains("could not be written"), "{gate}");
     assert!(delays(&world).is_empty());
     std::fs::remove_file(&broken).unwrap();
     world.env.ok(&["gate", "approve", "claim-t"]);

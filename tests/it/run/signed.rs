@@ -77,7 +77,7 @@ fn a_key_that_asks_makes_the_merge_wait_at_a_gate() {
     signs_with(&world, &[("gpg.format", "ssh"), ("user.signingKey", &key)]);
     world.task("t", "echo 1 > t.txt", &[]);
     let ended = world.autopilot(&[]).code(1);
-    assert!(ended.stdout.contains("waits at gate merge-t: the commit could not be signed"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("waits at gate merge-t: SIGNING_FAILED: the commit could not be signed"), "{}", ended.stdout);
     assert!(!world.env.repo().join("t.txt").exists());
     world.all_is_well();
     // With a key that can be used, the same gate leads on.

@@ -301,6 +301,31 @@ fn a_full_disk_under_the_workspaces_alone_is_named_and_waited_for() {
     );
 }
 
+/// As with a filter that needs space of its own and does not say that there is none.
+#[test]
+fn disk_checkout_failed_is_named_at_the_gate_and_the_task_goes_on_once_there_is_space() {
+    on_a_small_disk(
+        r#"
+        mkdir "$OUT/cache" && mount -t tmpfs -o size=1m none "$OUT/cache" || exit 1
+        head -c 200000 /dev/zero > large.bin && echo '*.bin filter=cached' > .gitattributes || exit 1
+        git add -A && git commit -q -m large || exit 1
+        git config filter.cached.required true && git config filter.cached.clean cat
+        git config filter.cached.smudge "cat > '$OUT/cache/one' 2> /dev/null && cat '$OUT/cache/one'"
+        head -c 2M /dev/zero > "$OUT/cache/filler" 2> /dev/null
+        axiom task add t --id t --body 'echo 1 > t.txt' > /dev/null || exit 2
+        axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
+        await 'axiom status | grep "is tried again while its workspace is made .*: DISK_CHECKOUT_FAILED"'
+        await 'axiom gate show claim-t | grep "DISK_CHECKOUT_FAILED: workspace .*could not be written"'
+        status_of t pending || exit 3
+        axiom gate list --json | grep -q '"DISK_CHECKOUT_FAILED: ' || { axiom gate list --json; exit 4; }
+        rm "$OUT/cache/filler"
+        axiom gate approve claim-t > /dev/null || exit 5
+        await 'git cat-file -e main:t.txt'
+        ends_well
+        "#,
+    );
+}
+
 /// A quota is known only once a write meets it.
 #[test]
 fn a_quota_that_a_write_meets_is_a_full_disk_and_the_next_call_works() {

@@ -58,7 +58,7 @@ fn hooks_and_signing_of_the_user_do_not_stop_the_machinery() {
     world.task("t", "echo 1 > t.txt", &[]);
     // Checkpoints and what agents leave need no signature; the merge is a commit of the user's branch, and waits for one.
     let ended = world.autopilot(&[]).code(1);
-    assert!(ended.stdout.contains("t waits at gate merge-t: the commit could not be signed"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("t waits at gate merge-t: SIGNING_FAILED: the commit could not be signed"), "{}", ended.stdout);
     world.env.git(&["config", "commit.gpgSign", "false"]);
     world.env.ok(&["gate", "approve", "merge-t"]);
     world.autopilot(&[]).code(0);
