@@ -52,6 +52,7 @@ mod cli_recipes;
 mod cli_recover;
 mod cli_status;
 mod cli_task;
+mod codes;
 mod completion;
 mod config_restore;
 mod config_set;

@@ -175,6 +175,31 @@ fn a_session_claims_nothing_more_when_its_budget_is_used_up() {
     world.all_is_well();
 }
 
+/// The keys of the configuration do what the options do, and an option is before its key.
+#[test]
+fn budget_session_max_cost_tokens_and_time_limit_a_session() {
+    let uses = "1) use 100 20 0.1; git axiom signal complete;;\n*) git axiom signal complete; use 1 1 0.01;;";
+    for (key, value, kept) in [
+        ("sessionMaxCost", "0.05", json!({"maxCost": 0.05})),
+        ("sessionMaxTokens", "100", json!({"maxTokens": 100})),
+        ("sessionMaxTime", "1s", json!({"maxTime": 1})),
+    ] {
+        let first = if key == "sessionMaxTime" { "1) sleep 1.5; git axiom signal complete;;" } else { uses };
+        let world = world_of(first, "");
+        world.env.git(&["config", &format!("axiom.budget.{key}"), value]);
+        for id in ["a", "b"] {
+            world.env.ok(&["task", "add", id, "--id", id]);
+        }
+        let ended = world.autopilot(&["--agents", "1"]);
+        assert_eq!(ended.code, Some(1), "{key}: {}", ended.stderr);
+        assert!(ended.stdout.contains("budget--session: the session has used up its budget: "), "{key}: {}", ended.stdout);
+        assert_eq!(world.program_args().len(), 1, "{key}");
+        assert_eq!(world.env.json(&["status", "--json"])["session"]["limits"], kept, "{key}");
+        world.autopilot(&["--agents", "1", "--max-cost", "9", "--max-tokens", "9M", "--max-time", "1h"]).code(0);
+        world.all_is_well();
+    }
+}
+
 #[test]
 fn a_session_goes_on_when_a_human_allows_as_much_again_and_ends_when_not() {
     // It has said that it is complete before it is stopped.
