@@ -7,7 +7,7 @@ use super::words::{age, bar, cost, or_dash, tokens};
 use crate::domain::work::case::{Kind, Status};
 use crate::panel::keys::Command;
 use crate::panel::model::{Fetched, Model, View};
-use crate::panel::seen::{AgentRow, Moment, MomentKind, Runner, TaskRow, WaitingRow};
+use crate::panel::seen::{AgentRow, Moment, MomentKind, Runner, Seen, TaskRow, WaitingRow};
 
 /// A terminal of so many columns has room for everything.
 const WIDE: u16 = 120;
@@ -131,10 +131,18 @@ pub fn agents(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = format!(" AGENT       STATE    TASK          ITER   %    TIME  HEARD {wide}NOW");
     let rows: Vec<_> = model.shown_agents().collect();
     let row = |place: usize| rows.get(place).map(|row| agent(row, model, area.width));
-    let none = "No agent has worked yet: git axiom run begins a session.";
-    let rest = list(model, View::Agents, area, canvas, &heading, row, none);
+    let rest = list(model, View::Agents, area, canvas, &heading, row, no_agents(&model.seen));
     if let Some(row) = model.place(View::Agents).and_then(|place| rows.get(place)) {
         agent_details(row, model, rest, canvas);
+    }
+}
+
+/// What the list of agents says where it is empty.
+const fn no_agents(seen: &Seen) -> &'static str {
+    match (seen.session.supervised, seen.waiting.is_empty()) {
+        (false, _) => "No agent has worked yet: git axiom run begins a session.",
+        (true, false) => "No agent has worked yet: what is in Gates waits for you.",
+        (true, true) => "No agent has worked yet.",
     }
 }
 

@@ -86,8 +86,13 @@ fn every_view_is_as_approved() {
     screens("empty", |model| {
         let mut none = seen();
         (none.agents, none.tasks, none.waiting) = Default::default();
-        none.session.now = SessionNow::Crashed;
+        (none.session.now, none.session.supervised) = (SessionNow::Crashed, false);
         none.recovery = vec!["the last session ended unexpectedly".into()];
+        update(model, Event::Seen(Box::new(none)));
+    });
+    screens("none_begun", |model| {
+        let mut none = seen();
+        (none.agents, none.session.supervised) = (Vec::new(), true);
         update(model, Event::Seen(Box::new(none)));
     });
 }
