@@ -114,6 +114,7 @@ fn follow(args: &Output, ctx: &mut Context, task: &CaseId, printer: &mut Printer
         let goes_on = args.follow && still_running(ctx, task)?;
         // Listed each time, because an agent that has just started has no log yet.
         let paths: Vec<PathBuf> = logs::logs(ctx, task);
+        printer.take_notice(&paths);
         if let Some(lines) = last.take() {
             printer.skip_to_last(lines, &paths, &ctx.config, screen)?;
         }

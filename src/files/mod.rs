@@ -53,7 +53,7 @@ pub use mounts::{holds_mount, holds_no_mount, mounts_within};
 pub use moves::{hard_link, move_whole, rename_no_replace};
 pub use own_folder::OwnFolder;
 pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_group};
-pub use packed::{Unpacked, is_packed, pack_file, packed, packed_name};
+pub use packed::{Unpacked, is_packed, pack_file, packed, packed_name, unpacked_name};
 pub use parts::{half_moved_name, is_half_moved, turn_back};
 pub use private::PrivateFolder;
 pub use read_below::{Found, Limits, What, read_below};

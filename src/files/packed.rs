@@ -36,6 +36,11 @@ pub fn packed_name(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The name of a file before it was compressed; its own if it was not.
+pub fn unpacked_name(path: &Path) -> PathBuf {
+    if is_packed(path) { path.with_extension("") } else { path.to_owned() }
+}
+
 /// Whether a file is compressed, by its name.
 pub fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")

@@ -2,7 +2,7 @@
 //! compressed is `TASK.1.jsonl`, `TASK.2.jsonl` and so on, and then `TASK.1.jsonl.gz`. A crash may leave both forms of one: they
 //! are the same, and the compressed one counts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::layout::Layout;
@@ -74,6 +74,12 @@ pub fn of_task(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<Vec<Lo
     Ok(found)
 }
 
+/// For a file that was put aside: that which is written to instead, and its number. `None` for any other file.
+pub fn put_aside(path: &Path) -> Option<(PathBuf, u32)> {
+    let LogFile { task, number, path } = LogFile::of(path.to_owned())?;
+    Some((path.with_file_name(format!("{task}.jsonl")), number?))
+}
+
 /// The path under which the log of a task is put aside.
 ///
 /// # Errors
@@ -136,6 +142,11 @@ mod tests {
         assert_eq!(names(of_task(&layout, &agent, &task).unwrap()), ["t.2.jsonl.gz", "t.9.jsonl", "t.10.jsonl.gz", "t.jsonl"]);
         assert_eq!(names(all(&layout, &agent).unwrap()).len(), 6);
         assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agent_logs(&agent).join("t.11.jsonl"));
+        let aside = |name| put_aside(&layout.agent_logs(&agent).join(name));
+        for name in ["t.10.jsonl", "t.10.jsonl.gz"] {
+            assert_eq!(aside(name), Some((layout.agent_logs(&agent).join("t.jsonl"), 10)));
+        }
+        assert_eq!([aside("t.jsonl"), aside("t.x.jsonl"), aside("t")], [None, None, None]);
         assert_eq!(agents(&layout).unwrap(), [agent]);
     }
 }

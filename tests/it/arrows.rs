@@ -12,7 +12,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("domain", &["error"]),
     ("files", &["error", "env"]),
     ("config", &["error", "env", "files", "domain"]),
-    ("store", &["error", "env", "files", "domain"]),
+    ("store", &["error", "env", "own_process", "files", "domain"]),
     ("process", &["error", "env", "own_process", "files", "domain"]),
     ("hook", &["error", "env", "files", "domain", "process"]),
     ("git", &["error", "env", "own_process", "files", "domain", "process"]),

@@ -11,6 +11,7 @@ use crate::cli::visible;
 use crate::config::Config;
 use crate::domain::agent::stream::lines::Lines;
 use crate::error::Result;
+use crate::files;
 use crate::ops::output::logs::{self, LogLine, Stream};
 use crate::ops::output::readable::{LogReader, Printed};
 
@@ -36,6 +37,7 @@ pub(super) struct Printer {
     form: Form,
     iteration: Option<u64>,
     grep: Option<Regex>,
+    /// By the names that the files had before they were compressed.
     logs: BTreeMap<PathBuf, OfLog>,
     has_printed: bool,
 }
@@ -78,13 +80,27 @@ impl Printer {
         self.has_printed
     }
 
+    /// Takes notice of where logs are now. Of what was put aside since the last look, the first is the file that was written to then: what
+    /// was printed of it still counts. What is written to now is another file, and new as a whole.
+    pub fn take_notice(&mut self, paths: &[PathBuf]) {
+        let aside = paths.iter().filter_map(|path| logs::put_aside(path).map(|place| (place, files::unpacked_name(path))));
+        let mut fresh: Vec<_> = aside.filter(|(_, path)| !self.logs.contains_key(path)).collect();
+        fresh.sort();
+        for ((written_to, _), path) in fresh {
+            if let Some(log) = self.logs.remove(&written_to) {
+                self.logs.insert(path, log);
+            }
+        }
+    }
+
     /// Prints what is new in a log.
     pub fn print_new(&mut self, path: &Path, config: &Config, screen: &mut Screen) -> Result<()> {
-        let mut log = self.logs.remove(path).unwrap_or_default();
+        let name = files::unpacked_name(path);
+        let mut log = self.logs.remove(&name).unwrap_or_default();
         loop {
             let part = logs::read_soon(path, log.offset)?;
             if part.next == log.offset || screen.reader_is_gone() {
-                self.logs.insert(path.to_owned(), log);
+                self.logs.insert(name, log);
                 return Ok(());
             }
             log.offset = part.next;
@@ -116,7 +132,7 @@ impl Printer {
             };
             units.append(&mut all);
             all = units;
-            self.logs.insert(path.clone(), log);
+            self.logs.insert(files::unpacked_name(path), log);
         }
         keep_last(&mut all, most);
         self.print(all, screen)

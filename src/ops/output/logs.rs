@@ -12,6 +12,7 @@ use crate::files::Unpacked;
 use crate::ops::context::handle::Context;
 pub use crate::process::keeper::output::{LogLine, Stream};
 use crate::store::agent_logs;
+pub use crate::store::agent_logs::put_aside;
 
 /// How many bytes are read at once.
 const CHUNK: u64 = 1024 * 1024;

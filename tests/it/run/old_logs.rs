@@ -5,9 +5,10 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use git_axiom::error::Code;
+use rustix::process::Signal;
 
 use crate::common::Run;
-use crate::session_support::{World, wait_until};
+use crate::session_support::{Live, World, signal, wait_until};
 
 /// Prints what does not get shorter, and changes a file.
 const NOISE: &str = "head -c 900000 /dev/urandom | od -An -vtx1 -w64; echo 1 > $AXIOM_TASK_ID.txt";
@@ -85,6 +86,40 @@ fn log_compress_days_old_logs_are_compressed_and_read_as_before() {
     // Which of two streams is read first is not certain.
     let last = before[2].lines().last().unwrap();
     assert_eq!(world.env.ok(&["output", "t", "-n", "2"]), format!("{last}\nanew"));
+    world.all_is_well();
+}
+
+/// As with a pager that nobody scrolls: the agent was sent away meanwhile, and another iteration has begun a new file.
+#[test]
+fn who_follows_the_output_misses_nothing_of_a_log_that_is_put_aside_meanwhile() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "if [ ! -e '{beside}/first' ]; then touch '{beside}/first'; echo one; {wait}; fi\n\
+         echo two; echo three; touch '{beside}/second'; {wait}; echo 1 > t.txt",
+        wait = world.until_go()
+    );
+    world.task("t", &script, &[]);
+    let live = world.start_until_begun();
+    let follow = world.env.axiom_command(&world.env.repo(), ["output", "--raw", "--follow", "t"]);
+    let follow = Live::start(follow, world.env.root(), "follow");
+    let seen = || std::fs::read_to_string(world.beside("follow.out")).unwrap();
+    wait_until("it is followed", || seen() == "one\n");
+    assert!(signal(follow.pid(), Signal::STOP));
+    world.env.ok(&["kill", "agent-001"]);
+    live.wait();
+    later(&world, 8, &["recover", "--yes"]).success();
+    assert_eq!(logs(&world), ["t.1.jsonl.gz"]);
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("second");
+    assert_eq!(logs(&world), ["t.1.jsonl.gz", "t.jsonl"]);
+    assert!(signal(follow.pid(), Signal::CONT));
+    wait_until("it goes on", || seen().contains("three"));
+    world.signal_file("go");
+    live.wait().code(0);
+    follow.wait().code(0);
+    assert_eq!(seen(), "one\ntwo\nthree\n");
     world.all_is_well();
 }
 
