@@ -167,6 +167,42 @@ fn the_choices_where_the_disk_is_critical_make_space_and_lose_nothing_that_a_cap
     assert!(status.success(), "{status:?}: {seen}");
 }
 
+/// Each other choice, at a terminal: [Q], Escape and Ctrl-C do nothing; [1] leaves the newest ten checkpoints and can be undone.
+#[test]
+fn each_choice_where_the_disk_is_critical_does_what_it_names_and_leaving_does_nothing() {
+    let script = r#"
+        axiom init > /dev/null < /dev/null
+        for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+            echo $i > f && axiom mode review > /dev/null && axiom mode autopilot > /dev/null || exit 2
+        done
+        fill 20
+        axiom disk; status=$?
+        count() { axiom checkpoint list --json | grep -o '"trigger"' | wc -l; }
+        left=$(count)
+        echo "left $left, status $status"
+        if [ "$left" = 10 ]; then rm -f "$DISK/filler"; axiom undo --yes > /dev/null 2>&1; echo "undone $(count)"; fi
+    "#;
+    let down = "\x1b[B";
+    let cases: [(&[&str], &str); 6] = [
+        (&[down, down, down, down, "\r"], "left 14, status 0"),
+        (&["\x1b"], "left 14, status 0"),
+        (&["\x04"], "left 14, status 0"),
+        (&["\x03"], "left 14, status 130"),
+        (&["1", "\r", "\x1b"], "left 10, status 0"),
+        (&["3", "\r", "\x1b"], "left 14, status 0"),
+    ];
+    for (keys, expected) in cases {
+        let env = TestEnv::empty();
+        let mut disk = Terminal::start(command(&env, script));
+        disk.wait_for("What next? (Escape changes nothing)");
+        disk.keys(keys);
+        let (_, seen) = disk.end();
+        assert!(seen.contains(expected), "{keys:?}: {seen}");
+        // The undo makes a checkpoint of its own first.
+        assert_eq!(seen.contains("undone 15"), expected.starts_with("left 10"), "{keys:?}: {seen}");
+    }
+}
+
 /// A workspace in the trash is only what its commits hold, and what nobody holds.
 #[test]
 fn merged_workspaces_lose_what_commits_hold_where_it_is_critical_and_nothing_else() {
