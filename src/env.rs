@@ -106,7 +106,8 @@ pub fn now() -> Timestamp {
 /// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read.
 pub fn time_zone() -> TimeZone {
     let linked = || linked_zone(Path::new("/etc/localtime"));
-    let known = if var("TZ").is_none() { linked() } else { None };
+    // An empty TZ means UTC.
+    let known = if std::env::var_os("TZ").is_none() { linked() } else { None };
     known.or_else(|| TimeZone::try_system().ok()).unwrap_or(TimeZone::UTC)
 }
 

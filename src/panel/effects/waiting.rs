@@ -153,7 +153,12 @@ pub fn trust(ctx: &Context) -> Result<Answer> {
     };
     let before = before.map(|approval| approval.files());
     let effects = effects(&ctx.repo, &now)?;
-    let text = Told::new(&now, before.as_ref(), &effects).all().replace('\t', "    ");
+    let told = Told::new(&now, before.as_ref(), &effects);
+    if let Some(lines) = told.is_long() {
+        let elsewhere = ["To read all of it and approve it, in another terminal: git axiom trust".to_owned()];
+        return Ok(Answer::Trust { lines: lines_of(&told.summary(lines)).into_iter().chain(elsewhere).collect(), digest: None });
+    }
+    let text = told.all().replace('\t', "    ");
     // What cannot be applied is not approved: every verb that needs the configuration would fail.
     let digest = effects.is_ok().then(|| now.digest().as_str().to_owned());
     Ok(Answer::Trust { lines: lines_of(text.trim_end()), digest })

@@ -109,3 +109,18 @@ fn the_projects_files_are_approved_exactly_as_they_were_shown() {
     panel.type_keys(&["\x1b", "q"]);
     assert!(panel.terminal.end().0.success());
 }
+
+#[test]
+fn project_files_that_are_long_are_read_and_approved_elsewhere() {
+    let scratch = with_a_task();
+    scratch.write(".axiom/config.toml", &format!("[agents]\ncount = 5\n{}", "# more\n".repeat(300)));
+    let mut panel = in_scratch(&scratch);
+    panel.type_keys(&["3"]);
+    panel.shows(&["trust", "nothing of the project's files"]);
+    panel.type_keys(&["\r"]);
+    let screen = panel.shows(&["302 lines", "in another terminal: git axiom trust", "[Esc] close"]);
+    assert!(!screen.contains("[a]"), "{screen}");
+    panel.type_keys(&["a", "\x1b", "q"]);
+    assert!(panel.terminal.end().0.success());
+    assert_eq!(scratch.json(&["trust", "--show"])["standing"], "waiting");
+}
