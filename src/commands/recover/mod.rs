@@ -26,11 +26,8 @@ use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::recover::everywhere::Start;
 use crate::ops::recover::log_recovery::Source;
 use crate::ops::recover::resume::{self, Done, Plan, Recovered};
-use crate::ops::recover::survey::{self, View};
+use crate::ops::recover::survey::View;
 use crate::told::recovery;
-
-/// Where there is nothing to recover.
-const NOTHING: &str = "Nothing has to be recovered.\n";
 
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
@@ -144,7 +141,7 @@ struct RecoverAnswer {
 /// Shows what has to be recovered, or repairs it.
 ///
 /// # Errors
-/// As [`survey::look`] and [`survey::recover`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
+/// As [`resume::look_and_plan`] and [`resume::run_and_look`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(verb) = &args.verb {
         return more::run(verb, global, screen);
@@ -176,7 +173,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
-    let (view, plan) = look(&mut ctx, &wanted.tasks)?;
+    let (view, plan) = resume::look_and_plan(&mut ctx, &wanted.tasks)?;
     if acts {
         ask_first(&plan, &wanted.tasks, args.yes, screen)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
@@ -194,23 +191,13 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         }
         called_by_human("recover", &super::working_dir(global)?)?;
         let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
-        let (view, plan) = look(&mut ctx, &wanted.tasks)?;
+        let (view, plan) = resume::look_and_plan(&mut ctx, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
     let text = shown(&view, &args.to_do_it(), screen.columns());
     screen.answer(&RecoverAnswer { recovered: false, done: Vec::new(), view }, || text)?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
-}
-
-/// Looks at what a crash left, with what a human wants of it.
-fn look(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)> {
-    let mut view = survey::look_with(ctx, wanted)?;
-    let plan = resume::plan(ctx, &view, wanted)?;
-    if let Some(only) = &wanted.only {
-        view.keep_only(&resume::tasks_of(ctx.state(), only)?);
-    }
-    Ok((view, plan))
 }
 
 /// Asks before tasks begin anew, unless that was confirmed.
@@ -226,7 +213,7 @@ fn carry_out(ctx: &mut Context, planned: (Plan, &Wanted), view: View, screen: &m
     progress.finish();
     let recovered = recovered?;
     ctx.store.take_warnings().iter().for_each(|warning| super::warn(warning, screen));
-    let text = recovery::after(&recovered).unwrap_or_else(|| NOTHING.to_owned());
+    let text = recovery::after(&recovered);
     let Recovered { done, view } = recovered;
     screen.answer(&RecoverAnswer { recovered: true, done, view }, || text)?;
     tell_hooks(ctx, screen);
@@ -235,8 +222,8 @@ fn carry_out(ctx: &mut Context, planned: (Plan, &Wanted), view: View, screen: &m
 
 /// What would be recovered; `to_do_it` is the command that does it.
 fn shown(view: &View, to_do_it: &str, columns: Option<usize>) -> String {
-    let Some(text) = recovery::before(view, columns) else { return NOTHING.to_owned() };
-    let ending = match view.repairs || !view.locks.is_empty() {
+    let Some(text) = recovery::before(view, columns) else { return recovery::NOTHING.to_owned() };
+    let ending = match view.can_be_done() {
         true => format!("Nothing was changed. To do it: {to_do_it}"),
         false => "Nothing was changed.".to_owned(),
     };

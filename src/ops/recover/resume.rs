@@ -116,11 +116,24 @@ fn gate_of(state: &State, task: &CaseId) -> Option<GateId> {
     state.restorable.gates.values().find(is_it).map(|gate| gate.id.clone())
 }
 
+/// Looks at what a crash left, with what a human wants of it, and how that is carried out.
+///
+/// # Errors
+/// As [`survey::look_with`] and [`plan`].
+pub fn look_and_plan(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)> {
+    let mut view = survey::look_with(ctx, wanted)?;
+    let plan = plan(ctx, &view, wanted)?;
+    if let Some(only) = &wanted.only {
+        view.keep_only(&tasks_of(ctx.state(), only)?);
+    }
+    Ok((view, plan))
+}
+
 /// Carries out what a human wants: first of the tasks that are cut off, then of those that were taken up before.
 ///
 /// # Errors
 /// As [`survey::recover`]; what was done until then stays done.
-pub fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Watcher) -> Result<Vec<Done>> {
+fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Watcher) -> Result<Vec<Done>> {
     let touched: BTreeSet<CaseId> = plan.now.iter().map(|orphan| orphan.task_id.clone()).collect();
     let decided = plan.now.iter().filter_map(|orphan| Some((orphan.task_id.clone(), orphan.by_human?))).collect();
     let after_crash = AfterCrash { decided, threshold: wanted.threshold, only: wanted.is_limited().then_some(touched) };

@@ -86,6 +86,11 @@ impl View {
         self.concerned().filter(|orphan| orphan.decision.is_some())
     }
 
+    /// Whether a recovery does any of what is shown.
+    pub fn can_be_done(&self) -> bool {
+        self.repairs || !self.locks.is_empty()
+    }
+
     /// Leaves out lost files and groups of other tasks than these.
     pub fn keep_only(&mut self, tasks: &BTreeSet<CaseId>) {
         self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
@@ -101,7 +106,7 @@ pub fn look(ctx: &mut Context) -> Result<View> {
     look_with(ctx, &Wanted::default())
 }
 
-/// As [`look`], with what a human wants of the tasks: what is shown is what [`super::resume::run`] does.
+/// As [`look`], with what a human wants of the tasks: what is shown is what [`super::resume::run_and_look`] does.
 ///
 /// # Errors
 /// As [`look`]; `UNKNOWN_TASK`.

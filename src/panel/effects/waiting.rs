@@ -21,8 +21,6 @@ use crate::told::trust::Told;
 
 /// How often the project's files are looked at.
 const OFTEN: Duration = Duration::from_secs(10);
-/// Where there is nothing to recover any more.
-const NOTHING: &str = "Nothing has to be recovered.";
 
 /// Why the project's files do not count, as it was found a short while ago.
 #[derive(Debug, Default)]
@@ -71,9 +69,9 @@ pub fn with_gates(recovery: &RecoveryView, gates: Vec<WaitingRow>, why_not: Opti
 pub fn recovery(ctx: &mut Context) -> Result<Answer> {
     let view = survey::look(ctx)?;
     let Some(text) = told::before(&view, None) else {
-        return Ok(Answer::Recovery { lines: vec![NOTHING.to_owned()], choices: Remedies::None });
+        return Ok(Answer::Recovery { lines: lines_of(told::NOTHING), choices: Remedies::None });
     };
-    let choices = match (view.cut_off().next(), view.repairs || !view.locks.is_empty()) {
+    let choices = match (view.cut_off().next(), view.can_be_done()) {
         (Some(_), _) => Remedies::OfTasks,
         (None, true) => Remedies::Repair,
         (None, false) => Remedies::None,
@@ -93,10 +91,9 @@ pub fn cut_off(ctx: &mut Context) -> Result<Vec<String>> {
 /// What a recovery with these wishes does.
 ///
 /// # Errors
-/// As [`survey::look`] and [`resume::plan`].
+/// As [`resume::look_and_plan`].
 pub fn recovers(ctx: &mut Context, wanted: &Wanted) -> Result<Plan> {
-    let view = survey::look_with(ctx, wanted)?;
-    let plan = resume::plan(ctx, &view, wanted)?;
+    let (view, plan) = resume::look_and_plan(ctx, wanted)?;
     let (Some(text), true) = (told::before(&view, None), view.repairs || !plan.before.is_empty()) else {
         return Ok(Plan { lines: vec!["Nothing would be changed.".to_owned()], deed: None });
     };
@@ -120,13 +117,12 @@ pub fn abandoned(ctx: &mut Context) -> Result<Plan> {
 /// Recovers, and says what was done.
 ///
 /// # Errors
-/// As [`resume::plan`] and [`resume::run_and_look`].
+/// As [`resume::look_and_plan`] and [`resume::run_and_look`].
 pub fn recover(ctx: &mut Context, wanted: &Wanted) -> Result<String> {
-    let view = survey::look_with(ctx, wanted)?;
-    let plan = resume::plan(ctx, &view, wanted)?;
+    let (view, plan) = resume::look_and_plan(ctx, wanted)?;
     let recovered = resume::run_and_look(ctx, (plan, wanted), view, &mut Silent)?;
     let warnings = ctx.store.take_warnings().into_iter().map(|warning| format!("warning: {warning}\n"));
-    Ok(told::after(&recovered).unwrap_or_else(|| NOTHING.to_owned()) + &warnings.collect::<String>())
+    Ok(told::after(&recovered) + &warnings.collect::<String>())
 }
 
 /// Takes exactly these tasks out of the plan.

@@ -20,6 +20,9 @@ use crate::ops::recover::lost_files::LostFiles;
 use crate::ops::recover::resume::{Plan, Recovered};
 use crate::ops::recover::survey::View;
 
+/// Where there is nothing to recover.
+pub const NOTHING: &str = "Nothing has to be recovered.\n";
+
 /// What can be chosen where no task was cut off: everything that is shown.
 pub const REPAIR: &str = "Repair: do all of this";
 
@@ -75,10 +78,10 @@ pub fn before(view: &View, columns: Option<usize>) -> Option<String> {
 }
 
 /// What was recovered, and what is left.
-pub fn after(recovered: &Recovered) -> Option<String> {
+pub fn after(recovered: &Recovered) -> String {
     let Recovered { done, view } = recovered;
     if is_nothing(view) && done.is_empty() {
-        return None;
+        return NOTHING.to_owned();
     }
     let mut text = repairs(view);
     text.push_str(&done_in_words(recovered));
@@ -89,7 +92,7 @@ pub fn after(recovered: &Recovered) -> Option<String> {
         true => "Recovered.\n",
         false => "Recovered, except for what you have to do by hand.\n",
     });
-    Some(text)
+    text
 }
 
 fn is_nothing(view: &View) -> bool {
