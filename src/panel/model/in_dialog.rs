@@ -35,7 +35,7 @@ pub(super) fn in_dialog(model: &mut Model, key: Key) -> Vec<Request> {
             scrolled(top, key, page);
         }
         Dialog::Menu { at } => {
-            let rows = menu(model);
+            let rows = menu();
             if let Some(command) = model.keys.command(key).filter(|command| rows.contains(command)) {
                 return commands::begin(model, command);
             }
@@ -79,9 +79,8 @@ pub(super) fn in_dialog(model: &mut Model, key: Key) -> Vec<Request> {
 }
 
 /// The commands of the menu, in its order.
-pub fn menu(model: &Model) -> Vec<Command> {
+pub fn menu() -> Vec<Command> {
     use crate::panel::keys::Of;
-    let _ = model;
     let about_work = |of: Of| matches!(of, Of::Agent | Of::Task | Of::Everything);
     TABLE.iter().filter(|row| about_work(row.of)).map(|row| row.command).collect()
 }

@@ -21,6 +21,7 @@ const HINT: &str = "hint: ";
 type Line = (Vec<Piece>, Row);
 
 /// What a dialog shows.
+#[derive(Default)]
 struct Content {
     title: String,
     /// Lines that can be scrolled.
@@ -139,7 +140,7 @@ fn content(model: &Model, dialog: &Dialog, columns: usize) -> Content {
 fn told(title: &str, body: &Body, top: usize, columns: usize) -> Content {
     let lines = body_lines(body, columns);
     let fixed = hints(body, columns);
-    Content { title: title.to_owned(), lines, top, fixed, at: 0, keys: vec![esc("close")] }
+    Content { title: title.to_owned(), lines, top, fixed, keys: vec![esc("close")], ..Content::default() }
 }
 
 /// What can be done about a failure.
@@ -193,14 +194,8 @@ fn help(model: &Model, top: usize, columns: usize) -> Content {
             }
         }
     }
-    Content {
-        title: "KEYS".to_owned(),
-        lines,
-        top,
-        fixed: Vec::new(),
-        at: 0,
-        keys: vec![("j/k".to_owned(), "scroll"), esc("close")],
-    }
+    let keys = vec![("j/k".to_owned(), "scroll"), esc("close")];
+    Content { title: "KEYS".to_owned(), lines, top, keys, ..Content::default() }
 }
 
 fn actions(model: &Model, at: usize, columns: usize) -> Content {
@@ -214,7 +209,7 @@ fn actions(model: &Model, at: usize, columns: usize) -> Content {
         Of::View => None,
     };
     let (mut lines, mut before, mut selected) = (Vec::new(), None, 0);
-    for (place, command) in menu(model).into_iter().enumerate() {
+    for (place, command) in menu().into_iter().enumerate() {
         let Some(row) = row_of(command) else { continue };
         if before != Some(row.of) {
             if before.is_some() {
@@ -242,7 +237,7 @@ fn actions(model: &Model, at: usize, columns: usize) -> Content {
     let top = selected.saturating_sub(room / 2);
     let keys =
         vec![("j/k".to_owned(), "select"), (Key::Tab.to_string(), "next group"), (Key::Enter.to_string(), "do it"), esc("close")];
-    Content { title: "ACTIONS".to_owned(), lines, top, fixed: Vec::new(), at: 0, keys }
+    Content { title: "ACTIONS".to_owned(), lines, top, keys, ..Content::default() }
 }
 
 fn typing(typed: &Typed, columns: usize) -> Content {
@@ -257,7 +252,7 @@ fn typing(typed: &Typed, columns: usize) -> Content {
     }
     fixed.push((vec![("> ".to_owned(), Tone::Accent), (shown, Tone::Plain), ("▏".to_owned(), Tone::Accent)], Row::Other));
     let keys = vec![(Key::Enter.to_string(), "do it"), esc("leave it")];
-    Content { title: typed.title.clone(), lines, top: 0, at: fixed.len(), fixed, keys }
+    Content { title: typed.title.clone(), lines, at: fixed.len(), fixed, keys, ..Content::default() }
 }
 
 fn choice((title, top): (&str, usize), body: &Body, items: &[Item], at: usize, columns: usize) -> Content {
@@ -304,7 +299,7 @@ fn pausing(model: &Model, columns: usize) -> Content {
     lines.extend(wrapped(&again, columns).into_iter().map(plain));
     let title = if paused { "PAUSED" } else { "PAUSING" };
     let words = if paused { "resume" } else { "at once" };
-    Content { title: title.to_owned(), lines, top: 0, fixed: Vec::new(), at: 0, keys: vec![(key, words), esc("close")] }
+    Content { title: title.to_owned(), lines, keys: vec![(key, words), esc("close")], ..Content::default() }
 }
 
 fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Content {
@@ -315,7 +310,7 @@ fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Con
             Body::Ready(_) => vec![plain("There is no checkpoint yet.")],
             Body::Coming(_) | Body::Failed(_) => body_lines(body, columns),
         };
-        return Content { title, lines, top: 0, fixed: Vec::new(), at: 0, keys: vec![new, esc("close")] };
+        return Content { title, lines, keys: vec![new, esc("close")], ..Content::default() };
     }
     let row = |(place, row): (usize, &crate::panel::seen::CheckpointRow)| {
         let mark = if managed.marked.contains(&row.name) { "[x] " } else { "[ ] " };
@@ -337,5 +332,5 @@ fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Con
         new,
         esc("close"),
     ];
-    Content { title, lines, top, fixed, at: 0, keys }
+    Content { title, lines, top, fixed, keys, ..Content::default() }
 }
