@@ -105,10 +105,9 @@ pub fn now() -> Timestamp {
 
 /// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read.
 pub fn time_zone() -> TimeZone {
-    let linked = || linked_zone(Path::new("/etc/localtime"));
-    // An empty TZ means UTC.
-    let known = if std::env::var_os("TZ").is_none() { linked() } else { None };
-    known.or_else(|| TimeZone::try_system().ok()).unwrap_or(TimeZone::UTC)
+    // An empty TZ is one too: it means UTC.
+    let linked = if std::env::var_os("TZ").is_none() { linked_zone(Path::new("/etc/localtime")) } else { None };
+    linked.or_else(|| TimeZone::try_system().ok()).unwrap_or(TimeZone::UTC)
 }
 
 /// The zone whose file a path links to, as on nearly all systems. Asked for a zone by its name, jiff lists the whole database first:

@@ -25,7 +25,7 @@ pub fn rows(bench: &mut Bench) {
     );
     let mut panel = Panel::start(&scratch);
     panel.until("Timeline");
-    let keys: Vec<Duration> = (0..ROUNDS).map(|round| key(&mut panel, round)).collect();
+    let keys = panel.keys([("2", "WAITED FOR"), ("3", "Nothing waits for you")]);
     bench.alone("a key to the screen", Unit::Seconds, Goal::AtMost(0.05), Samples::times(&keys));
     let events: Vec<Duration> = (0..ROUNDS).map(|round| event(&scratch, &mut panel, round)).collect();
     bench.alone("an event to the screen", Unit::Seconds, Goal::AtMost(0.15), Samples::times(&events));
@@ -46,15 +46,7 @@ fn printing(bench: &mut Bench) {
     session.wait_for("iterationStarted", AGENTS);
     let mut panel = Panel::start(&scratch);
     panel.until("Timeline");
-    let mut look = |round: usize| {
-        std::thread::sleep(Duration::from_millis(100));
-        let (key, text) = if round.is_multiple_of(2) { ("4", "a line of what an agent") } else { ("2", "WAITED FOR") };
-        let begun = Instant::now();
-        panel.terminal.type_at_once(key);
-        panel.until(text);
-        begun.elapsed()
-    };
-    let keys: Vec<Duration> = (0..ROUNDS + 1).map(&mut look).collect();
+    let keys = panel.keys([("4", "a line of what an agent"), ("2", "WAITED FOR")]);
     let what = "a key to the screen while 20 agents print 1 MB/s each";
     bench.alone(what, Unit::Seconds, Goal::AtMost(0.05), Samples::times(&keys));
     let events: Vec<Duration> = (0..ROUNDS).map(|round| event(&scratch, &mut panel, round)).collect();
@@ -99,6 +91,18 @@ impl Panel {
         }
     }
 
+    /// How soon what each of two keys shows is on the screen, pressed in turn.
+    fn keys(&mut self, two: [(&str, &str); 2]) -> Vec<Duration> {
+        let mut press = |(key, text): (&str, &str)| {
+            std::thread::sleep(Duration::from_millis(100));
+            let begun = Instant::now();
+            self.terminal.type_at_once(key);
+            self.until(text);
+            begun.elapsed()
+        };
+        (0..ROUNDS).map(|round| press(two[round % 2])).collect()
+    }
+
     fn pid(&self) -> u32 {
         u32::try_from(self.terminal.pid().as_raw_nonzero().get()).unwrap()
     }
@@ -123,15 +127,6 @@ fn first_picture(scratch: &Scratch) -> Duration {
     let took = begun.elapsed();
     panel.close();
     took
-}
-
-fn key(panel: &mut Panel, round: usize) -> Duration {
-    std::thread::sleep(Duration::from_millis(100));
-    let (key, text) = if round.is_multiple_of(2) { ("2", "WAITED FOR") } else { ("3", "Nothing waits for you") };
-    let begun = Instant::now();
-    panel.terminal.type_at_once(key);
-    panel.until(text);
-    begun.elapsed()
 }
 
 /// From the moment in which it is on disk and its verb has ended.
