@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use rustix::process::Signal;
 
 use crate::error::{Error, Result};
 
@@ -170,7 +171,8 @@ pub fn test_var(name: &str) -> Option<OsString> {
 /// A named place in code that changes something, at which crash tests kill the program.
 ///
 /// In debug builds, `AXIOM_TEST_FAULT=name:n` kills this process with SIGKILL when `name` is reached for the n-th time
-/// (from 1), and `AXIOM_TEST_FAULT_LOG=file` appends each name that is reached. Does nothing in release builds.
+/// (from 1), `AXIOM_TEST_STOP=name:n` stops it there until it gets SIGCONT, and `AXIOM_TEST_FAULT_LOG=file` appends each name that is
+/// reached. Does nothing in release builds.
 pub fn fault_point(name: &'static str) {
     if cfg!(debug_assertions) {
         reached(name);
@@ -178,20 +180,37 @@ pub fn fault_point(name: &'static str) {
 }
 
 fn reached(name: &str) {
-    static PLAN: OnceLock<Option<(String, u64)>> = OnceLock::new();
-    static HITS: AtomicU64 = AtomicU64::new(0);
     static LOG: OnceLock<Option<OsString>> = OnceLock::new();
+    static STOPS: Moment = Moment::of("AXIOM_TEST_STOP");
+    static ENDS: Moment = Moment::of("AXIOM_TEST_FAULT");
     append_name(LOG.get_or_init(|| var("AXIOM_TEST_FAULT_LOG")).as_ref(), name);
-    let plan = PLAN.get_or_init(|| {
-        let text = var("AXIOM_TEST_FAULT")?.into_string().ok()?;
-        let (name, count) = text.rsplit_once(':')?;
-        Some((name.to_owned(), count.parse().ok()?))
-    });
-    if let Some((wanted, count)) = plan
-        && wanted == name
-        && HITS.fetch_add(1, Ordering::Relaxed) + 1 == *count
-    {
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    for (moment, signal) in [(&STOPS, Signal::STOP), (&ENDS, Signal::KILL)] {
+        if moment.is_now(name) {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
+        }
+    }
+}
+
+/// The n-th time that a place is reached, from a variable `name:n`.
+struct Moment {
+    variable: &'static str,
+    wanted: OnceLock<Option<(String, u64)>>,
+    hits: AtomicU64,
+}
+
+impl Moment {
+    const fn of(variable: &'static str) -> Self {
+        Self { variable, wanted: OnceLock::new(), hits: AtomicU64::new(0) }
+    }
+
+    fn is_now(&self, place: &str) -> bool {
+        let wanted = self.wanted.get_or_init(|| {
+            let text = var(self.variable)?.into_string().ok()?;
+            let (name, count) = text.rsplit_once(':')?;
+            Some((name.to_owned(), count.parse().ok()?))
+        });
+        let is_it = |(name, count): &(String, u64)| name == place && self.hits.fetch_add(1, Ordering::Relaxed) + 1 == *count;
+        wanted.as_ref().is_some_and(is_it)
     }
 }
 

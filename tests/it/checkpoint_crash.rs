@@ -5,6 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
 use crate::crash_points::{drawn, points_of};
 use crate::support::Scratch;
 
@@ -94,31 +96,19 @@ fn compacting_killed_anywhere_loses_nothing() {
 
 #[test]
 fn what_somebody_prunes_beside_a_checkpoint_is_captured_again() {
-    use std::io::Read;
     let scratch = Scratch::new();
     scratch.write("new.txt", "precious\n");
     let blob = scratch.git(&["hash-object", "new.txt"]);
     let (folder, rest) = blob.split_at(2);
     let object = scratch.path().join(".git/objects").join(folder).join(rest);
-    // The program waits at the next of its places until somebody reads.
-    let dir = tempfile::tempdir().unwrap();
-    let places = dir.path().join("places");
-    assert!(std::process::Command::new("mkfifo").arg(&places).status().unwrap().success());
     let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
-    let mut child = command.args(["checkpoint", "create", "c"]).env("AXIOM_TEST_FAULT_LOG", &places).spawn().unwrap();
-    loop {
-        let mut seen = [0; 1000];
-        let mut reading = std::fs::File::open(&places).unwrap();
-        let length = reading.read(&mut seen).unwrap();
-        if String::from_utf8_lossy(&seen[..length]).contains("git.before-refs") {
-            break;
-        }
-    }
+    let mut child = command.args(["checkpoint", "create", "c"]).env("AXIOM_TEST_STOP", "git.before-refs:1").spawn().unwrap();
+    let pid = Pid::from_child(&child);
+    let (_, status) = waitpid(Some(pid), WaitOptions::UNTRACED).unwrap().unwrap();
+    assert!(status.stopped(), "{status:?}");
     std::fs::remove_file(&object).unwrap();
-    // Nobody waits any more.
-    let open = std::fs::File::options().read(true).write(true).open(&places).unwrap();
+    kill_process(pid, Signal::CONT).unwrap();
     assert!(child.wait().unwrap().success());
-    drop(open);
     assert_eq!(scratch.git(&["show", "refs/axiom/captures/c:new.txt"]), "precious");
     scratch.axiom(&["checkpoint", "verify"]);
     scratch.fsck();
