@@ -12,6 +12,7 @@ pub(super) mod durability;
 pub(super) mod forget;
 pub(super) mod freshen;
 pub(super) mod graph;
+mod interrupted_landing;
 pub(super) mod kept_trees;
 pub(super) mod landing;
 pub(super) mod loose;

@@ -1,0 +1,166 @@
+//! Landings that a power loss interrupted: what has content but no name in the object database yet.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::files::{self, FileLock, LockAttempt};
+
+use super::landing::{LANDING, land_folder, loose_in, packs_in};
+use super::stage::OWNED;
+use crate::git::repo::handles::Durability;
+
+/// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
+const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
+
+impl Durability<'_> {
+    /// Finishes landings that were interrupted after all objects were on disk and before all of them were in the database,
+    /// and removes the stage folders of dead processes. Each object is read back first. Safe to repeat, and to be
+    /// interrupted.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn finish_landings(&self) -> Result<usize> {
+        let mut finished = 0;
+        for entry in files::list(&self.repo.own_scratch())? {
+            let folder = entry.path();
+            if !folder.join(OWNED).is_file() || !files::is_trashed_name(entry.file_name().as_encoded_bytes()) {
+                continue;
+            }
+            let LockAttempt::Taken(_dead) = FileLock::try_take_existing(&folder.join(OWNED))? else { continue };
+            if folder.join(LANDING).is_file() {
+                let whole = |id: &gix::ObjectId| self.is_whole_at(&folder, id);
+                let waiting: Vec<_> = loose_in(&folder)?.into_iter().filter(whole).collect();
+                for pack in packs_in(&folder)?.iter().filter(|name| name.ends_with(".pack")) {
+                    self.take_in_pack(&folder.join("pack").join(pack))?;
+                    finished += 1;
+                }
+                if !waiting.is_empty() {
+                    tracing::info!(objects = waiting.len(), "what a power loss left without names gets them");
+                    let ordered = self.after_what_they_name(&folder, &waiting);
+                    land_folder(self.repo, &folder, Some(&ordered))?;
+                    finished += waiting.len();
+                }
+            }
+            // All of its objects are in the database now. On file systems where open files stay under a hidden name (FUSE),
+            // the folder cannot be removed yet.
+            if let Err(error) = files::remove_trashed(&folder) {
+                tracing::warn!(%error, "a folder of waiting objects stays for cleanup");
+            }
+        }
+        Ok(finished)
+    }
+
+    /// Has git index a pack again and add it to the object database, if the pack is whole.
+    fn take_in_pack(&self, pack: &Path) -> Result<()> {
+        let output = self.repo.git().writing().args(["index-pack", "--stdin"]).stdin(files::read(pack, PACK_LIMIT)?).run()?;
+        if !output.ok() {
+            tracing::warn!(pack = %pack.display(), why = %output.error(), "a pack that never got its name is not whole");
+        }
+        Ok(())
+    }
+
+    /// Whether a loose object in a folder of objects can be read and matches its id.
+    pub(in crate::git) fn is_whole_at(&self, objects: &Path, id: &gix::oid) -> bool {
+        self.read_loose(objects, id).is_some()
+    }
+
+    /// Kind and content of a loose object in a folder of objects, if they match its id.
+    pub(in crate::git) fn read_loose(&self, objects: &Path, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
+        let store = gix::odb::loose::Store::at(objects, self.repo.hash().gix());
+        let mut content = Vec::new();
+        let kind = store.try_find(id, &mut content).ok()??.kind;
+        let is = gix::objs::compute_hash(self.repo.hash().gix(), kind, &content).ok()?;
+        (*is == *id).then_some((kind, content))
+    }
+
+    /// The objects of a folder, each after those that it refers to.
+    pub(super) fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
+        let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
+        let waiting: BTreeSet<gix::ObjectId> = all.iter().copied().collect();
+        let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
+        // Each object is pushed twice: first to visit what it refers to, then to add the object.
+        let mut open: Vec<(gix::ObjectId, bool)> = all.iter().rev().map(|id| (*id, false)).collect();
+        while let Some((id, is_ready)) = open.pop() {
+            if is_ready {
+                ordered.push(id);
+            } else if seen.insert(id) {
+                open.push((id, true));
+                let named = named_by(&store, &id, self.repo.hash().gix());
+                open.extend(named.into_iter().filter(|one| waiting.contains(one)).map(|one| (one, false)));
+            }
+        }
+        ordered
+    }
+}
+
+/// The objects that a loose object refers to.
+fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind) -> Vec<gix::ObjectId> {
+    use gix::objs::Kind;
+    let mut content = Vec::new();
+    let kind = match store.try_header(id) {
+        Ok(Some((_, Kind::Blob))) | Ok(None) | Err(_) => return Vec::new(),
+        Ok(Some((_, kind))) => kind,
+    };
+    if !matches!(store.try_find(id, &mut content), Ok(Some(_))) {
+        return Vec::new();
+    }
+    match kind {
+        Kind::Blob => Vec::new(),
+        Kind::Tree => {
+            let entries = gix::objs::TreeRefIter::from_bytes(&content, hash).filter_map(std::result::Result::ok);
+            entries.map(|entry| entry.oid.to_owned()).collect()
+        }
+        Kind::Commit | Kind::Tag => {
+            let header = content.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+            let ids = header.filter_map(|line| {
+                let (key, value) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
+                let is_named = matches!(key, b"tree" | b"parent" | b"object");
+                is_named.then(|| gix::ObjectId::from_hex(value.trim_ascii()).ok()).flatten()
+            });
+            ids.collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::domain::base::names::Oid;
+    use crate::git::objects::database::gix_id;
+    use crate::git::objects::stage::loose_file;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_landing_that_power_loss_interrupted_is_finished_and_a_folder_without_one_goes() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let tree = {
+            let blob = repo.objects().write_blob(b"in a tree").unwrap();
+            let entry = crate::git::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
+            repo.objects().write_tree(&[entry]).unwrap()
+        };
+        let (from, tmp) =
+            (repo.durability().waiting_room().unwrap().unwrap().objects().to_owned(), scratch.path().join(".git/axiom/tmp"));
+        let copied = |name: &str| {
+            let to = tmp.join(name);
+            let done = std::process::Command::new("cp").arg("-a").arg(&from).arg(&to).status().unwrap();
+            assert!(done.success());
+            to
+        };
+        let dead = copied("git-dead-0123456789abcdef");
+        let landing = copied("git-landing-0123456789abcdef");
+        std::fs::write(landing.join(LANDING), b"").unwrap();
+        let torn = loose_file(&landing, &gix_id(&Oid::new("1".repeat(40)).unwrap()).unwrap());
+        std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
+        std::fs::write(&torn, b"").unwrap();
+        assert_eq!(repo.durability().finish_landings().unwrap(), 2);
+        let named = loose_file(&scratch.path().join(".git/objects"), &gix_id(&tree).unwrap());
+        assert!(named.is_file());
+        assert!(!dead.exists() && !landing.exists() && from.exists(), "the living keep theirs");
+        assert_eq!(repo.durability().finish_landings().unwrap(), 0);
+        scratch.git(&["fsck", "--strict"]);
+    }
+}
