@@ -19,6 +19,7 @@
 
 mod clean;
 mod content;
+mod listing;
 mod live_index;
 mod named;
 mod tree_edit;

@@ -7,10 +7,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
 use crate::domain::base::names::RepoPath;
 
+use super::listing::{Listing, Room};
 use super::live_index::LiveIndex;
 use crate::files::open_at;
 use crate::git::capture::permissions::Usual;
@@ -61,7 +63,7 @@ impl Seen {
 /// A folder to be looked at: the open folder above it, its name there, its path with a `/` at the end, and its index
 /// entries.
 struct Task {
-    above: Option<Arc<Dir>>,
+    above: Option<Arc<OwnedFd>>,
     name: CString,
     prefix: Vec<u8>,
     entries: Range<usize>,
@@ -91,13 +93,6 @@ struct Children<'i> {
     folders: HashMap<&'i [u8], Range<usize>>,
 }
 
-/// The names in a folder, each with a NUL at its end.
-#[derive(Default)]
-struct Listing {
-    bytes: Vec<u8>,
-    names: Vec<(Range<usize>, FileType)>,
-}
-
 impl<'a> Walk<'a> {
     /// A walk over the worktree at `root`. Untracked paths in `excluded` are not reported. If a folder in `excluded`
     /// contains tracked files, the walk gives up.
@@ -123,7 +118,7 @@ impl<'a> Walk<'a> {
                 None => (self.root.to_owned(), path.as_bytes()),
             };
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let above = Dir::new(open_at(CWD, &above, flags, Mode::empty()).ok()?).ok()?;
+            let above = open_at(CWD, &above, flags, Mode::empty()).ok()?;
             let prefix = [path.as_bytes(), b"/"].concat();
             tasks.push(Task { above: Some(Arc::new(above)), name: CString::new(name).ok()?, prefix, entries });
         }
@@ -162,7 +157,7 @@ impl<'a> Walk<'a> {
 
     /// Takes folders until none is left and no other thread can add one.
     fn work(&self) -> Seen {
-        let mut seen = Seen::default();
+        let (mut seen, mut room) = (Seen::default(), Room::default());
         loop {
             let mut queue = self.lock();
             let task = loop {
@@ -180,7 +175,7 @@ impl<'a> Walk<'a> {
             };
             drop(queue);
             let mut more = Vec::new();
-            let done = self.folder(&task, &mut seen, &mut more);
+            let done = self.folder(&task, &mut room, &mut seen, &mut more);
             let mut queue = self.lock();
             queue.at_work -= 1;
             queue.failed |= done.is_none();
@@ -189,19 +184,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn open(&self, task: &Task) -> Option<Dir> {
+    fn open(&self, task: &Task) -> Option<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = match &task.above {
-            Some(above) => open_at(above.fd().ok()?, task.name.as_c_str(), flags | OFlags::NOFOLLOW, Mode::empty()),
+            Some(above) => open_at(above, task.name.as_c_str(), flags | OFlags::NOFOLLOW, Mode::empty()),
             None => open_at(CWD, self.root, flags, Mode::empty()),
         };
-        Dir::new(folder.ok()?).ok()
+        folder.ok()
     }
 
-    fn folder(&self, task: &Task, seen: &mut Seen, more: &mut Vec<Task>) -> Option<()> {
-        let mut dir = self.open(task)?;
-        let listing = Listing::read(&mut dir)?;
-        let dir = Arc::new(dir);
+    fn folder(&self, task: &Task, room: &mut Room, seen: &mut Seen, more: &mut Vec<Task>) -> Option<()> {
+        let dir = Arc::new(self.open(task)?);
+        let listing = Listing::read(&dir, room)?;
         let mut children = self.children(task);
         let mut is_there = vec![false; children.files.len()];
         for (name, kind) in listing.iter() {
@@ -276,8 +270,8 @@ impl<'a> Walk<'a> {
         children
     }
 
-    fn tracked(&self, dir: &Dir, name: &CStr, entry: usize, seen: &mut Seen) -> Option<()> {
-        let stat = rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW);
+    fn tracked(&self, dir: &OwnedFd, name: &CStr, entry: usize, seen: &mut Seen) -> Option<()> {
+        let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
         if stat.as_ref().is_ok_and(|stat| self.usual.is_narrow(stat.st_mode)) {
             seen.narrow.push(RepoPath::new(self.index.path(entry)));
         }
@@ -302,32 +296,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Listing {
-    /// All names in a folder except `.` and `..`; `None` if it cannot be read.
-    fn read(dir: &mut Dir) -> Option<Self> {
-        let mut listing = Self::default();
-        while let Some(entry) = dir.read() {
-            let entry = entry.ok()?;
-            let name = entry.file_name().to_bytes_with_nul();
-            if matches!(name, b".\0" | b"..\0") {
-                continue;
-            }
-            let start = listing.bytes.len();
-            listing.bytes.extend_from_slice(name);
-            listing.names.push((start..listing.bytes.len(), entry.file_type()));
-        }
-        Some(listing)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
-        let name = |range: &Range<usize>| CStr::from_bytes_with_nul(&self.bytes[range.clone()]).unwrap_or_default();
-        self.names.iter().map(move |(range, kind)| (name(range), *kind))
-    }
-}
-
 /// The kind of the file that has this name in a folder.
-fn kind_of(dir: &Dir, name: &CStr) -> Option<FileType> {
-    let stat = rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+fn kind_of(dir: &OwnedFd, name: &CStr) -> Option<FileType> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(stat.st_mode))
 }
 
