@@ -11,6 +11,7 @@ mod heal;
 mod known;
 mod look;
 mod name;
+mod release;
 mod remove;
 mod still;
 mod unchanged;

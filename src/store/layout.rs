@@ -193,6 +193,11 @@ impl Layout {
         self.tmp_dir().join("last-tidied")
     }
 
+    /// When the oldest was made of what is kept for undo.
+    pub fn oldest_kept(&self) -> PathBuf {
+        self.tmp_dir().join("oldest-kept")
+    }
+
     /// Files that are not needed after a crash.
     pub fn tmp_dir(&self) -> PathBuf {
         self.root.join("tmp")

@@ -228,9 +228,11 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if record.deleted_checkpoints.is_empty() {
         return Ok(());
     }
-    let tags: BTreeMap<RefName, Oid> = ctx.repo.refs().refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
+    let there: BTreeSet<String> = ctx.repo.refs().ref_names(TAGS)?.into_iter().collect();
     let kept: BTreeSet<&Oid> = record.checkpoints.all()?.into_iter().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
+    let left = gone.clone().filter(|gone| there.contains(gone.name.as_str())).map(|gone| checkpoint_tag(&gone.name));
+    let tags = ctx.repo.refs().read_refs(&left.collect::<Vec<_>>())?;
     let mut edits = Vec::new();
     for gone in gone.clone() {
         let name = checkpoint_tag(&gone.name);

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::heal;
+use super::{heal, release};
 use crate::domain::base::ids::{CheckpointName, TxnId};
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{KEPT, capture_ref};
+use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::capture_ref;
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
@@ -17,11 +17,9 @@ use crate::domain::operation::journaled::{Operation, OperationKind, RefChange};
 use crate::domain::state::event::By;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Expected, RefEdit};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
-use crate::ops::supervise::live;
 use crate::ops::tidy;
 
 /// The retention rules of the configuration.
@@ -115,7 +113,7 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
     ctx.with_operation_lock(|ctx| {
         checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeCleanup))?;
         let deleted = delete_locked(ctx, names)?;
-        if let Err(error) = release(ctx) {
+        if let Err(error) = release::release(ctx) {
             tracing::warn!(%error, "what has had its time is kept for longer");
         }
         Ok(deleted)
@@ -142,12 +140,13 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
         many => format!("delete {}", count(many.len(), "checkpoint")),
     };
     let mut operation = Operation::new(kind, title);
-    let values: BTreeMap<CheckpointName, Oid> = ctx.repo.checkpoints().list()?.into_iter().map(|c| (c.name, c.capture)).collect();
-    for record in &there {
-        let old = values.get(&record.name).cloned();
+    let names: Vec<RefName> = there.iter().map(|record| capture_ref(&record.name)).collect();
+    let values = ctx.repo.refs().read_refs(&names)?;
+    for name in names {
+        let old = values.get(&name).cloned();
         // A missing commit cannot be kept: its contents are lost already.
         operation.kept.extend(old.clone().filter(|capture| ctx.repo.objects().has_object(capture)));
-        operation.refs.push(RefChange { name: capture_ref(&record.name), value: Change::new(old, None) });
+        operation.refs.push(RefChange { name, value: Change::new(old, None) });
     }
     operation::run(ctx, operation)?;
     env::fault_point("checkpoint.captures-gone");
@@ -173,30 +172,8 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
             tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
         })
     });
-    if let Err(error) = outcome.and_then(|()| release(ctx)) {
+    if let Err(error) = outcome.and_then(|()| release::release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");
     }
     tidy::when_due(ctx);
-}
-
-/// Releases what has expired: what was kept for undo, and captures of workspaces that no longer exist.
-fn release(ctx: &Context) -> Result<()> {
-    release_kept(ctx)?;
-    live::release(ctx).map(drop)
-}
-
-/// Releases what was kept for undo longer than `keepDeletedDays`.
-fn release_kept(ctx: &Context) -> Result<()> {
-    let now = env::now();
-    let limit = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
-    let open = ctx.state().record.open.as_ref().map(|open| RefName::new(format!("{KEPT}{}", open.txn)));
-    let mut edits = Vec::new();
-    for kept in ctx.repo.refs().refs_below(KEPT)? {
-        let made = Timestamp::from_second(ctx.repo.objects().commit_seconds(&kept.oid)?).unwrap_or(now);
-        if now.duration_since(made) > limit && Some(&kept.name) != open.as_ref() {
-            edits.push(RefEdit { name: kept.name, expected: Expected::Value(kept.oid), new: None });
-        }
-    }
-    env::fault_point("checkpoint.before-release");
-    ctx.repo.refs().update_refs(&edits, "git axiom: no longer kept")
 }

@@ -1,0 +1,54 @@
+//! Letting go of what was kept for an undo, and of captures of workspaces that no longer exist, once they have had their time.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::KEPT;
+use crate::env;
+use crate::error::Result;
+use crate::files;
+use crate::git::{Expected, RefEdit};
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::live;
+
+/// The largest mark that is read, in bytes.
+const MAX_MARK: u64 = 100;
+
+/// Releases what has expired. A crash leaves some of it, which the next call releases.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`.
+pub(super) fn release(ctx: &Context) -> Result<()> {
+    release_kept(ctx)?;
+    live::release(ctx).map(drop)
+}
+
+/// Releases what was kept for undo longer than `keepDeletedDays`.
+fn release_kept(ctx: &Context) -> Result<()> {
+    let now = env::now();
+    let limit = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
+    if oldest_left(ctx).is_some_and(|oldest| now.duration_since(oldest) <= limit) {
+        return Ok(());
+    }
+    let open = ctx.state().record.open.as_ref().map(|open| RefName::new(format!("{KEPT}{}", open.txn)));
+    let (mut edits, mut oldest) = (Vec::new(), now);
+    for kept in ctx.repo.refs().refs_below(KEPT)? {
+        let made = Timestamp::from_second(ctx.repo.objects().commit_seconds(&kept.oid)?).unwrap_or(now);
+        if now.duration_since(made) > limit && Some(&kept.name) != open.as_ref() {
+            edits.push(RefEdit { name: kept.name, expected: Expected::Value(kept.oid), new: None });
+        } else {
+            oldest = oldest.min(made);
+        }
+    }
+    env::fault_point("checkpoint.before-release");
+    ctx.repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
+    files::write_scratch(&ctx.layout().oldest_kept(), oldest.to_string().as_bytes())
+}
+
+/// A time before which nothing was made that is still kept: until it has expired, nothing has to be read. What is made later is
+/// younger; where a clock was set back meanwhile, it is kept a little longer. `None` where nobody looked yet, or the mark, which
+/// may be lost at any time, cannot be read.
+fn oldest_left(ctx: &Context) -> Option<Timestamp> {
+    let text = files::read_optional(&ctx.layout().oldest_kept(), MAX_MARK).ok()??;
+    std::str::from_utf8(&text).ok()?.parse().ok()
+}
