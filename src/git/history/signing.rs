@@ -14,7 +14,7 @@ use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::ObjectKind;
-use crate::git::objects::stage::quoted;
+use crate::git::objects::stage_folder::quoted;
 use crate::git::repo::handles::History;
 
 /// The content of a commit, without author, committer and time.

@@ -98,8 +98,8 @@ impl Durability<'_> {
         if list.is_empty() {
             return Ok(KeptPack { mark: None });
         }
-        let stage = self.waiting_room()?;
-        let objects = stage.map_or_else(|| self.repo.common_dir().join("objects"), |stage| stage.objects().to_owned());
+        let folder = self.stage_folder()?;
+        let objects = folder.map_or_else(|| self.repo.common_dir().join("objects"), |folder| folder.path().to_owned());
         let output = self.pack_objects(&objects, list.join(&b'\n'))?.run()?;
         if !output.ok() {
             let error = output.error();
@@ -107,7 +107,7 @@ impl Durability<'_> {
         }
         let keep = format!("pack-{}.keep", output.text()?);
         files::write_scratch(&objects.join("pack").join(&keep), format!("{KEEP}{}\n", std::process::id()).as_bytes())?;
-        if let Some(stage) = stage {
+        if let Some(stage) = self.stage()? {
             // These objects are in the pack.
             let ids = list.iter().filter_map(|line| gix::ObjectId::from_hex(line.split(|b| *b == b' ').next()?).ok());
             stage.forget(&ids.collect());

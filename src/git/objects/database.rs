@@ -8,10 +8,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::loose;
+use super::stage_folder::StageFolder;
 use super::staged::Staged;
 use crate::git::checkpoint::limits;
 use crate::git::repo::handles::Objects;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::repository::{Repository, for_this_thread};
 
 /// Name, address and time, as in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -151,7 +152,6 @@ impl Objects<'_> {
     /// # Errors
     /// `TOO_LARGE`, `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
-        use gix::objs::Write;
         let content = content.as_ref();
         if let Some(limit) = kind.limit() {
             limits::fits(&format!("a {}", kind.as_str()), content, limit)?;
@@ -164,17 +164,25 @@ impl Objects<'_> {
         };
         let id = self.id_of(kind, content)?;
         if !staged.keeps(&id) {
-            let header = format!("{} {}\0", kind.as_str(), content.len());
-            if loose::is_small(kind, header.len() + content.len()) {
-                loose::write(staged.stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
-            } else {
-                let failed = |e: gix::Error| object_error(self.repo, kind, &e);
-                staged.gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
+            if !staged.stage.take_in(id, kind.in_gix(), content) {
+                self.write_into(staged.stage.open_folder(self.repo)?, kind, content, id)?;
             }
             staged.stage.note(id);
         }
         self.repo.durability().note_written(id);
         Oid::from_bytes(id.as_bytes())
+    }
+
+    fn write_into(&self, folder: &StageFolder, kind: ObjectKind, content: &[u8], id: gix::ObjectId) -> Result<()> {
+        use gix::objs::Write;
+        let failed = |e: gix::Error| object_error(self.repo, kind, &e);
+        match folder.opened() {
+            // gix compresses while it writes.
+            Some(opened) if !loose::is_small(kind.in_gix(), content.len()) => {
+                for_this_thread(opened).objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed).map(drop)
+            }
+            Some(_) | None => loose::write(folder.path(), &id, &loose::encoded(kind.in_gix(), content)?),
+        }
     }
 
     /// The id of an object, whether or not it exists.
@@ -290,8 +298,15 @@ impl Objects<'_> {
     /// `TOO_LARGE`; `GIT_FAILED` where it is missing or of another kind.
     pub fn read_object(&self, kind: &str, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         let too_large = || Error::new(Code::TooLarge, format!("{kind} {} is larger than {limit} bytes", oid.short()));
-        let gix = self.repo.gix()?;
         let id = gix_id(oid)?;
+        let of_ours = self.repo.stage.get().and_then(|stage| stage.content(&id));
+        let found = of_ours.or_else(|| loose::read(&self.repo.common_dir().join("objects"), &id, limit));
+        if let Some((found, content)) = found
+            && found.as_bytes() == kind.as_bytes()
+        {
+            return if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) };
+        }
+        let gix = self.repo.gix()?;
         if let Ok(header) = gix.find_header(id) {
             if header.size() > limit {
                 return Err(too_large());

@@ -41,14 +41,14 @@ impl<'r> Durability<'r> {
         if roots.is_empty() || self.gc_lives() || self.repo.objects().is_partial() {
             return Ok(());
         }
-        let Some(stage) = self.waiting_room()? else { return Ok(()) };
+        let Some(stage) = self.stage_folder()? else { return Ok(()) };
         let but_ours = format!("--exclude={}*", own_names::REFS);
         let others = ["--unpacked", "--not", but_ours.as_str(), "--all"];
         let list = self.repo.objects().walk(roots, &[]).args(others).run_ok()?.stdout;
         if list.is_empty() {
             return Ok(());
         }
-        self.pack_objects(stage.objects(), list)?.run_ok()?;
+        self.pack_objects(stage.path(), list)?.run_ok()?;
         // The pack is on disk before the loose objects are removed.
         self.sync_objects()?;
         env::fault_point("git.packed-below");
@@ -97,7 +97,7 @@ impl<'r> Durability<'r> {
         if self.gc_lives() || self.repo.objects().is_partial() || folder.join("multi-pack-index").exists() {
             return Ok(0);
         }
-        let Some(stage) = self.waiting_room()? else { return Ok(0) };
+        let Some(stage) = self.stage_folder()? else { return Ok(0) };
         let small = |path: &Path| {
             let apart = ["keep", "mtimes", "promisor", "bitmap"].iter().any(|kind| path.with_extension(kind).exists());
             !apart && path.metadata().is_ok_and(|meta| meta.len() <= SMALL_PACK)
@@ -115,7 +115,7 @@ impl<'r> Durability<'r> {
                 index.map_err(|e| Error::new(Code::GitFailed, format!("'{}' has no index", pack.display())).because(e))?;
             index.iter().for_each(|entry| list.extend_from_slice(format!("{}\n", entry.oid).as_bytes()));
         }
-        let joined = self.pack_objects(stage.objects(), list)?.text()?;
+        let joined = self.pack_objects(stage.path(), list)?.text()?;
         self.sync_objects()?;
         env::fault_point("git.packs-joined");
         for pack in packs.iter().filter(|pack| pack.file_stem().is_some_and(|stem| *stem != *format!("pack-{joined}"))) {

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::error::Result;
 use crate::files::{self, FileLock, LockAttempt};
 
-use super::landing::{LANDING, land_folder, loose_in, packs_in};
-use super::stage::OWNED;
+use super::landing::{LANDING, land_folder, lay_out, loose_in, packs_in};
+use super::stage_folder::OWNED;
 use crate::git::repo::handles::Durability;
 
 /// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
@@ -29,6 +29,7 @@ impl Durability<'_> {
             }
             let LockAttempt::Taken(_dead) = FileLock::try_take_existing(&folder.join(OWNED))? else { continue };
             if folder.join(LANDING).is_file() {
+                lay_out(&folder)?;
                 let whole = |id: &gix::ObjectId| self.is_whole_at(&folder, id);
                 let waiting: Vec<_> = loose_in(&folder)?.into_iter().filter(whole).collect();
                 for pack in packs_in(&folder)?.iter().filter(|name| name.ends_with(".pack")) {
@@ -129,8 +130,8 @@ mod tests {
 
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::git::objects::database::gix_id;
-    use crate::git::objects::stage::loose_file;
+    use crate::git::objects::database::{ObjectKind, gix_id};
+    use crate::git::objects::loose::{encoded, loose_file};
     use crate::git::repo::scratch::Scratch;
 
     #[test]
@@ -142,8 +143,8 @@ mod tests {
             let entry = crate::git::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
             repo.objects().write_tree(&[entry]).unwrap()
         };
-        let (from, tmp) =
-            (repo.durability().waiting_room().unwrap().unwrap().objects().to_owned(), scratch.path().join(".git/axiom/tmp"));
+        let from = repo.durability().stage_folder().unwrap().unwrap().path().to_owned();
+        let tmp = scratch.path().join(".git/axiom/tmp");
         let copied = |name: &str| {
             let to = tmp.join(name);
             let done = std::process::Command::new("cp").arg("-a").arg(&from).arg(&to).status().unwrap();
@@ -161,6 +162,28 @@ mod tests {
         assert!(named.is_file());
         assert!(!dead.exists() && !landing.exists() && from.exists(), "the living keep theirs");
         assert_eq!(repo.durability().finish_landings().unwrap(), 0);
+        scratch.git(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn a_landing_from_memory_is_finished_too_without_what_is_torn() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let whole = [b"one".as_slice(), &[7; 5000]].map(|content| repo.objects().id_of(ObjectKind::Blob, content).unwrap());
+        let left = scratch.path().join(".git/axiom/tmp/git-landing-0123456789abcdef");
+        std::fs::create_dir_all(&left).unwrap();
+        for file in [OWNED, LANDING] {
+            std::fs::write(left.join(file), b"").unwrap();
+        }
+        let file = |content: &[u8]| encoded(gix::objs::Kind::Blob, content).unwrap();
+        std::fs::write(left.join(whole[0].to_string()), file(b"one")).unwrap();
+        std::fs::write(left.join(whole[1].to_string()), file(&[7; 5000])).unwrap();
+        let torn = repo.objects().id_of(ObjectKind::Blob, b"torn").unwrap();
+        std::fs::write(left.join(torn.to_string()), &file(b"torn")[..5]).unwrap();
+        assert_eq!(repo.durability().finish_landings().unwrap(), 2);
+        assert!(!left.exists());
+        let is_named = |id: &gix::ObjectId| loose_file(&scratch.path().join(".git/objects"), id).is_file();
+        assert!(whole.iter().all(is_named) && !is_named(&torn));
         scratch.git(&["fsck", "--strict"]);
     }
 }

@@ -1,27 +1,66 @@
 //! Moves objects from the stage into the object database: all are synced, then moved, then the folders are synced.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use gix::odb::memory::Storage;
 
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::durability::sync_file_system;
-use super::stage::loose_file;
+use super::loose::{encoded, loose_file, move_to};
 use crate::git::repo::repository::Repository;
 
 /// The file that marks a folder whose objects may all be moved into the object database.
 pub(super) const LANDING: &str = "landing";
 
-/// Syncs a folder, moves its objects into the object database, and syncs that. With `written`, only these loose objects, in
-/// this order.
+/// Syncs a folder that has the layout of an object database, moves its objects into the object database, and syncs that. With
+/// `written`, only these loose objects, in this order.
 pub(super) fn land_folder(repository: &Repository, folder: &Path, written: Option<&[gix::ObjectId]>) -> Result<()> {
-    let objects = repository.common_dir().join("objects");
     let (loose, packs) = match written {
         Some(written) => (written.to_vec(), Vec::new()),
         None => (repository.durability().after_what_they_name(folder, &loose_in(folder)?), packs_in(folder)?),
     };
+    let loose: Vec<_> = each_once(&loose).map(|id| (loose_file(folder, &id), id)).collect();
+    land(repository, folder, &loose, &packs)
+}
+
+/// The same for these objects, in this order, which wait in memory; returns how many bytes the file of each has. It is a file of
+/// the folder with the id as its name, until it is moved. On an error these files are removed.
+pub(super) fn land_from_memory(
+    repo: &Repository,
+    folder: &Path,
+    written: &[gix::ObjectId],
+    waiting: &Storage,
+) -> Result<Vec<(gix::ObjectId, u64)>> {
+    let loose: Vec<_> = each_once(written).map(|id| (folder.join(id.to_string()), id)).collect();
+    let write = |(file, id): &(PathBuf, gix::ObjectId)| match waiting.get(id) {
+        Some((kind, content)) => {
+            let content = encoded(*kind, content)?;
+            files::write_read_only(file, &content).map(|()| (*id, content.len() as u64))
+        }
+        None => Err(Error::new(Code::Internal, format!("the object {id} does not wait"))),
+    };
+    let written: Result<Vec<_>> = loose.iter().map(write).collect();
+    written.and_then(|written| land(repo, folder, &loose, &[]).map(|()| written)).inspect_err(|_| {
+        for (file, _) in &loose {
+            if let Err(error) = files::remove_file(file) {
+                tracing::warn!(%error, "an object that did not land stays for cleanup");
+            }
+        }
+    })
+}
+
+/// Two threads may have written the same object.
+fn each_once(ids: &[gix::ObjectId]) -> impl Iterator<Item = gix::ObjectId> {
+    let mut seen = HashSet::new();
+    ids.iter().copied().filter(move |id| seen.insert(*id))
+}
+
+fn land(repository: &Repository, folder: &Path, loose: &[(PathBuf, gix::ObjectId)], packs: &[String]) -> Result<()> {
+    let objects = repository.common_dir().join("objects");
     if loose.is_empty() && packs.is_empty() {
         return sync_file_system(&objects);
     }
@@ -30,15 +69,27 @@ pub(super) fn land_folder(repository: &Repository, folder: &Path, written: Optio
     env::fault_point("git.objects-synced");
     for pack in packs {
         files::create_public_dir(&objects.join("pack"))?;
-        place(&folder.join("pack").join(&pack), &objects.join("pack").join(&pack))?;
+        move_to(&folder.join("pack").join(pack), &objects.join("pack").join(pack))?;
     }
-    let mut seen = BTreeSet::new();
-    for id in loose.iter().filter(|id| seen.insert(**id)) {
-        place(&loose_file(folder, id), &loose_file(&objects, id))?;
+    for (file, id) in loose {
+        move_to(file, &loose_file(&objects, id))?;
     }
     env::fault_point("git.objects-named");
     sync_file_system(&objects)?;
     files::remove_file(&folder.join(LANDING))
+}
+
+/// Gives the objects of an interrupted landing from memory the layout of an object database. Safe to repeat.
+pub(super) fn lay_out(folder: &Path) -> Result<()> {
+    for entry in files::list(folder)? {
+        let name = entry.file_name();
+        let Some(id) = name.to_str().and_then(|name| gix::ObjectId::from_hex(name.as_bytes()).ok()) else { continue };
+        let place = loose_file(folder, &id);
+        if !place.exists() {
+            move_to(&entry.path(), &place)?;
+        }
+    }
+    Ok(())
 }
 
 /// Syncs both folders, with one call if they are on the same file system, as nearly always.
@@ -49,16 +100,6 @@ fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
         sync_file_system(folder)?;
     }
     sync_file_system(objects)
-}
-
-/// Moves a file to its final place. A file that is there already is replaced: it has the same content, or is damaged.
-fn place(from: &Path, to: &Path) -> Result<()> {
-    let make = || to.parent().map_or(Ok(()), files::create_public_dir);
-    if !to.parent().is_some_and(Path::is_dir) {
-        make()?;
-    }
-    // `git gc` removes empty folders, perhaps just now.
-    files::move_unsynced(from, to).or_else(|_| make().and_then(|()| files::move_unsynced(from, to)))
 }
 
 /// The loose objects in a folder of objects.

@@ -1,51 +1,134 @@
-//! Writes small objects as loose files, stored without compression.
+//! Loose objects as git has them: where they lie, and what is in their files. Small ones are stored without compression.
 //!
 //! A compressor clears a third of a megabyte of memory, for a commit of 300 bytes that takes one block of the disk either
 //! way. `git gc` compresses the object when it packs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use gix::objs::Kind;
+use gix::zlib::stream::deflate::{Compress, FlushCompress};
+use gix::zlib::{Decompress, FlushDecompress, Status};
 
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::files;
-
-use super::database::ObjectKind;
 
 /// Objects up to this size in bytes, header included, are stored uncompressed; larger ones may be worth compressing.
 const SMALL: usize = 1024;
 /// The same limit for trees and commits, which are mostly ids and hardly compress: what fits into one block of the disk.
 const SMALL_IDS: usize = 4096 - AROUND;
+/// The largest file that [`read`] reads, in bytes: a larger one is mapped by gix.
+const READ_AT_ONCE: u64 = 1024 * 1024;
+/// More than the header of an object, in bytes.
+const HEADER: usize = 64;
 /// The bytes that the zlib stream adds around the content.
 const AROUND: usize = 11;
 
+/// The path of a loose object, whether or not it exists.
+pub(in crate::git) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
+    let name = id.to_string();
+    let (folder, rest) = name.split_at(2);
+    objects.join(folder).join(rest)
+}
+
 /// Whether an object of this length in bytes, header included, is stored uncompressed.
-pub(in crate::git) const fn is_small(kind: ObjectKind, length: usize) -> bool {
+pub(super) const fn is_small(kind: Kind, length: usize) -> bool {
     length
         <= match kind {
-            ObjectKind::Blob | ObjectKind::Tag => SMALL,
-            ObjectKind::Tree | ObjectKind::Commit => SMALL_IDS,
+            Kind::Blob | Kind::Tag => SMALL,
+            Kind::Tree | Kind::Commit => SMALL_IDS,
         }
 }
 
-/// Writes an object below the folder `objects`. `content` begins with the object's header, and is small by [`is_small`]. The
-/// file is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which `git gc` removes.
+/// What the file of an object contains.
+///
+/// # Errors
+/// `INTERNAL` where it cannot be compressed.
+pub(super) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
+    let header = gix::objs::encode::loose_header(kind, content.len() as u64);
+    let whole = [header.as_slice(), content].concat();
+    if is_small(kind, whole.len()) {
+        return Ok(stored(&whole));
+    }
+    let mut file = Vec::new();
+    deflate(&mut Compress::new(gix::zlib::Compression::BEST_SPEED), &whole, &mut file)?;
+    Ok(file)
+}
+
+/// Adds `content` as a compressed stream.
+///
+/// # Errors
+/// `INTERNAL` where it cannot be compressed.
+pub(super) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) -> Result<()> {
+    deflate.reset();
+    let begin = to.len();
+    // More than anything can become.
+    to.resize(begin + content.len() + content.len() / 4 + 64, 0);
+    match deflate.compress(content, &mut to[begin..], FlushCompress::Finish) {
+        Ok(Status::StreamEnd) => {
+            to.truncate(begin + deflate.total_out() as usize);
+            Ok(())
+        }
+        Ok(Status::Ok | Status::BufError) => Err(Error::new(Code::Internal, "an object does not compress")),
+        Err(e) => Err(Error::new(Code::Internal, format!("an object cannot be compressed: {e}"))),
+    }
+}
+
+/// Writes a file of an object below the folder `objects`, which has the layout of an object database. `file` is what
+/// [`encoded`] gives. It is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which `git gc`
+/// removes.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(in crate::git) fn write(objects: &Path, id: &str, content: &[u8]) -> Result<()> {
-    let (folder, rest) = id.split_at(2);
-    let folder = objects.join(folder);
+pub(super) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
+    let place = loose_file(objects, id);
     let temporary = objects.join(format!("tmp_obj_{}", env::fresh_id()));
-    files::write_read_only(&temporary, &stored(content))?;
-    let place = || files::replace_unsynced(&temporary, &folder.join(rest));
-    let make = || files::create_public_dir(&folder);
-    let made = if folder.is_dir() { Ok(()) } else { make() };
-    // `git gc` removes empty folders, perhaps just now.
-    let placed = made.and_then(|()| place().or_else(|_| make().and_then(|()| place())));
+    files::write_read_only(&temporary, file)?;
+    let placed = move_to(&temporary, &place);
     if placed.is_err() {
         files::remove_file(&temporary)?;
     }
     placed
+}
+
+/// Kind and content of a loose object of at most `limit` bytes; `None` where it is not there, larger, or in any way odd: gix or
+/// git then tells. One opening and one reading, where gix has a look, reads the beginning, and then the whole.
+pub(super) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, Vec<u8>)> {
+    let file = files::read_optional(&loose_file(objects, id), READ_AT_ONCE).ok()??;
+    let mut content = vec![0; HEADER];
+    let mut inflate = Decompress::new();
+    let mut filled = 0;
+    loop {
+        let (eaten, before) = (inflate.total_in() as usize, inflate.total_out());
+        let status = inflate.decompress(file.get(eaten..)?, &mut content[filled..], FlushDecompress::None).ok()?;
+        filled += (inflate.total_out() - before) as usize;
+        let (kind, size, header) = gix::objs::decode::loose_header(&content[..filled]).ok()?;
+        if size > limit {
+            return None;
+        }
+        let whole = header + usize::try_from(size).ok()?;
+        if status == Status::StreamEnd {
+            content.truncate(filled);
+            content.drain(..header);
+            return (filled == whole).then_some((kind, content));
+        }
+        // One byte more than it says: a longer one is found to be odd.
+        if content.len() > whole || filled < content.len() {
+            return None;
+        }
+        content.resize(whole + 1, 0);
+    }
+}
+
+/// Moves a file to its place in a folder of objects. A file that is there already is replaced: it has the same content, or is
+/// damaged. Not synced.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(super) fn move_to(from: &Path, to: &Path) -> Result<()> {
+    // Nearly always the folder is there; and `git gc` removes empty ones, perhaps just now.
+    let make = || to.parent().map_or(Ok(()), files::create_public_dir);
+    files::move_unsynced(from, to).or_else(|_| make().and_then(|()| files::move_unsynced(from, to)))
 }
 
 /// `content`, at most 65,535 bytes, as a zlib stream with one uncompressed block.
@@ -125,10 +208,43 @@ mod tests {
     }
 
     #[test]
+    fn loose_objects_are_read_as_git_wrote_them_and_odd_ones_are_left_to_git() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let objects = scratch.path().join(".git/objects");
+            for size in [0, 1, 50, 55, 56, 57, 58, 63, 64, 65, 200, 4000, 100_000] {
+                let content: Vec<u8> = (0..size).map(|place| (place * 7 % 251) as u8).collect();
+                scratch.write("content", &content);
+                let id = scratch.git(&["hash-object", "-w", "content"]);
+                let id = gix::ObjectId::from_hex(id.as_bytes()).unwrap();
+                assert_eq!(read(&objects, &id, size), Some((Kind::Blob, content.clone())), "{size}");
+                assert_eq!(read(&objects, &id, size.saturating_sub(1)).is_some(), size == 0, "too large");
+                let (file, place) = (encoded(Kind::Blob, &content).unwrap(), loose_file(&objects, &id));
+                let with = |bytes: &[u8]| {
+                    files::remove_file(&place).unwrap();
+                    files::write_scratch(&place, bytes).unwrap();
+                    read(&objects, &id, 1 << 20)
+                };
+                assert_eq!(with(&file), Some((Kind::Blob, content)), "{size}");
+                for odd in [&b""[..], b"x", &file[..file.len() / 2], &file[..file.len() - 1], &file[1..]] {
+                    assert_eq!(with(odd), None, "{size}");
+                }
+            }
+            for (header, content) in [("blob 3", "four"), ("blob 5", "four"), ("blub 4", "four"), ("blob x", "four")] {
+                let id = gix::ObjectId::from_hex("a".repeat(40).as_bytes()).unwrap();
+                let odd = stored(format!("{header}\0{content}").as_bytes());
+                write(&objects, &id, &odd).unwrap();
+                assert_eq!(read(&objects, &id, 100), None, "{header}");
+            }
+        }
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_made_is_an_error_that_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         files::write_scratch(&dir.path().join("ab"), b"a file").unwrap();
-        assert!(write(dir.path(), &format!("ab{}", "0".repeat(38)), b"blob 0\0").is_err());
+        let id = gix::ObjectId::from_hex(format!("ab{}", "0".repeat(38)).as_bytes()).unwrap();
+        assert!(write(dir.path(), &id, b"blob 0\0").is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use gix::zlib::stream::deflate::Compress;
+
 use crate::error::{Code, Error, Result};
 
 use super::database::{ObjectKind, gix_id};
@@ -112,7 +114,7 @@ struct Pack {
     /// What comes after the header.
     bytes: Vec<u8>,
     ids: HashSet<gix::ObjectId>,
-    deflate: Option<gix::zlib::stream::deflate::Compress>,
+    deflate: Option<Compress>,
 }
 
 impl Pack {
@@ -133,31 +135,12 @@ impl Pack {
             size >>= 7;
         }
         self.bytes.push(byte);
-        if loose::is_small(ObjectKind::Blob, content.len()) {
+        if loose::is_small(gix::objs::Kind::Blob, content.len()) {
             self.bytes.extend(loose::stored(content));
             return Ok(());
         }
-        self.deflate(content)
-    }
-
-    fn deflate(&mut self, content: &[u8]) -> Result<()> {
-        use gix::zlib::stream::deflate::{Compress, FlushCompress};
         let deflate = self.deflate.get_or_insert_with(|| Compress::new(gix::zlib::Compression::BEST_SPEED));
-        deflate.reset();
-        let begin = self.bytes.len();
-        // More than anything can become.
-        self.bytes.resize(begin + content.len() + content.len() / 4 + 64, 0);
-        let status = deflate.compress(content, &mut self.bytes[begin..], FlushCompress::Finish);
-        match status {
-            Ok(gix::zlib::Status::StreamEnd) => {
-                self.bytes.truncate(begin + deflate.total_out() as usize);
-                Ok(())
-            }
-            Ok(gix::zlib::Status::Ok | gix::zlib::Status::BufError) => {
-                Err(Error::new(Code::Internal, "a blob does not compress"))
-            }
-            Err(e) => Err(Error::new(Code::Internal, format!("a blob cannot be compressed: {e}"))),
-        }
+        loose::deflate(deflate, content, &mut self.bytes)
     }
 
     /// The whole pack, and what is in it.

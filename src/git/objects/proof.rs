@@ -20,7 +20,7 @@ use crate::files;
 
 use super::database::gix_id;
 use super::landing::loose_in;
-use super::stage::loose_file;
+use super::loose::loose_file;
 use crate::git::index::file::{self, copy_index, in_folder};
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;

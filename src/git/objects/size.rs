@@ -6,7 +6,7 @@ use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use super::database::gix_id;
-use super::stage::loose_file;
+use super::loose::loose_file;
 use crate::git::repo::handles::Objects;
 
 impl Objects<'_> {
@@ -78,7 +78,12 @@ impl Objects<'_> {
         self.repo.durability().without_packed(&mut ids)?;
         let objects = self.repo.common_dir().join("objects");
         let mut size = 0;
+        let stage = self.repo.stage.get();
         for id in ids {
+            if let Some(landed) = stage.and_then(|stage| stage.size_landed(&id)) {
+                size += landed;
+                continue;
+            }
             match loose_file(&objects, &id).metadata() {
                 Ok(meta) => size += meta.len(),
                 // It may have been packed just now; and a partial clone does not have all of its objects.

@@ -1,41 +1,42 @@
 //! Objects on their way into the repository.
 //!
-//! New objects are first written to a folder of our own, the stage. Neither `git gc` nor other git processes see it; our own
-//! calls of git and gix do. Before the first ref names any of these objects, all of them are synced at once, and only then
-//! moved into the object database ("landing"). So an object in the database always has its content, even after a power loss.
-//! (git's `receive-pack` does the same with the objects it receives.) Objects that never land are removed with the folder.
+//! New objects first wait in a place of our own, the stage: a few small ones in memory (`waiting`), others in a folder
+//! (`stage_folder`). Neither `git gc` nor other git processes see them; our own calls of git and gix do. Before the first ref
+//! names any of these objects, all of them are synced at once in the folder, and only then moved into the object database
+//! ("landing"). So an object in the database always has its content, even after a power loss. (git's `receive-pack` does the
+//! same with the objects it receives.) Objects that never land are removed with the folder.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use gix::odb::memory::Storage;
 
 use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt};
+use crate::error::Result;
+use crate::files;
 
 use super::durability::sync_file_system;
-use super::landing::land_folder;
-use crate::git::index::file::ScratchFolder;
+use super::landing::{land_folder, land_from_memory};
+use super::loose::{self, loose_file};
+use super::stage_folder::StageFolder;
+use super::waiting::Waiting;
 use crate::git::repo::handles::Durability;
-use crate::git::repo::repository::SLOTS;
+use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
-use crate::git::restore::prepared::quote;
 
-/// The lock file that shows that the folder has a living owner.
-pub(super) const OWNED: &str = "owned";
-
-/// The folder of objects that are not yet in the object database.
+/// The objects that are not yet in the object database.
+#[derive(Default)]
 pub(in crate::git) struct Stage {
-    folder: ScratchFolder,
-    owned: Mutex<Option<FileLock>>,
-    /// The repository with the folder as its object database; the real one is its alternate.
-    pub gix: gix::ThreadSafeRepository,
+    waiting: Mutex<Waiting>,
+    /// Made when an object does not fit into memory, when git has to see one, or when they land.
+    folder: OnceLock<StageFolder>,
     /// The objects that this process wrote, each after the objects that it refers to.
     written: Mutex<Vec<gix::ObjectId>>,
     /// The objects of packs that this process had git write.
     packed: Mutex<HashSet<gix::ObjectId>>,
-    /// Whether a git process may have written to the folder as well.
+    /// Whether the folder may hold objects that are not in `written`.
     by_git: AtomicBool,
     landing: Mutex<()>,
 }
@@ -46,113 +47,171 @@ impl std::fmt::Debug for Stage {
     }
 }
 
-impl Stage {
-    /// The path of the folder, which has the layout of an object database.
-    pub fn objects(&self) -> &Path {
-        self.folder.path()
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
+impl Stage {
     /// Whether an object is in the stage.
     pub fn has(&self, id: &gix::oid) -> bool {
-        loose_file(self.objects(), id).is_file() || self.packed.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+        let in_folder = |folder: &StageFolder| folder.opened().is_some() && loose_file(folder.path(), id).is_file();
+        locked(&self.waiting).has(id) || self.folder.get().is_some_and(in_folder) || locked(&self.packed).contains(id)
     }
 
-    /// Notes what is in a pack that was written here.
-    pub fn note_packed(&self, ids: HashSet<gix::ObjectId>) {
-        self.packed.lock().unwrap_or_else(PoisonError::into_inner).extend(ids);
+    /// Has an object wait in memory, where there is room for it; whoever gets `false` writes it into the folder. In both cases
+    /// the object is noted afterwards.
+    pub fn take_in(&self, id: gix::ObjectId, kind: gix::objs::Kind, content: &[u8]) -> bool {
+        locked(&self.waiting).take_in(id, kind, content)
     }
 
-    /// Notes an object that was written here, after all objects that it refers to.
+    /// Notes an object that was taken in or written into the folder, after all objects that it refers to.
     pub fn note(&self, id: gix::ObjectId) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        locked(&self.written).push(id);
+    }
+
+    /// Notes what is in a pack that was written into the folder.
+    pub fn note_packed(&self, ids: HashSet<gix::ObjectId>) {
+        locked(&self.packed).extend(ids);
     }
 
     /// Removes objects from the stage that are also in a pack.
     pub fn forget(&self, ids: &BTreeSet<gix::ObjectId>) {
         for id in ids {
-            if let Err(error) = files::remove_file(&loose_file(self.objects(), id)) {
+            locked(&self.waiting).let_go(id);
+            let file = self.folder.get().map(|folder| loose_file(folder.path(), id));
+            if let Some(Err(error)) = file.map(|file| files::remove_file(&file)) {
                 tracing::debug!(%error, "an object is there twice");
             }
         }
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).retain(|written| !ids.contains(written));
+        locked(&self.written).retain(|written| !ids.contains(written));
     }
 
-    /// Notes that a call of git may write to the stage.
+    /// Notes that a call of git may write to the folder.
     pub fn note_git(&self) {
         self.by_git.store(true, Ordering::Release);
     }
 
     /// Whether the stage is empty.
     pub fn is_empty(&self) -> bool {
-        !self.by_git.load(Ordering::Acquire) && self.written.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !self.by_git.load(Ordering::Acquire) && locked(&self.written).is_empty()
+    }
+
+    /// The repository with what is in the folder; `None` if no objects were written there.
+    pub fn opened(&self) -> Option<&gix::ThreadSafeRepository> {
+        self.folder.get()?.opened()
+    }
+
+    /// A copy of what waits in memory, if anything does.
+    pub fn in_memory(&self) -> Option<Storage> {
+        let waiting = locked(&self.waiting);
+        (!waiting.objects().is_empty()).then(|| waiting.objects().clone())
+    }
+
+    /// Kind and content of an object that waits in memory or has just landed from there, and is perhaps gone again.
+    pub fn content(&self, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
+        locked(&self.waiting).content(id).map(|(kind, content)| (kind, content.to_vec()))
+    }
+
+    /// The bytes of the file of an object that has just landed.
+    pub fn size_landed(&self, id: &gix::oid) -> Option<u64> {
+        locked(&self.waiting).size_landed(id)
+    }
+
+    /// The folder, with the layout of an object database and all objects in it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`; then nothing has left the memory.
+    pub fn open_folder(&self, repo: &Repository) -> Result<&StageFolder> {
+        let folder = self.folder(repo)?;
+        folder.open(repo)?;
+        let mut waiting = locked(&self.waiting);
+        for (id, (kind, content)) in waiting.objects().iter() {
+            loose::write(folder.path(), id, &loose::encoded(*kind, content)?)?;
+        }
+        waiting.all_are_elsewhere();
+        Ok(folder)
+    }
+
+    fn folder(&self, repo: &Repository) -> Result<&StageFolder> {
+        match self.folder.get() {
+            Some(folder) => Ok(folder),
+            // If another thread was first, this folder is dropped at once.
+            None => {
+                let made = StageFolder::make(repo)?;
+                Ok(self.folder.get_or_init(|| made))
+            }
+        }
+    }
+
+    /// All objects in memory, if these are among them and none are in the folder.
+    fn only_in_memory(&self, written: &[gix::ObjectId]) -> Option<Storage> {
+        let waiting = locked(&self.waiting);
+        (self.opened().is_none() && written.iter().all(|id| waiting.has(id))).then(|| waiting.objects().clone())
+    }
+
+    /// Moves objects into the object database: `written`, and where git may have written some, everything in the folder.
+    fn land(&self, repo: &Repository, written: &[gix::ObjectId], by_git: bool) -> Result<()> {
+        match self.only_in_memory(written).filter(|_| !by_git) {
+            Some(waiting) => {
+                let folder = self.folder(repo)?;
+                folder.claim()?;
+                let landed = land_from_memory(repo, folder.path(), written, &waiting)?;
+                // Only now: if this fails, they are written again.
+                let mut waiting = locked(&self.waiting);
+                landed.into_iter().for_each(|(id, size)| waiting.has_landed(id, size));
+            }
+            None => land_folder(repo, self.open_folder(repo)?.path(), if by_git { None } else { Some(written) })?,
+        }
+        locked(&self.packed).clear();
+        Ok(())
     }
 }
 
 impl<'r> Durability<'r> {
-    /// The folder for new objects; it is made now if there is none. `None` in a shared repository (`core.sharedRepository`):
-    /// there git has to write objects, since it sets the modes of the files.
+    /// Where new objects wait. `None` in a shared repository (`core.sharedRepository`): there git has to write objects, since
+    /// it sets the modes of the files.
     ///
     /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
-    pub(in crate::git) fn waiting_room(&self) -> Result<Option<&'r Stage>> {
+    /// `REPOSITORY_UNSUPPORTED`.
+    pub(in crate::git) fn stage(&self) -> Result<Option<&'r Stage>> {
         if let Some(stage) = self.repo.stage.get() {
-            let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
-            // The folder was removed by `put_stage_away`, or by a cleanup after a day without use.
-            if owned.is_none() || !stage.objects().join("info/alternates").is_file() {
-                *owned = Some(self.lay_out(stage.objects())?);
-            }
             return Ok(Some(stage));
         }
         // An error of gix is more to the point than one of git.
         self.repo.gix()?;
-        if !self.repo.shortcuts().allow(FastWay::StageObjects) {
-            return Ok(None);
-        }
-        let made = self.make_stage()?;
-        // If another thread was first, this stage is dropped at once.
-        Ok(Some(self.repo.stage.get_or_init(|| made)))
+        let may = self.repo.shortcuts().allow(FastWay::StageObjects);
+        Ok(may.then(|| self.repo.stage.get_or_init(Stage::default)))
     }
 
-    fn lay_out(&self, stage: &Path) -> Result<FileLock> {
-        files::create_dirs_unsynced(&stage.join("info"))?;
-        let owned = match FileLock::try_take(&stage.join(OWNED))? {
-            LockAttempt::Taken(lock) => lock,
-            LockAttempt::Held => return Err(Error::new(Code::Internal, "a fresh folder is somebody else's")),
-        };
-        let objects = self.repo.common_dir().join("objects");
-        let mut line = quoted(&objects);
-        line.push(b'\n');
-        files::write_scratch(&stage.join("info/alternates"), &line)?;
-        Ok(owned)
+    /// The folder for objects that git makes, which also has those that wait; it is made now if there is none. `None` as for
+    /// [`Durability::stage`].
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`, `REPOSITORY_UNSUPPORTED`.
+    pub(in crate::git) fn stage_folder(&self) -> Result<Option<&'r StageFolder>> {
+        self.stage()?.map(|stage| stage.open_folder(self.repo)).transpose()
     }
 
     /// Removes the stage folder if it is empty; called when an operation has ended.
     pub fn put_stage_away(&self) {
-        let Some(stage) = self.repo.stage.get().filter(|stage| stage.is_empty()) else { return };
-        let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
-        if owned.take().is_some()
-            && let Err(error) = files::remove_trashed(stage.objects())
-        {
+        let Some(stage) = self.repo.stage.get() else { return };
+        locked(&stage.waiting).forget_landed();
+        if !stage.is_empty() {
+            return;
+        }
+        let _one_at_a_time = locked(&stage.landing);
+        if let Some(Err(error)) = stage.folder.get().map(StageFolder::put_away) {
             tracing::warn!(%error, "a folder of temporary objects is left");
         }
     }
 
-    fn make_stage(&self) -> Result<Stage> {
-        let folder = self.repo.scratch_folder()?;
-        let owned = Mutex::new(Some(self.lay_out(folder.path())?));
-        let mut gix = self.repo.opened()?.clone();
-        let options = gix::odb::store::init::Options { slots: SLOTS, ..Default::default() };
-        let hash = self.repo.hash().gix();
-        let store = gix::odb::Store::at_opts(folder.path().to_owned(), hash, &mut std::iter::empty(), options);
-        gix.objects = store.map_err(|e| Error::io("open the folder", folder.path(), e))?.into();
-        let (written, packed, by_git) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        Ok(Stage { folder, owned, gix, written, packed, by_git, landing: Mutex::default() })
-    }
-
-    /// The path of the stage for a call of git that reads; `None` if the stage is empty.
-    pub(in crate::git) fn staged_for_readers(&self) -> Option<Vec<u8>> {
-        self.repo.stage.get().filter(|stage| !stage.is_empty()).map(|stage| quoted(stage.objects()))
+    /// The folder of the stage, with all that waits, for a call of git that reads; `None` if the stage is empty.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn staged_for_readers(&self) -> Result<Option<&'r StageFolder>> {
+        let stage = self.repo.stage.get().filter(|stage| !stage.is_empty());
+        stage.map(|stage| stage.open_folder(self.repo)).transpose()
     }
 
     /// Moves all objects of the stage into the object database, durably. Needed before anything other than a ref of ours
@@ -189,41 +248,18 @@ impl<'r> Durability<'r> {
     }
 
     fn sync_with(&self, stage: &Stage, objects: &Path) -> Result<()> {
-        let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = locked(&stage.landing);
         // Objects that are added during this sync wait for the next one.
         let by_git = stage.by_git.swap(false, Ordering::AcqRel);
-        let written = std::mem::take(&mut *stage.written.lock().unwrap_or_else(PoisonError::into_inner));
+        let written = std::mem::take(&mut *locked(&stage.written));
         if !by_git && written.is_empty() {
             return sync_file_system(objects);
         }
-        let landed = land_folder(self.repo, stage.objects(), if by_git { None } else { Some(&written) });
-        if landed.is_err() {
+        stage.land(self.repo, &written, by_git).inspect_err(|_| {
             // Some of the objects are still in the stage.
             stage.note_git();
-        } else {
-            stage.packed.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        }
-        landed
+        })
     }
-}
-
-/// The path of a loose object, whether or not it exists.
-pub(in crate::git) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
-    let name = id.to_string();
-    let (folder, rest) = name.split_at(2);
-    objects.join(folder).join(rest)
-}
-
-/// A path in the form that git accepts in a list of object folders; quoted if it contains special characters.
-pub(in crate::git) fn quoted(path: &Path) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = path.as_os_str().as_bytes();
-    if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {
-        return bytes.to_vec();
-    }
-    let mut quoted = Vec::with_capacity(bytes.len() + 2);
-    quote(bytes, &mut quoted);
-    quoted
 }
 
 #[cfg(test)]
@@ -243,12 +279,13 @@ mod tests {
     fn an_object_gets_its_name_when_it_is_on_disk_and_what_is_never_named_goes() {
         for kind in [&[][..], &["--object-format=sha256"]] {
             let scratch = Scratch::new(kind);
-            let (small, large) = (b"small".to_vec(), vec![7_u8; 5000]);
+            // One that waits in memory, and one that does not.
+            let (small, large) = (b"small".to_vec(), vec![7_u8; 70_000]);
             let repo = scratch.repo();
             let written = [&small, &large].map(|content| repo.objects().write_blob(content).unwrap());
             for (oid, content) in written.iter().zip([&small, &large]) {
                 assert!(!is_named(&scratch, oid), "nobody else sees it");
-                assert_eq!(repo.objects().read_blob(oid, 10_000).unwrap(), *content);
+                assert_eq!(repo.objects().read_blob(oid, 100_000).unwrap(), *content);
                 assert_eq!(repo.git().args(["cat-file", "-s", oid.as_str()]).text().unwrap(), content.len().to_string());
             }
             let made = repo.git().making_objects().args(["mktree"]).stdin(format!("100644 blob {}\tx\n", written[0]));
@@ -263,6 +300,49 @@ mod tests {
             assert_eq!(std::fs::read_dir(scratch.path().join(".git/axiom/tmp")).unwrap().count(), 0);
             scratch.git(&["fsck", "--strict"]);
         }
+    }
+
+    #[test]
+    fn a_few_small_objects_land_without_a_folder_for_each() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let tmp = scratch.path().join(".git/axiom/tmp");
+        let oids: Vec<Oid> =
+            (0..10).map(|n| repo.objects().write_blob(format!("{n}").repeat(500 * n).as_bytes()).unwrap()).collect();
+        assert!(!tmp.exists(), "nothing is written before it is known that they stay");
+        for (number, oid) in oids.iter().enumerate() {
+            assert_eq!(repo.objects().read_blob(oid, 10_000).unwrap(), format!("{number}").repeat(500 * number).as_bytes());
+        }
+        repo.durability().sync_objects().unwrap();
+        assert!(oids.iter().all(|oid| is_named(&scratch, oid)));
+        let folders = || std::fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap().path());
+        let left: Vec<_> = folders().flat_map(|folder| std::fs::read_dir(folder).unwrap()).collect();
+        assert_eq!(left.len(), 1, "the mark of the owner: {left:?}");
+        repo.durability().put_stage_away();
+        assert_eq!(folders().count(), 0);
+        let again = repo.objects().write_blob(b"after it was put away").unwrap();
+        assert_eq!(repo.objects().read_blob(&again, 100).unwrap(), b"after it was put away");
+        repo.durability().sync_objects().unwrap();
+        assert!(is_named(&scratch, &again));
+        scratch.git(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn what_could_not_land_lands_with_the_next_sync() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let blobs = [b"first".as_slice(), b"second"].map(|content| repo.objects().write_blob(content).unwrap());
+        let in_the_way = loose_file(&scratch.path().join(".git/objects"), &gix_id(&blobs[1]).unwrap());
+        let in_the_way = in_the_way.parent().unwrap();
+        std::fs::write(in_the_way, b"in the way").unwrap();
+        assert!(repo.durability().sync_objects().is_err());
+        assert_eq!(repo.objects().read_blob(&blobs[1], 100).unwrap(), b"second");
+        std::fs::remove_file(in_the_way).unwrap();
+        repo.durability().sync_objects().unwrap();
+        assert!(blobs.iter().all(|oid| is_named(&scratch, oid)));
+        repo.durability().put_stage_away();
+        assert_eq!(std::fs::read_dir(scratch.path().join(".git/axiom/tmp")).unwrap().count(), 0);
+        scratch.git(&["fsck", "--strict"]);
     }
 
     #[test]

@@ -8,10 +8,10 @@ use super::stage::Stage;
 /// The stage, and the objects of the repository as they were when this was made.
 pub(in crate::git) struct Staged<'r> {
     repository: &'r Repository,
-    /// Where new objects go.
+    /// Where new objects wait.
     pub stage: &'r Stage,
-    /// The repository with the stage as its object database.
-    pub gix: gix::Repository,
+    /// The repository, with what is in the folder of the stage.
+    gix: gix::Repository,
 }
 
 impl<'r> Staged<'r> {
@@ -20,8 +20,9 @@ impl<'r> Staged<'r> {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn of(repository: &'r Repository) -> Result<Option<Self>> {
-        let stage = repository.durability().waiting_room()?;
-        Ok(stage.map(|stage| Self { repository, stage, gix: for_this_thread(&stage.gix) }))
+        let Some(stage) = repository.durability().stage()? else { return Ok(None) };
+        let gix = for_this_thread(stage.opened().map_or_else(|| repository.opened(), Ok)?);
+        Ok(Some(Self { repository, stage, gix }))
     }
 
     /// Whether an object is in the stage, or exists and could be given a new time, so that `git gc` keeps it.

@@ -7,7 +7,6 @@ use std::ops::Range;
 use gix::refs::packed::Buffer;
 
 use crate::git::repo::handles::Refs;
-use crate::git::repo::repository::HashKind;
 
 /// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
 /// the same.
@@ -32,10 +31,7 @@ pub(in crate::git) struct Unclear;
 impl Refs<'_> {
     /// The current packed refs; `None` where git has to read them.
     pub(in crate::git) fn packed_refs(&self) -> Option<Packed> {
-        let digits = match self.repo.hash() {
-            HashKind::Sha1 => 40,
-            HashKind::Sha256 => 64,
-        };
+        let digits = 2 * self.repo.hash().bytes();
         let text = self.repo.gix().ok()?.refs.open_packed_buffer().ok()?.map(Text::Mapped);
         Some(Packed { text, digits })
     }

@@ -1,4 +1,4 @@
-//! Reading refs, by name or all below a prefix. gix reads them in ordinary cases, git in all others.
+//! Reading refs, by name or all below a prefix: from their files in ordinary cases, else by gix, and by git in all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -9,8 +9,10 @@ use gix::bstr::ByteSlice;
 use crate::domain::base::names::{Oid, RefName, spelled};
 use crate::domain::base::own_names::LINKED;
 use crate::error::Result;
+use crate::files;
 
 use super::edits::RefValue;
+use super::own::REF_LIMIT;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::shortcuts::FastWay;
 
@@ -31,7 +33,7 @@ impl Refs<'_> {
         if names.is_empty() {
             return Ok(BTreeMap::new());
         }
-        if let Some(found) = self.read_by_gix(names) {
+        if let Some(found) = self.read_files(names).or_else(|| self.read_by_gix(names)) {
             return Ok(found);
         }
         if names.iter().any(RefName::is_of_a_linked_worktree) {
@@ -72,6 +74,35 @@ impl Refs<'_> {
     pub fn is_place_of_ref(&self, name: &RefName) -> bool {
         let Some(rest) = name.as_str().strip_prefix(LINKED) else { return true };
         rest.split_once('/').is_some_and(|(worktree, _)| self.repo.common_dir().join("worktrees").join(worktree).is_dir())
+    }
+
+    /// The refs that all worktrees share, from their files; `None` where gix or git has to read them. gix asks for the size of each
+    /// file, and looks at the packed refs each time.
+    fn read_files(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
+        if !self.repo.shortcuts().allow(FastWay::ReadRefs) || !names.iter().all(is_plain) {
+            return None;
+        }
+        let digits = 2 * self.repo.hash().bytes();
+        let value = |content: &[u8]| {
+            let oid = Oid::new(std::str::from_utf8(content).ok()?).ok()?;
+            (oid.as_str().len() == digits).then_some(oid)
+        };
+        let (mut found, mut packed) = (BTreeMap::new(), None);
+        for name in names {
+            let file = self.repo.common_dir().join(name.as_str());
+            if let Some(content) = files::read_optional(&file, REF_LIMIT).ok()? {
+                found.insert(name.clone(), value(content.trim_ascii_end())?);
+                continue;
+            }
+            // After the file: a ref that was packed meanwhile is in them.
+            if packed.is_none() {
+                packed = Some(self.packed_refs()?);
+            }
+            if let Some(content) = packed.as_ref()?.value(name.as_str()).ok()? {
+                found.insert(name.clone(), value(content)?);
+            }
+        }
+        Some(found)
     }
 
     /// The refs as gix reads them, without starting a process; `None` where git has to read them: with reftable, and where
@@ -115,4 +146,14 @@ impl Refs<'_> {
         let lines = text.lines().filter_map(|line| line.split_once(' '));
         lines.map(|(oid, name)| Ok(RefValue { name: RefName::new(name), oid: Oid::new(oid)? })).collect()
     }
+}
+
+/// Whether the ref is in the common git directory, in a file with its name.
+fn is_plain(name: &RefName) -> bool {
+    let name = name.as_str();
+    let of_one_worktree = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+    name.starts_with("refs/")
+        && !of_one_worktree.iter().any(|folder| name.starts_with(folder))
+        && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        && !name.split('/').any(|part| matches!(part, "" | "." | ".."))
 }

@@ -18,7 +18,7 @@ use crate::process::os::command::command;
 
 use super::repository::Repository;
 use super::worktrees::Worktree;
-use crate::git::objects::stage::Stage;
+use crate::git::objects::stage_folder::StageFolder;
 
 /// The output of a git call, and how it ended.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ enum Effect {
 /// Which object directories a git call uses.
 enum Objects<'r> {
     Repository,
-    AndThoseOf(Vec<u8>),
-    In(&'r Stage),
+    AndThoseOf(&'r StageFolder),
+    In(&'r StageFolder),
 }
 
 /// One call of git, as a builder.
@@ -205,9 +205,9 @@ impl<'r> Git<'r> {
     fn objects(&self) -> Result<Objects<'r>> {
         match self.effect {
             Effect::Reads => {
-                Ok(self.repository.durability().staged_for_readers().map_or(Objects::Repository, Objects::AndThoseOf))
+                Ok(self.repository.durability().staged_for_readers()?.map_or(Objects::Repository, Objects::AndThoseOf))
             }
-            Effect::MakesObjects => Ok(self.repository.durability().waiting_room()?.map_or(Objects::Repository, Objects::In)),
+            Effect::MakesObjects => Ok(self.repository.durability().stage_folder()?.map_or(Objects::Repository, Objects::In)),
             Effect::Writes => self.repository.durability().land().map(|()| Objects::Repository),
         }
     }
@@ -245,9 +245,11 @@ impl<'r> Git<'r> {
                 command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"]);
             }
             Objects::Repository => {}
-            Objects::AndThoseOf(stage) => drop(command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(stage))),
+            Objects::AndThoseOf(stage) => {
+                command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&stage.quoted()));
+            }
             // These objects are synced together when the stage lands.
-            Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.objects())),
+            Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.path())),
         }
         for pair in &self.config {
             command.arg("-c").arg(pair);
@@ -287,7 +289,7 @@ impl<'r> Git<'r> {
         let what = self.name();
         self.repository.lend_lock(&mut command, self.stdin.is_some())?;
         let ended = run_captured(&mut command, self.stdin.as_deref(), what);
-        if let Objects::In(stage) = objects {
+        if let (Objects::In(_), Some(stage)) = (objects, self.repository.stage.get()) {
             stage.note_git();
         }
         let mut output = ended?;

@@ -320,15 +320,18 @@ impl Repository {
         self
     }
 
-    /// gix's handle, opened at first use; it sees the objects of the stage. It reads objects, history, configuration and
+    /// gix's handle, opened at first use; it sees the objects that are in the stage now. It reads objects, history, configuration and
     /// refs; refs are never changed through it.
     pub(in crate::git) fn gix(&self) -> Result<gix::Repository> {
-        // If the stage is empty, its folder may have been removed.
-        let opened = match self.stage.get().filter(|stage| !stage.is_empty()) {
-            Some(stage) => &stage.gix,
-            None => self.opened()?,
-        };
-        Ok(for_this_thread(opened))
+        let stage = self.stage.get().filter(|stage| !stage.is_empty());
+        // In this order: what leaves the memory meanwhile is then in the folder.
+        let in_memory = stage.and_then(Stage::in_memory);
+        let opened = stage.and_then(Stage::opened);
+        let mut gix = for_this_thread(opened.map_or_else(|| self.opened(), Ok)?);
+        if let Some(objects) = in_memory {
+            gix.objects.set_object_memory(objects);
+        }
+        Ok(gix)
     }
 
     /// The repository as gix opened it, without the stage.

@@ -146,7 +146,7 @@ impl Probe {
             FastWay::ReadHistory => self.reads_history(),
             FastWay::StageObjects => {
                 let repo = self.repo();
-                let staged = repo.durability().waiting_room().unwrap().is_some();
+                let staged = repo.durability().stage().unwrap().is_some();
                 let blob = repo.objects().write_object(ObjectKind::Blob, b"staged").unwrap();
                 repo.durability().sync_objects().unwrap();
                 assert_eq!(self.git(&["cat-file", "blob", blob.as_str()]), "staged");

@@ -1,0 +1,137 @@
+//! The folder of the stage: for landing, and for objects that git has to see or that do not fit into memory.
+
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+
+use crate::git::index::file::ScratchFolder;
+use crate::git::repo::repository::{Repository, SLOTS};
+use crate::git::restore::prepared::quote;
+
+/// The lock file that shows that the folder has a living owner.
+pub(super) const OWNED: &str = "owned";
+
+/// The folder of the stage.
+#[derive(Debug)]
+pub(in crate::git) struct StageFolder {
+    folder: ScratchFolder,
+    state: Mutex<State>,
+    gix: OnceLock<gix::ThreadSafeRepository>,
+}
+
+/// What the folder is ready for.
+#[derive(Debug)]
+struct State {
+    /// Held as long as the folder is there.
+    owned: Option<FileLock>,
+    /// Whether it has the layout of an object database, for git and gix. Else only what lands from memory is written here.
+    is_open: bool,
+}
+
+impl StageFolder {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn make(repo: &Repository) -> Result<Self> {
+        let folder = repo.scratch_folder()?;
+        let owned = claimed(folder.path())?;
+        Ok(Self { folder, state: Mutex::new(State { owned: Some(owned), is_open: false }), gix: OnceLock::new() })
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The path in the form that git accepts in a list of object folders.
+    pub fn quoted(&self) -> Vec<u8> {
+        quoted(self.path())
+    }
+
+    /// The repository with the folder as its object database, with the real one as its alternate; `None` unless it is open.
+    pub fn opened(&self) -> Option<&gix::ThreadSafeRepository> {
+        let is_open = self.state.lock().unwrap_or_else(PoisonError::into_inner).is_open;
+        if is_open { self.gix.get() } else { None }
+    }
+
+    /// Makes the folder again if it was put away, or removed by a cleanup after a day without use.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn claim(&self) -> Result<()> {
+        self.claim_as(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn claim_as(&self, state: &mut State) -> Result<()> {
+        if state.owned.is_none() || !self.path().is_dir() {
+            *state = State { owned: None, is_open: false };
+            state.owned = Some(claimed(self.path())?);
+        }
+        Ok(())
+    }
+
+    /// Makes the folder ready for git and gix.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn open(&self, repo: &Repository) -> Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.claim_as(&mut state)?;
+        if state.is_open {
+            return Ok(());
+        }
+        files::create_dirs_unsynced(&self.path().join("info"))?;
+        let mut line = quoted(&repo.common_dir().join("objects"));
+        line.push(b'\n');
+        files::write_scratch(&self.path().join("info/alternates"), &line)?;
+        if self.gix.get().is_none() {
+            let made = self.with_gix(repo)?;
+            self.gix.get_or_init(|| made);
+        }
+        state.is_open = true;
+        Ok(())
+    }
+
+    fn with_gix(&self, repo: &Repository) -> Result<gix::ThreadSafeRepository> {
+        let mut gix = repo.opened()?.clone();
+        let options = gix::odb::store::init::Options { slots: SLOTS, ..Default::default() };
+        let store = gix::odb::Store::at_opts(self.path().to_owned(), repo.hash().gix(), &mut std::iter::empty(), options);
+        gix.objects = store.map_err(|e| Error::io("open the folder", self.path(), e))?.into();
+        Ok(gix)
+    }
+
+    /// Removes the folder.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn put_away(&self) -> Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_open = false;
+        let Some(_until_it_is_gone) = state.owned.take() else { return Ok(()) };
+        files::remove_file(&self.path().join(OWNED))?;
+        if files::remove_empty_dir(self.path()).unwrap_or_default() { Ok(()) } else { files::remove_trashed(self.path()) }
+    }
+}
+
+fn claimed(folder: &Path) -> Result<FileLock> {
+    files::create_dirs_unsynced(folder)?;
+    match FileLock::try_take(&folder.join(OWNED))? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Held => Err(Error::new(Code::Internal, "a fresh folder is somebody else's")),
+    }
+}
+
+/// A path in the form that git accepts in a list of object folders; quoted if it contains special characters.
+pub(in crate::git) fn quoted(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {
+        return bytes.to_vec();
+    }
+    let mut quoted = Vec::with_capacity(bytes.len() + 2);
+    quote(bytes, &mut quoted);
+    quoted
+}
