@@ -34,6 +34,10 @@ impl OwnFolder {
     }
 
     fn remove(&self) -> Result<()> {
+        if std::fs::remove_dir(&self.path).is_ok() {
+            // It was empty.
+            return Ok(());
+        }
         match (self.path.file_name(), Beneath::open(durable::parent(&self.path)?, Path::new(""))?) {
             (Some(name), Some(above)) => above.remove_own(name),
             (_, _) => Ok(()),

@@ -11,6 +11,9 @@ pub fn at_once() -> usize {
 /// Calls `work` for parts of `items`, side by side where there are more than `few`; the results are in the order of the items. A
 /// part is worked on twice where its thread panicked, so this is for looking.
 pub fn in_parts<'i, T: Sync, R: Send>(items: &'i [T], few: usize, work: impl Fn(&'i [T]) -> Vec<R> + Sync) -> Vec<R> {
+    if items.len() <= few {
+        return work(items);
+    }
     let part = items.len().div_ceil(at_once()).max(few).max(1);
     let work = &work;
     std::thread::scope(|scope| {

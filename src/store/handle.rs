@@ -306,8 +306,9 @@ impl Store {
             return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
                 .hint("check the disk, then run the command again"));
         }
-        self.layout.ensure()?;
-        let lock = match FileLock::take(&self.layout.state_lock(), PATIENCE)? {
+        let take = || FileLock::take(&self.layout.state_lock(), PATIENCE);
+        // Nearly always the folders are there.
+        let lock = match take().or_else(|_| self.layout.ensure().and_then(|()| take()))? {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held => return Err(Error::new(Code::Busy, "the state is locked by another process for too long")),
         };

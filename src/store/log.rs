@@ -127,7 +127,7 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
         let io = |e| Error::io("read", path, e);
         let length = file.metadata().map_err(io)?.len();
         if start.offset > 0 {
-            check_end_of_known(&mut file, path, start, length, self.expected)?;
+            check_end_of_known(&file, path, start, length, self.expected)?;
         }
         file.seek(SeekFrom::Start(start.offset)).map_err(io)?;
         let place = Place { path, start, tail: Tail { position: start, torn: 0 }, number: 0, passed_over: false };
@@ -250,13 +250,13 @@ fn number_before(file: &mut File, path: &Path, offset: u64) -> Result<Option<u64
 }
 
 /// Checks that the line that ends at `start` is the one that was read earlier.
-fn check_end_of_known(file: &mut File, path: &Path, start: Position, length: u64, expected: u64) -> Result<()> {
-    let io = |e| Error::io("read", path, e);
+fn check_end_of_known(file: &File, path: &Path, start: Position, length: u64, expected: u64) -> Result<()> {
+    use std::os::unix::fs::FileExt;
     let mut end = [0_u8; SUM_LENGTH + 1];
     let from = start.offset.saturating_sub(end.len() as u64);
     if length < start.offset {
         return Err(gone(path, expected - 1));
     }
-    file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end)).map_err(io)?;
+    file.read_exact_at(&mut end, from).map_err(|e| Error::io("read", path, e))?;
     if line::ends_with_sum(&end, start.sum) { Ok(()) } else { Err(gone(path, expected - 1)) }
 }

@@ -1,7 +1,7 @@
 //! The event log's files: the active one, and sealed segments named by the number of their first event.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
@@ -120,10 +120,18 @@ pub fn beginning(all: &[Segment], expected: u64) -> Result<usize> {
     Ok(0)
 }
 
-fn head_of(mut file: &File, path: &Path) -> Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(HEAD as usize);
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(HEAD).read_to_end(&mut head));
-    read.map_err(|e| Error::io("read", path, e))?;
+fn head_of(file: &File, path: &Path) -> Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let (mut head, mut filled) = (vec![0; HEAD as usize], 0);
+    while filled < head.len() {
+        match file.read_at(&mut head[filled..], filled as u64) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io("read", path, e)),
+        }
+    }
+    head.truncate(filled);
     Ok(head)
 }
 

@@ -1,7 +1,9 @@
 //! What a stash cannot hold: conflict stages, flags, an operation in progress and more. It is kept in a commit that is a
 //! parent of the index commit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::DirEntry;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -98,8 +100,11 @@ impl CaptureExtras {
             assume_unchanged: facts.assume_unchanged,
             ..IndexExtras::default()
         };
+        // One listing instead of a look for each of two dozen names, of which none is there in most cases.
+        let there: HashSet<OsString> = files::list(worktree.git_dir())?.iter().map(DirEntry::file_name).collect();
+        let may_be_there = |name: &&&str| name.split('/').next().is_some_and(|first| there.contains(OsStr::new(first)));
         let mut operation = Vec::new();
-        for name in OPERATION {
+        for name in OPERATION.iter().filter(may_be_there) {
             let top = worktree.git_dir().join(name);
             if std::fs::symlink_metadata(&top).is_err() {
                 continue;

@@ -73,8 +73,10 @@ impl Repository {
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn scratch_folder(&self) -> Result<ScratchFolder> {
         let parent = self.own_scratch();
-        files::create_dir_all(&parent)?;
-        Ok(ScratchFolder { folder: files::OwnFolder::make_in(&parent, "git-")? })
+        let make = || files::OwnFolder::make_in(&parent, "git-");
+        // Nearly always the folder above is there.
+        let folder = make().or_else(|_| files::create_dir_all(&parent).and_then(|()| make()))?;
+        Ok(ScratchFolder { folder })
     }
 }
 

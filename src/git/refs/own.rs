@@ -219,6 +219,15 @@ impl Refs<'_> {
     }
 }
 
+impl Drop for Move {
+    fn drop(&mut self) {
+        // The folder is then empty, and goes with one call.
+        if let Err(error) = files::remove_file(&self.ready) {
+            tracing::debug!(%error, "it goes with its folder");
+        }
+    }
+}
+
 impl Move {
     /// Renames the lock file, which is held, to the file of the ref.
     ///
@@ -411,6 +420,8 @@ mod tests {
         assert!(!repo.refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
         assert!(one.lock.exists());
         let path = one.lock.clone();
+        // A crash leaves the file with two names.
+        std::fs::hard_link(&path, folder.path().join("other name")).unwrap();
         drop(one);
         // A child process that another test starts now has our files open until it calls exec.
         let taken = |_| {

@@ -5,6 +5,9 @@
 
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use crate::process::os::sys;
+
 /// The path argument of each keeper above this process: the specification of a run, or the git directory for which a step
 /// runs. It is the common git directory of the keeper's repository, or below that.
 #[cfg(target_os = "linux")]
@@ -12,13 +15,12 @@ pub fn keepers_above() -> Vec<PathBuf> {
     /// A limit to the number of ancestors.
     const MOST: usize = 256;
     let mut found = Vec::new();
-    let mut pid = crate::process::os::sys::own_pid();
+    let mut above = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get());
     for _ in 0..MOST {
-        let Some(parent) = crate::process::os::sys::look(pid).map(|process| process.parent).filter(|parent| *parent > 1) else {
-            break;
-        };
-        pid = parent;
-        found.extend(std::fs::read(format!("/proc/{pid}/cmdline")).ok().and_then(|line| place_of_keeper(&line)));
+        let Some(pid) = above.filter(|pid| *pid > 1) else { break };
+        // A keeper's place is among its first words.
+        found.extend(sys::of_kernel(&format!("/proc/{pid}/cmdline")).and_then(|line| place_of_keeper(&line)));
+        above = sys::look(pid).map(|process| process.parent);
     }
     found
 }

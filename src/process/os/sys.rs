@@ -124,10 +124,22 @@ fn deliver(to: ProcessId, pid: Pid, signal: Signal) -> bool {
     look(to.pid).is_some_and(|now| now.id == to) && rustix::process::kill_process(pid, signal).is_ok()
 }
 
+/// The beginning of a file that the kernel makes when it is read: a line about a process, or the first words of a command line with
+/// two paths. One call, where the standard library asks for its size and reads it in pieces.
+#[cfg(target_os = "linux")]
+pub(crate) fn of_kernel(path: &str) -> Option<Vec<u8>> {
+    use rustix::fs::{CWD, Mode, OFlags};
+    let file = crate::files::open_at(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut text = vec![0; 3 * 4096];
+    let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut text[..])).ok()?;
+    text.truncate(length);
+    Some(text)
+}
+
 /// The process with this number now.
 #[cfg(target_os = "linux")]
 pub(crate) fn look(pid: i32) -> Option<Process> {
-    parse_stat(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+    parse_stat(&of_kernel(&format!("/proc/{pid}/stat"))?)
 }
 
 /// The process with this number now.
