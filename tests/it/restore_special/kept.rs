@@ -62,6 +62,38 @@ fn a_merge_that_was_undone_is_kept_though_its_branch_and_checkpoints_are_gone() 
     assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
 }
 
+/// Runs a verb in so many days.
+fn in_days(scratch: &Scratch, args: &[&str], days: i64) {
+    let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+    let output = scratch.axiom_with(args, &[("AXIOM_TEST_NOW", &then.to_string())]);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_an_undo_needs_is_let_go_of_after_its_time_and_not_before() {
+    let scratch = Scratch::new();
+    let kept = || scratch.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/kept"]).lines().count();
+    let deleted = |name: &str, days: i64| {
+        in_days(&scratch, &["checkpoint", "create", name], days);
+        in_days(&scratch, &["checkpoint", "delete", name, "--protected", "--yes"], days);
+    };
+    deleted("first", 0);
+    deleted("second", 3);
+    let after = |days: i64| {
+        in_days(&scratch, &["checkpoint", "create"], days);
+        kept()
+    };
+    assert_eq!([4, 6].map(after), [2, 2]);
+    let mark = scratch.path().join(".git/axiom/tmp/oldest-kept");
+    assert!(std::fs::read_to_string(&mark).is_ok(), "nothing is read until the oldest has had its time");
+    assert_eq!(after(8), 1);
+    std::fs::write(&mark, "no time").unwrap();
+    assert_eq!(after(9), 1);
+    std::fs::remove_file(&mark).unwrap();
+    assert_eq!(after(11), 0);
+    scratch.fsck();
+}
+
 /// The captures of workspaces that there are.
 fn live(scratch: &Scratch) -> String {
     scratch.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/axiom/live"])
@@ -77,12 +109,7 @@ fn the_capture_of_a_workspace_ends_after_its_time_and_never_while_that_stands() 
     scratch.open_task("stands");
     let old = |name: &str| drop(scratch.git(&["update-ref", &format!("refs/axiom/live/{name}"), "HEAD~"]));
     old("stands");
-    let in_days = |args: &[&str], days: i64| {
-        let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
-        let output = scratch.axiom_with(args, &[("AXIOM_TEST_NOW", &then.to_string())]);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
+    let in_days = |args: &[&str], days: i64| in_days(&scratch, args, days);
     in_days(&["checkpoint", "create"], 6);
     assert_eq!(live(&scratch), "merged\nstands");
     assert_eq!(scratch.git(&["show", "refs/axiom/live/merged:left.txt"]), "uncommitted");
