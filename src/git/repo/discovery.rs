@@ -1,7 +1,7 @@
 //! Finds a repository without git, in ordinary cases.
 //!
 //! Whatever is not fully understood here is left to git: a variable that redirects git, a folder of another user, a git
-//! directory elsewhere, an extension, a configuration line that is not simple. The settings that do not matter are in
+//! directory elsewhere, an extension, a configuration that gix cannot read. The settings that do not matter are in
 //! [`super::shortcuts::keys`]. A test compares the results with git's.
 
 use std::ffi::OsString;
@@ -9,6 +9,10 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
+use gix::config::file::Metadata;
+use gix::config::{File, Source};
 
 use crate::files;
 use crate::process::os::command::is_repository_local;
@@ -127,33 +131,26 @@ fn shared_part(common_dir: &Path) -> Option<HashKind> {
     format_of(&files::read_optional(&common_dir.join("config"), LIMIT).ok()??)
 }
 
-/// The hash from a repository's configuration; `None` where the configuration has anything that is not simple.
+/// The hash from a repository's configuration; `None` where a setting of it may matter. Included files do not: git does not read them
+/// for this either.
 fn format_of(config: &[u8]) -> Option<HashKind> {
-    let (mut version, mut hash, mut section) = (None, None, Vec::new());
-    for line in std::str::from_utf8(config).ok()?.lines() {
-        let line = line.trim_matches([' ', '\t']);
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        if line.starts_with('[') {
-            section = section_of(line)?;
-            continue;
-        }
-        let (key, value) = setting(line)?;
-        match section.as_slice() {
-            [core] if core == "core" => match key.as_str() {
-                "repositoryformatversion" if version.is_none() => version = Some(value.parse::<u32>().ok()?),
-                key if is_plain_core(key, value) => {}
-                _ => return None,
-            },
-            [extensions] if extensions == "extensions" => match (key.as_str(), value) {
-                ("objectformat", "sha1") if hash.is_none() => hash = Some(HashKind::Sha1),
-                ("objectformat", "sha256") if hash.is_none() => hash = Some(HashKind::Sha256),
-                (key, value) if is_plain_extension(key, value) => {}
-                _ => return None,
-            },
-            [] => return None,
-            [_, ..] => {}
+    let config = File::from_bytes_no_includes(config, Metadata::from(Source::Local), Default::default()).ok()?;
+    let (mut version, mut hash) = (None, None);
+    for section in config.sections() {
+        let header = section.header();
+        let name = if header.subsection_name().is_none() { header.name().to_ascii_lowercase() } else { Vec::new() };
+        for (key, value) in section.body() {
+            match (name.as_slice(), key.to_ascii_lowercase().as_str(), value.to_str().ok()?) {
+                // A key without a value looks like one with an empty value. gix takes some that git refuses.
+                (_, _, "") => return None,
+                (b"core", "repositoryformatversion", value) if version.is_none() => version = Some(value.parse::<u32>().ok()?),
+                (b"core", key, value) if is_plain_core(key, value) => {}
+                (b"extensions", "objectformat", "sha1") if hash.is_none() => hash = Some(HashKind::Sha1),
+                (b"extensions", "objectformat", "sha256") if hash.is_none() => hash = Some(HashKind::Sha256),
+                (b"extensions", key, value) if is_plain_extension(key, value) => {}
+                (b"core" | b"extensions", _, _) => return None,
+                (_, _, _) => {}
+            }
         }
     }
     match (version?, hash) {
@@ -161,29 +158,6 @@ fn format_of(config: &[u8]) -> Option<HashKind> {
         (1, Some(hash)) => Some(hash),
         (_, _) => None,
     }
-}
-
-/// The name of a section in lower case, and its subsection if it has one.
-fn section_of(line: &str) -> Option<Vec<String>> {
-    let inside = line.strip_prefix('[')?.strip_suffix(']')?;
-    let (name, part) = match inside.split_once(' ') {
-        Some((name, part)) => (name, Some(part.strip_prefix('"')?.strip_suffix('"')?)),
-        None => (inside, None),
-    };
-    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let part_is_plain = part.is_none_or(|part| !part.contains(['"', '\\', '\0']));
-    let whole = std::iter::once(name.to_ascii_lowercase()).chain(part.map(str::to_owned));
-    (is_plain && part_is_plain).then(|| whole.collect())
-}
-
-/// A key in lower case and its value, if the line has no quotes, comments or continuation.
-fn setting(line: &str) -> Option<(String, &str)> {
-    let (key, value) = line.split_once('=')?;
-    let (key, value) = (key.trim_end_matches([' ', '\t']), value.trim_start_matches([' ', '\t']));
-    let begins = key.starts_with(|c: char| c.is_ascii_alphabetic());
-    let key_is_plain = begins && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let value_is_plain = !value.contains(['"', '\\', '#', ';', '\r', '\0']);
-    (key_is_plain && value_is_plain).then(|| (key.to_ascii_lowercase(), value))
 }
 
 #[cfg(test)]

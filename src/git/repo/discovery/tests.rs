@@ -74,22 +74,34 @@ fn an_unusual_configuration_is_asked_of_git() {
         "# said\n; twice\n[user]\n  name = \u{dc}\n[core]\nautocrlf=input\n[extensions]\n",
         "[core]\n\trepositoryFormatVersion2 = 1\n",
         "[extensions]\n\tpartialClone = origin\n",
+        "[core]\n\tfileMode = \"true\" ; said\n",
+        "[core] bare = false\n[core \"part\"]\n\tworktree = x\n[core.part]\n\tbare = true\n",
+        "[alias]\n\tx = a \\\nb\n\ty = \"!f() { git log # all; }; f\"\n",
+        "[core]\r\n\tautocrlf = true\r\n[user]\r\n\tname = \"A; B\"\r\n",
+        "[include]\n\tpath = elsewhere\n[includeIf \"gitdir:~/\"]\n\tpath = ~/elsewhere\n",
     ];
-    assert_eq!(usual.map(tried), [true, true, true, false, true]);
+    scratch.write(".git/elsewhere", b"[core]\n\tfileMode = false\n");
+    assert_eq!(usual.map(tried), [true, true, true, false, true, true, true, true, true, true]);
     let unusual = [
         "[core]\n\tworktree = ../w\n",
         "[core]\n\tbare = true\n",
         "[core]\n\tbare\n",
-        "[core]\n\tfileMode = \"true\"\n",
+        "[core]\n\thooksPath\n",
+        "[core]\n\tbare = \"tr\"ue\n",
+        "[core]\n\tworktree = ../w \\\n/deeper\n",
+        "[CORE]\r\n\tBARE = true\r\n",
         "[core]\n\trepositoryformatversion = 1\n",
         "[extensions]\n\tworktreeConfig = true\n",
         "[extensions]\n\tobjectFormat = sha1\n",
         "[extensions]\n\tnobodyKnows = true\n",
         "[include]\n\tpath = \"x\n",
-        "[alias]\n\tx = a \\\nb\n",
+        "[extensions]\n\tworktreeConfig\n",
+        "[extensions]\n\trefStorage = \"reftable\"\n",
         "[core] bare = true\n",
         "[core\n",
         "nothing\n",
+        "no thing\n",
+        "[alias]\n\tx; = y\n",
     ];
     for more in unusual {
         assert!(!tried(more), "{more}");
@@ -135,4 +147,59 @@ fn what_belongs_to_somebody_else_is_asked_of_git() {
     assert!(compared(&top).is_some());
     std::os::unix::fs::chown(top.join(".git"), Some(12345), None).unwrap();
     assert_eq!(find(&top, &[]), None);
+}
+
+#[test]
+fn no_configuration_that_git_refuses_is_understood() {
+    let pieces = [
+        "a",
+        "b c",
+        "a_b",
+        "= x",
+        " = ",
+        "\"",
+        "\\",
+        "\n",
+        "\t",
+        "[s]",
+        "[s \"t\"]",
+        "[",
+        "]",
+        "#",
+        ";",
+        "\r\n",
+        "\\x",
+        "\\n",
+        "\u{e9}",
+        "a.b",
+        "1a",
+        "-",
+        "\r",
+        "key = \"v\"",
+        " ",
+        "\0",
+        "[s.t]",
+        "[s\"t\"]",
+        "[s t]",
+        "[s ]",
+        "[ s]",
+        "\u{b}",
+    ];
+    let mut dice = 7_u64;
+    let mut roll = |sides: usize| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) as usize % sides
+    };
+    let scratch = Scratch::new(&[]);
+    let mut understood = 0;
+    for _ in 0..1000 {
+        let more: String = (0..1 + roll(4)).map(|_| pieces[roll(pieces.len())]).collect();
+        let config = format!("[core]\n\trepositoryformatversion = 0\n[user]\n\t{more}\n[last]\n\tx = y\n");
+        if format_of(config.as_bytes()).is_some() {
+            scratch.write("config", config.as_bytes());
+            scratch.git(&["config", "-f", "config", "--list"]);
+            understood += 1;
+        }
+    }
+    assert!(understood > 50, "{understood}");
 }
