@@ -108,7 +108,7 @@ pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
             return None;
         }
     }
-    trees::root(extensions::trees_in(&body[reader.at..])?, width, i64::from(count))
+    trees::root(extensions::trees_in(&body[reader.at..])?, hash.gix(), count)
 }
 
 /// Whether no path is both a file and a folder.
@@ -134,11 +134,6 @@ fn fits(writer: &Writer, edits: &[EntryEdit<'_>]) -> Option<bool> {
         path.folders_above().any(|folder| is_file(&folder)) || names.get(next).is_some_and(|at| name(at).starts_with(&below))
     };
     Some(!set.iter().any(clashes))
-}
-
-/// The id that these bytes are.
-fn oid(bytes: &[u8]) -> Option<Oid> {
-    Oid::from_bytes(gix::ObjectId::try_from(bytes).ok()?.as_bytes()).ok()
 }
 
 impl Index<'_> {

@@ -44,7 +44,7 @@ fn fate(name: &[u8]) -> Fate {
 pub(super) fn write(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
     while let Some((name, data, more)) = next(rest)? {
         let data = match fate(name) {
-            Fate::Trees => Some(trees.updated(data, width, edits)?),
+            Fate::Trees => Some(trees.updated(data, edits)?),
             Fate::Kept => Some(data.to_vec()),
             Fate::Emptied => Some(emptied(data, width)?),
             Fate::LeftOut => None,

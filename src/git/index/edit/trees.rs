@@ -1,6 +1,10 @@
 //! Updates the cached trees of an index (its `TREE` extension) when the index changes from one tree to another.
 
-use super::{EditKind, EntryEdit, oid};
+use gix::ObjectId;
+use gix::index::extension::Tree;
+use gix::index::extension::tree::decode;
+
+use super::{EditKind, EntryEdit};
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 use crate::git::objects::database::{TREE, gix_id};
@@ -15,70 +19,63 @@ pub(in crate::git) struct Trees<'a> {
     pub new: &'a Oid,
 }
 
-/// A folder: its number of entries and its cached tree; `None` if there is no valid cached tree.
-#[derive(Debug)]
-struct Known {
-    name: Vec<u8>,
-    tree: Option<(i64, Oid)>,
-    folders: Vec<Known>,
-}
+/// The length of an extension's name and size, in bytes, which the caller writes.
+const HEAD: usize = 8;
 
 impl Trees<'_> {
     /// The extension's data after the edits; `None` if the data cannot be parsed or a tree cannot be read.
-    pub(super) fn updated(&self, data: &[u8], width: usize, edits: &[EntryEdit<'_>]) -> Option<Vec<u8>> {
-        let mut rest = data;
-        let mut root = read(&mut rest, width, 0)?;
+    pub(super) fn updated(&self, data: &[u8], edits: &[EntryEdit<'_>]) -> Option<Vec<u8>> {
+        let mut root = decode(data, self.repository.hash().gix(), None)?;
         let paths: Vec<Path<'_>> = edits.iter().filter_map(Path::of).collect();
         if !paths.is_empty() {
-            let (old, new) =
-                (self.repository.objects().tree_of(self.old).ok()?, self.repository.objects().tree_of(self.new).ok()?);
-            self.bring(&mut root, Some(&old), Some(&new), &paths)?;
+            let id = |commit| gix_id(&self.repository.objects().tree_of(commit).ok()?).ok();
+            self.bring(&mut root, Some(id(self.old)?), Some(id(self.new)?), &paths)?;
         }
-        let mut out = Vec::with_capacity(data.len() + 64);
-        write(&root, &mut out)?;
-        Some(out)
+        let mut out = Vec::with_capacity(HEAD + data.len() + 64);
+        root.write_to(&mut out).ok()?;
+        Some(out.split_off(HEAD))
     }
 
     /// Updates a folder. `paths` are the paths of the edits below it, relative to it.
-    fn bring(&self, known: &mut Known, old: Option<&Oid>, new: Option<&Oid>, paths: &[Path<'_>]) -> Option<()> {
+    fn bring(&self, known: &mut Tree, old: Option<ObjectId>, new: Option<ObjectId>, paths: &[Path<'_>]) -> Option<()> {
         let more: i64 = paths.iter().map(|path| path.more).sum();
-        known.tree = match (known.tree.take(), old, new) {
-            (Some((count, tree)), Some(old), Some(new)) if tree == *old => Some((count + more, new.clone())),
-            (_, _, _) => None,
-        };
+        known.num_entries = known.num_entries.filter(|_| old == Some(known.id)).and_then(|count| {
+            known.id = new?;
+            u32::try_from(i64::from(count) + more).ok()
+        });
         let (old, new) = (self.folders(old)?, self.folders(new)?);
-        let mut kept = Vec::with_capacity(known.folders.len());
-        for mut folder in std::mem::take(&mut known.folders) {
+        let mut kept = Vec::with_capacity(known.children.len());
+        for mut folder in std::mem::take(&mut known.children) {
             let inside: Vec<Path<'_>> = paths.iter().filter_map(|path| path.inside(&folder.name)).collect();
             if inside.is_empty() {
                 kept.push(folder);
                 continue;
             }
             let tree =
-                |folders: &[(Vec<u8>, Oid)]| folders.iter().find(|(name, _)| *name == folder.name).map(|(_, tree)| tree.clone());
+                |folders: &[(Vec<u8>, ObjectId)]| folders.iter().find(|(name, _)| *name == *folder.name).map(|(_, tree)| *tree);
             let (before, after) = (tree(&old), tree(&new));
             // A folder that the new tree does not have is dropped: it is empty, or only entries of the user keep it.
             if after.is_some() {
-                self.bring(&mut folder, before.as_ref(), after.as_ref(), &inside)?;
+                self.bring(&mut folder, before, after, &inside)?;
                 kept.push(folder);
             }
         }
-        known.folders = kept;
+        known.children = kept;
         Some(())
     }
 
-    fn folders(&self, tree: Option<&Oid>) -> Option<Vec<(Vec<u8>, Oid)>> {
+    fn folders(&self, tree: Option<ObjectId>) -> Option<Vec<(Vec<u8>, ObjectId)>> {
         let Some(tree) = tree else { return Some(Vec::new()) };
-        let tree = self.repository.objects().raw_tree(tree).ok()?;
+        let tree = self.repository.objects().raw_tree(&Oid::from_bytes(tree.as_bytes()).ok()?).ok()?;
         let folders = tree.entries().filter(|entry| entry.as_ref().is_ok_and(|entry| entry.mode == TREE) || entry.is_err());
-        folders.map(|entry| entry?.to_owned().map(|entry| (entry.name, entry.oid))).collect::<Result<_>>().ok()
+        folders.map(|entry| entry.map(|entry| (entry.name.to_vec(), entry.id.to_owned()))).collect::<Result<_>>().ok()
     }
 }
 
 /// The tree of the whole index, if it covers all entries.
-pub(super) fn root(mut data: &[u8], width: usize, entries: i64) -> Option<Oid> {
-    let (count, tree) = read(&mut data, width, 0)?.tree?;
-    (count == entries).then_some(tree)
+pub(super) fn root(data: &[u8], hash: gix::hash::Kind, entries: u32) -> Option<Oid> {
+    let root = decode(data, hash, None).filter(|root| root.num_entries == Some(entries))?;
+    Oid::from_bytes(root.id.as_bytes()).ok()
 }
 
 /// The rest of an edit's path below a folder, and by how much the edit changes the number of entries.
@@ -101,41 +98,4 @@ impl<'a> Path<'a> {
         let rest = self.rest.strip_prefix(folder)?.strip_prefix(b"/")?;
         Some(Self { rest, more: self.more })
     }
-}
-
-/// How deeply folders may be nested.
-const DEPTH: usize = 500;
-
-fn read(rest: &mut &[u8], width: usize, depth: usize) -> Option<Known> {
-    let mut until = |end: u8| -> Option<Vec<u8>> {
-        let at = rest.iter().position(|byte| *byte == end)?;
-        let field = rest[..at].to_vec();
-        *rest = &rest[at + 1..];
-        Some(field)
-    };
-    let (name, count, folders) = (until(0)?, until(b' ')?, until(b'\n')?);
-    let decimal = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<i64>().ok();
-    let (count, folders) = (decimal(&count)?, decimal(&folders)?);
-    let tree = if count < 0 {
-        None
-    } else {
-        let id = rest.get(..width)?;
-        *rest = &rest[width..];
-        Some((count, oid(id)?))
-    };
-    if depth > DEPTH {
-        return None;
-    }
-    let folders: Option<Vec<Known>> = (0..folders).map(|_| read(rest, width, depth + 1)).collect();
-    Some(Known { name, tree, folders: folders? })
-}
-
-fn write(known: &Known, out: &mut Vec<u8>) -> Option<()> {
-    out.extend_from_slice(&known.name);
-    let count = known.tree.as_ref().map_or(-1, |(count, _)| *count);
-    out.extend_from_slice(format!("\0{count} {}\n", known.folders.len()).as_bytes());
-    if let Some((_, tree)) = &known.tree {
-        out.extend_from_slice(gix_id(tree).ok()?.as_slice());
-    }
-    known.folders.iter().try_for_each(|folder| write(folder, out))
 }
