@@ -212,6 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn a_line_in_the_middle_that_git_does_not_write_hides_none_of_the_others() {
+        let oid = "0123456789".repeat(4);
+        let lines = |range: std::ops::Range<u32>| range.map(|n| format!("{oid} refs/heads/b{n:03}\n")).collect::<String>();
+        let text = format!("{}<<<<<<< ours\n{}", lines(0..500), lines(500..1000)).leak();
+        let packed = Packed { text: Some(Text::Given(text.as_bytes())), digits: 40 };
+        assert_eq!(packed.below("refs/"), Err(Unclear));
+        assert_eq!(packed.below("refs/heads/"), Err(Unclear));
+    }
+
+    #[test]
     fn lines_that_git_does_not_write_are_for_git() {
         for text in [&b"0123 refs/heads/a\n"[..], b"\n", b"<<<<<<< ours\n", b"garbage"] {
             let packed = Packed { text: Some(Text::Given(text)), digits: 40 };
