@@ -1,11 +1,14 @@
-//! Verbs that read the log of an agent that has printed 200 MB, and a log of events of 200 MB.
+//! Verbs that read the log of an agent that has printed 200 MB, and a log of events of 200 MB; how soon `output --follow` prints what an
+//! agent has printed.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::bench::Bench;
 use crate::history;
 use crate::measure::alone;
-use crate::row::{Goal, Unit};
+use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
 use crate::session::Session;
 
@@ -31,6 +34,33 @@ pub fn rows(bench: &mut Bench) {
     row("the first line of output, a log of 200 MB", &mut || scratch.sh(&first));
     session.end();
     beside_long_logs(bench);
+    followed(bench);
+}
+
+/// From the moment in which an agent prints a line to that in which `output --follow` has printed it, while many agents print.
+fn followed(bench: &mut Bench) {
+    const AGENTS: usize = 50;
+    // Each line says when it was printed.
+    const PRINTS: &str = "while :; do yes \"$(date +%s%N) a line of what an agent prints\" | head -c 60000; sleep 0.3; done";
+    let scratch = Scratch::with_repository();
+    history::only_cases(scratch.layout(), (0..AGENTS as u64).map(|number| history::script(number, "true")).collect());
+    let mut session = Session::start(&scratch, AGENTS, &["sh", "-c", PRINTS]);
+    session.wait_for("iterationStarted", AGENTS);
+    std::thread::sleep(Duration::from_secs(2));
+    let follow = scratch.command(PROGRAM, &["output", "--follow", "-n", "1", "agent-001"]).stdout(Stdio::piped()).spawn();
+    let mut follow = follow.unwrap();
+    let lines = BufReader::new(follow.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let lags = lines.skip(1).filter_map(|line| {
+        // The last line that `head` lets through is cut off.
+        let printed = line.split(' ').next().filter(|word| word.len() == 19)?.parse().unwrap();
+        Some(SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_nanos(printed)).unwrap())
+    });
+    let lags: Vec<Duration> = lags.take(50_000).collect();
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+    let what = "a line of an agent to `output --follow`, 50 agents that print 10 MB/s together";
+    bench.alone(what, Unit::Seconds, Goal::AtMost(1.0), Samples::times(&lags));
+    session.end();
 }
 
 /// Both at once: 200 MB of events, and an agent at work whose program has printed 200 MB of lines of JSON.
