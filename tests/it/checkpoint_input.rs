@@ -469,3 +469,20 @@ fn a_name_that_a_foreign_tag_has_says_whose_it_is_and_what_to_do() {
     let run = env.axiom(&["checkpoint", "create", "x"]);
     assert!(run.stderr.contains("IN_THE_WAY") && run.stderr.contains("git tag -d"), "{}", run.stderr);
 }
+
+#[test]
+fn a_capture_ref_without_a_checkpoint_is_told_by_verify_and_taken_for_none_by_recover() {
+    let env = TestEnv::new();
+    env.ok(&["checkpoint", "create", "one"]);
+    let stray = "refs/axiom/captures/stray";
+    env.git(&["update-ref", stray, "HEAD"]);
+    let recovered = env.ok(&["recover", "--yes"]);
+    assert!(!recovered.contains("stray"), "it is not added, so nothing may say so: {recovered}");
+    let run = env.axiom(&["checkpoint", "verify"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stdout.contains(&format!("{stray} holds no checkpoint that can be read")), "{run}");
+    assert!(run.stdout.contains(&format!("git update-ref -d {stray}")), "{run}");
+    assert_eq!(env.axiom(&["checkpoint", "verify", "--repair"]).code, Some(1), "there is nothing to repair it from");
+    env.git(&["update-ref", "-d", stray]);
+    env.ok(&["checkpoint", "verify"]);
+}

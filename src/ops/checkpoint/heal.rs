@@ -28,12 +28,15 @@ pub struct Lost {
     pub incomplete: Vec<CheckpointName>,
     /// Capture refs of checkpoints that the state does not know.
     pub unknown: Vec<CheckpointName>,
+    /// Capture refs that the state does not know, and that hold no checkpoint which can be read. Nothing can be done about them here;
+    /// `verify` names them.
+    pub unreadable: Vec<CheckpointName>,
     /// Whether the tag of a deleted checkpoint is still there, or its note where it has no tag.
     pub left_over: bool,
 }
 
 impl Lost {
-    /// Whether nothing is wrong.
+    /// Whether nothing is wrong that can be put right.
     pub fn is_empty(&self) -> bool {
         self.incomplete.is_empty() && self.unknown.is_empty() && !self.left_over
     }
@@ -74,11 +77,15 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
     let mut lost = Lost::default();
     // All three lists are sorted by name and may be long: they are walked in parallel.
     let (mut known, mut tagged) = (all.into_iter().peekable(), tags.iter().peekable());
-    for (name, _) in captures.iter() {
+    for (name, capture) in captures.iter() {
         while known.next_if(|one| one.name.as_str() < name).is_some() {}
         let Some(one) = known.next_if(|one| one.name.as_str() == name) else {
             let unknown = CheckpointName::new(name).ok().filter(|name| Some(name) != record.checkpoint_intent.as_ref());
-            lost.unknown.extend(unknown);
+            match Oid::new(capture).and_then(|capture| document_of(ctx, &capture)) {
+                Ok(_) => lost.unknown.extend(unknown),
+                Err(error) if error.code() == Code::DiskFull => return Err(error),
+                Err(_) => lost.unreadable.extend(unknown),
+            }
             continue;
         };
         while tagged.next_if(|(tag, _)| *tag < name).is_some() {}

@@ -94,7 +94,10 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
         let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
         Ok(Verified { name: record.name.clone(), problems, owed })
     };
-    let checkpoints = records.iter().map(verified).collect::<Result<Vec<_>>>()?;
+    let mut checkpoints = records.iter().map(verified).collect::<Result<Vec<_>>>()?;
+    if name.is_none() {
+        checkpoints.extend(heal::look(ctx, Depth::Names)?.unreadable.into_iter().map(no_checkpoint));
+    }
     let damaged = checkpoints.iter().any(|one| !one.problems.is_empty());
     let beside = if name.is_none() && !damaged { ctx.repo.objects().missing_of_all()? } else { None };
     let not_read = match (look, read.too_large.len()) {
@@ -103,6 +106,13 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
         (Look::Whole, large) => Some(format!("{} of more than 512 MB", count(large, "object"))),
     };
     Ok(Verification { checkpoints, beside, read: read.whole, not_read })
+}
+
+/// The result for a capture ref without a checkpoint.
+fn no_checkpoint(name: CheckpointName) -> Verified {
+    let named = capture_ref(&name);
+    let what = format!("{named} holds no checkpoint that can be read; 'git update-ref -d {named}' deletes it");
+    Verified { name, problems: vec![Problem { what, repairable: false }], owed: 0 }
 }
 
 /// Reads all objects that the checkpoints hold: what their captures reach, and their tags.
