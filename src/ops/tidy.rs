@@ -163,6 +163,7 @@ fn tidy_some(ctx: &Context, mut done: Tidied) -> Result<Tidied> {
         done.gone += done.remove_old(trash, days);
     }
     let common = ctx.repo.common_dir();
+    ctx.repo.refs().clear_dead_locks()?;
     done.remove_old(Beneath::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
     // Copies of approved files that nobody has run for a while: they are written again where they are needed.
     done.remove_old(Beneath::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);

@@ -115,6 +115,32 @@ fn what_somebody_prunes_beside_a_checkpoint_is_captured_again() {
 }
 
 #[test]
+fn refs_that_somebody_packs_while_they_are_read_are_found() {
+    for moment in 1.. {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "packed"]);
+        scratch.git(&["pack-refs", "--all"]);
+        scratch.axiom(&["checkpoint", "create", "loose"]);
+        let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+        let stop = format!("git.loose-refs-read:{moment}");
+        let delete = command.args(["checkpoint", "delete", "packed", "loose", "--protected", "--yes"]);
+        let mut child = delete.env("AXIOM_TEST_STOP", stop).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let (_, status) = waitpid(Some(pid), WaitOptions::UNTRACED).unwrap().unwrap();
+        if !status.stopped() {
+            assert!(moment > 3 && status.exit_status() == Some(0), "{moment}: {status:?}");
+            break;
+        }
+        // It fails where the program has locked them.
+        scratch.try_git(&["pack-refs", "--all"]);
+        kill_process(pid, Signal::CONT).unwrap();
+        assert!(child.wait().unwrap().success(), "{moment}");
+        assert_eq!(scratch.git(&["for-each-ref", "refs/axiom/captures", "refs/tags/axiom"]), "", "{moment}");
+        scratch.fsck();
+    }
+}
+
+#[test]
 fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
     let scratch = Scratch::new();
     let killed = scratch.axiom_with(&["checkpoint", "create", "c"], &[("AXIOM_TEST_FAULT", "checkpoint.objects:1")]);

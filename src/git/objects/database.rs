@@ -163,10 +163,8 @@ impl Objects<'_> {
             return Ok(written);
         };
         let id = self.id_of(kind, content)?;
-        if !staged.keeps(&id) {
-            if !staged.stage.take_in(id, kind.in_gix(), content) {
-                self.write_into(staged.stage.open_folder(self.repo)?, kind, content, id)?;
-            }
+        if !staged.keeps(&id) && !staged.stage.take_in(id, kind.in_gix(), content) {
+            self.write_into(staged.stage.open_folder(self.repo)?, kind, content, id)?;
             staged.stage.note(id);
         }
         self.repo.durability().note_written(id);
@@ -292,7 +290,8 @@ impl Objects<'_> {
         self.read_object("blob", oid, limit)
     }
 
-    /// Raw object content of at most `limit` bytes.
+    /// Raw object content of at most `limit` bytes. An object that this operation has written is read from memory, also where another
+    /// process has pruned it since.
     ///
     /// # Errors
     /// `TOO_LARGE`; `GIT_FAILED` where it is missing or of another kind.

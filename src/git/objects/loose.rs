@@ -75,8 +75,8 @@ pub(super) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) 
 }
 
 /// Writes a file of an object below the folder `objects`, which has the layout of an object database. `file` is what
-/// [`encoded`] gives. It is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which `git gc`
-/// removes.
+/// [`encoded`] gives. It is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which goes with
+/// the folder.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.

@@ -58,13 +58,19 @@ impl Stage {
         locked(&self.waiting).has(id) || self.folder.get().is_some_and(in_folder) || locked(&self.packed).contains(id)
     }
 
-    /// Has an object wait in memory, where there is room for it; whoever gets `false` writes it into the folder. In both cases
-    /// the object is noted afterwards.
+    /// Has an object wait in memory, where there is room for it, after all objects that it refers to; whoever gets `false` writes it
+    /// into the folder, and notes it.
     pub fn take_in(&self, id: gix::ObjectId, kind: gix::objs::Kind, content: &[u8]) -> bool {
-        locked(&self.waiting).take_in(id, kind, content)
+        let mut waiting = locked(&self.waiting);
+        let is_in = waiting.take_in(id, kind, content);
+        if is_in {
+            // In one step: whoever finds it here lands it before what refers to it.
+            locked(&self.written).push(id);
+        }
+        is_in
     }
 
-    /// Notes an object that was taken in or written into the folder, after all objects that it refers to.
+    /// Notes an object that was written into the folder, after all objects that it refers to.
     pub fn note(&self, id: gix::ObjectId) {
         locked(&self.written).push(id);
     }
@@ -96,7 +102,7 @@ impl Stage {
         !self.by_git.load(Ordering::Acquire) && locked(&self.written).is_empty()
     }
 
-    /// The repository with what is in the folder; `None` if no objects were written there.
+    /// The repository with what is in the folder; `None` unless that has the layout of an object database.
     pub fn opened(&self) -> Option<&gix::ThreadSafeRepository> {
         self.folder.get()?.opened()
     }
@@ -158,7 +164,13 @@ impl Stage {
                 let landed = land_from_memory(repo, folder.path(), written, &waiting)?;
                 // Only now: if this fails, they are written again.
                 let mut waiting = locked(&self.waiting);
-                landed.into_iter().for_each(|(id, size)| waiting.has_landed(id, size));
+                for (id, size) in landed {
+                    waiting.has_landed(id, size);
+                    if folder.opened().is_some() {
+                        // A call of git that began meanwhile had it written into the folder.
+                        files::remove_file(&loose_file(folder.path(), &id))?;
+                    }
+                }
             }
             None => land_folder(repo, self.open_folder(repo)?.path(), if by_git { None } else { Some(written) })?,
         }
@@ -196,10 +208,10 @@ impl<'r> Durability<'r> {
     pub fn put_stage_away(&self) {
         let Some(stage) = self.repo.stage.get() else { return };
         locked(&stage.waiting).forget_landed();
+        let _one_at_a_time = locked(&stage.landing);
         if !stage.is_empty() {
             return;
         }
-        let _one_at_a_time = locked(&stage.landing);
         if let Some(Err(error)) = stage.folder.get().map(StageFolder::put_away) {
             tracing::warn!(%error, "a folder of temporary objects is left");
         }

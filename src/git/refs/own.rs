@@ -205,6 +205,18 @@ impl Refs<'_> {
         Ok(folder.and_then(|()| files::append_public(&file, line.as_bytes())).is_ok())
     }
 
+    /// Removes all lock files on refs that a crash of git axiom left. Once the folder is gone that has their second name, they would be
+    /// taken for git's.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn clear_dead_locks(&self) -> Result<()> {
+        if self.repo.ref_format() == RefFormat::Reftable {
+            return Ok(());
+        }
+        self.repo.git_locks()?.iter().try_for_each(|lock| break_dead(&lock.path).map(drop))
+    }
+
     /// Removes lock files on these refs that a crash of git axiom left.
     ///
     /// # Errors
@@ -221,7 +233,8 @@ impl Refs<'_> {
 
 impl Drop for Move {
     fn drop(&mut self) {
-        // The folder is then empty, and goes with one call.
+        // The folder is then empty, and goes with one call. The lock file is gone before: without this second name it would be taken
+        // for one of git's.
         if let Err(error) = files::remove_file(&self.ready) {
             tracing::debug!(%error, "it goes with its folder");
         }
@@ -421,7 +434,7 @@ mod tests {
         assert!(one.lock.exists());
         let path = one.lock.clone();
         // A crash leaves the file with two names.
-        std::fs::hard_link(&path, folder.path().join("other name")).unwrap();
+        files::hard_link(&path, &folder.path().join("other name")).unwrap();
         drop(one);
         // A child process that another test starts now has our files open until it calls exec.
         let taken = |_| {
@@ -430,5 +443,33 @@ mod tests {
         };
         assert!((0..500).any(taken));
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn dead_locks_of_ours_are_cleared_and_those_of_git_and_of_the_living_are_not() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, _) = two_commits(&scratch);
+        let folder = repo.scratch_folder().unwrap();
+        let lock_of = |name: &str| {
+            let edit = edit(name, Expected::Absent, &first);
+            let one = repo.refs().prepare(&folder, name.len(), &edit).unwrap().unwrap();
+            assert!(lock(&one).unwrap());
+            one
+        };
+        let (dead, living) = (lock_of("refs/axiom/captures/dead"), lock_of("refs/axiom/captures/living"));
+        let path = dead.lock.clone();
+        files::hard_link(&path, &folder.path().join("other name")).unwrap();
+        drop(dead);
+        let of_git = scratch.path().join(".git/refs/heads/main.lock");
+        files::write_scratch(&of_git, b"").unwrap();
+        // A child process that another test starts now has our files open until it calls exec.
+        let cleared = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            repo.refs().clear_dead_locks().unwrap();
+            !path.exists()
+        };
+        assert!((0..500).any(cleared));
+        assert!(of_git.exists() && living.lock.exists());
     }
 }

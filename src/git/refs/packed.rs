@@ -41,8 +41,11 @@ impl Refs<'_> {
         let Some(loose) = self.loose_among(edits)? else { return Ok(false) };
         let folder = self.repo.scratch_folder()?;
         let packed_refs = self.repo.common_dir().join("packed-refs");
-        let mut locks = Locks::default();
-        let Some(held) = self.take_for_deletion(&folder, &packed_refs, &mut locks, &loose)? else { return Ok(false) };
+        // In this order: a lock file goes before what shows that it is ours.
+        let (mut held, mut locks) = (Vec::new(), Locks::default());
+        if !self.take_for_deletion(&folder, &packed_refs, &loose, &mut held, &mut locks)? {
+            return Ok(false);
+        }
         let Some(packed) = self.packed_refs() else { return Ok(false) };
         let Some(rest) = rest_of(&packed, &packed_refs, edits, &loose)? else { return Ok(false) };
         for (one, edit) in held.iter().skip(1).zip(edits.iter().filter(|edit| loose.contains(&edit.name))) {
@@ -71,32 +74,35 @@ impl Refs<'_> {
         Ok(true)
     }
 
-    /// Takes the lock of the packed refs, then those of the loose refs, in this order; `None` where another process holds
-    /// one.
+    /// Takes the lock of the packed refs, then those of the loose refs, in this order; returns `false` where another process
+    /// holds one.
     fn take_for_deletion(
         &self,
         folder: &crate::git::ScratchFolder,
         packed_refs: &Path,
-        locks: &mut Locks,
         loose: &BTreeSet<RefName>,
-    ) -> Result<Option<Vec<Move>>> {
+        held: &mut Vec<Move>,
+        locks: &mut Locks,
+    ) -> Result<bool> {
         // If the file is a symbolic link, renaming would replace the link.
         if std::fs::symlink_metadata(packed_refs).is_ok_and(|meta| !meta.is_file()) {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut held = Vec::new();
         let files = loose.iter().map(|name| (name.clone(), self.repo.common_dir().join(name.in_git())));
         for (number, (name, file)) in
             std::iter::once((RefName::new("packed-refs"), packed_refs.to_owned())).chain(files).enumerate()
         {
-            let Some(one) = Move::ready(folder, number, name, file, b"")? else { return Ok(None) };
-            if !lock(&one)? {
-                return Ok(None);
+            let Some(one) = Move::ready(folder, number, name, file, b"")? else { return Ok(false) };
+            let is_locked = lock(&one)?;
+            if is_locked {
+                locks.add(&one);
             }
-            locks.add(&one);
             held.push(one);
+            if !is_locked {
+                return Ok(false);
+            }
         }
-        Ok(Some(held))
+        Ok(true)
     }
 
     /// Those of the refs that are loose; `None` where there are too many.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use gix::refs::packed::Buffer;
 
 use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::for_this_thread;
 
 /// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
 /// the same.
@@ -32,7 +33,7 @@ impl Refs<'_> {
     /// The current packed refs; `None` where git has to read them.
     pub(in crate::git) fn packed_refs(&self) -> Option<Packed> {
         let digits = 2 * self.repo.hash().bytes();
-        let text = self.repo.gix().ok()?.refs.open_packed_buffer().ok()?.map(Text::Mapped);
+        let text = for_this_thread(self.repo.opened().ok()?).refs.open_packed_buffer().ok()?.map(Text::Mapped);
         Some(Packed { text, digits })
     }
 }

@@ -8,6 +8,7 @@ use gix::bstr::ByteSlice;
 
 use crate::domain::base::names::{Oid, RefName, spelled};
 use crate::domain::base::own_names::LINKED;
+use crate::env;
 use crate::error::Result;
 use crate::files;
 
@@ -87,18 +88,22 @@ impl Refs<'_> {
             let oid = Oid::new(std::str::from_utf8(content).ok()?).ok()?;
             (oid.as_str().len() == digits).then_some(oid)
         };
-        let (mut found, mut packed) = (BTreeMap::new(), None);
+        let (mut found, mut missing) = (BTreeMap::new(), Vec::new());
         for name in names {
             let file = self.repo.common_dir().join(name.as_str());
-            if let Some(content) = files::read_optional(&file, REF_LIMIT).ok()? {
-                found.insert(name.clone(), value(content.trim_ascii_end())?);
-                continue;
+            match files::read_optional(&file, REF_LIMIT).ok()? {
+                Some(content) => drop(found.insert(name.clone(), value(content.trim_ascii_end())?)),
+                None => missing.push(name),
             }
-            // After the file: a ref that was packed meanwhile is in them.
-            if packed.is_none() {
-                packed = Some(self.packed_refs()?);
-            }
-            if let Some(content) = packed.as_ref()?.value(name.as_str()).ok()? {
+        }
+        env::fault_point("git.loose-refs-read");
+        if missing.is_empty() {
+            return Some(found);
+        }
+        // After all files: a ref that was packed meanwhile, and whose file is gone since, is in them.
+        let packed = self.packed_refs()?;
+        for name in missing {
+            if let Some(content) = packed.value(name.as_str()).ok()? {
                 found.insert(name.clone(), value(content)?);
             }
         }

@@ -98,7 +98,7 @@ pub struct Repository {
     gix: OnceLock<gix::ThreadSafeRepository>,
     /// The known packs, and the objects that were written.
     pub(in crate::git) written: Written,
-    /// The folder for new objects that are not yet in the object database.
+    /// The new objects that are not yet in the object database.
     pub(in crate::git) stage: OnceLock<Stage>,
     /// Commits that are signed, or have to be signed.
     pub(in crate::git) signatures: Mutex<Signatures>,

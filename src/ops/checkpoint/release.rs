@@ -19,15 +19,17 @@ const MAX_MARK: u64 = 100;
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(super) fn release(ctx: &Context) -> Result<()> {
-    release_kept(ctx)?;
-    live::release(ctx).map(drop)
+    let kept = release_kept(ctx);
+    // Whatever became of the others.
+    live::release(ctx).map(drop).and(kept)
 }
 
 /// Releases what was kept for undo longer than `keepDeletedDays`.
 fn release_kept(ctx: &Context) -> Result<()> {
     let now = env::now();
     let limit = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
-    if oldest_left(ctx).is_some_and(|oldest| now.duration_since(oldest) <= limit) {
+    // A clock that was ahead has made a mark that says nothing.
+    if oldest_left(ctx).is_some_and(|oldest| oldest <= now && now.duration_since(oldest) <= limit) {
         return Ok(());
     }
     let open = ctx.state().record.open.as_ref().map(|open| RefName::new(format!("{KEPT}{}", open.txn)));
@@ -42,11 +44,14 @@ fn release_kept(ctx: &Context) -> Result<()> {
     }
     env::fault_point("checkpoint.before-release");
     ctx.repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
-    files::write_scratch(&ctx.layout().oldest_kept(), oldest.to_string().as_bytes())
+    if let Err(error) = files::write_scratch(&ctx.layout().oldest_kept(), oldest.to_string().as_bytes()) {
+        tracing::debug!(%error, "the next call reads what is kept again");
+    }
+    Ok(())
 }
 
 /// A time before which nothing was made that is still kept: until it has expired, nothing has to be read. What is made later is
-/// younger; where a clock was set back meanwhile, it is kept a little longer. `None` where nobody looked yet, or the mark, which
+/// younger; where the clock is set back meanwhile, it is kept longer by as much. `None` where nobody looked yet, or the mark, which
 /// may be lost at any time, cannot be read.
 fn oldest_left(ctx: &Context) -> Option<Timestamp> {
     let text = files::read_optional(&ctx.layout().oldest_kept(), MAX_MARK).ok()??;

@@ -87,10 +87,15 @@ fn what_an_undo_needs_is_let_go_of_after_its_time_and_not_before() {
     let mark = scratch.path().join(".git/axiom/tmp/oldest-kept");
     assert!(std::fs::read_to_string(&mark).is_ok(), "nothing is read until the oldest has had its time");
     assert_eq!(after(8), 1);
-    std::fs::write(&mark, "no time").unwrap();
-    assert_eq!(after(9), 1);
-    std::fs::remove_file(&mark).unwrap();
+    for wrong in ["no time", "2099-01-01T00:00:00Z"] {
+        // Of a crash, and of a clock that was ahead.
+        std::fs::write(&mark, wrong).unwrap();
+        assert_eq!(after(9), 1);
+    }
+    std::fs::write(&mark, "2099-01-01T00:00:00Z").unwrap();
     assert_eq!(after(11), 0);
+    std::fs::remove_file(&mark).unwrap();
+    assert_eq!(after(12), 0);
     scratch.fsck();
 }
 

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
 
 /// The names in a folder except `.` and `..`.
 #[derive(Default)]
@@ -37,8 +39,13 @@ impl Listing {
         let mut listing = Self::default();
         let mut entries = rustix::fs::RawDir::new(dir, room.0.spare_capacity_mut());
         while let Some(entry) = entries.next() {
-            let entry = entry.ok()?;
-            listing.add(entry.file_name(), entry.file_type());
+            match entry {
+                Ok(entry) => listing.add(entry.file_name(), entry.file_type()),
+                Err(Errno::INTR) => {}
+                // The folder was removed meanwhile: that is its end.
+                Err(Errno::NOENT) => break,
+                Err(_) => return None,
+            }
         }
         Some(listing)
     }
