@@ -145,8 +145,16 @@ enum Due {
     Strange,
 }
 
+/// The time that a mark holds; `None` where there is no mark, or no time in it.
+///
+/// # Errors
+/// `IO_FAILED` with the path; `TOO_LARGE`.
+pub(in crate::ops) fn time_in(mark: &Path) -> Result<Option<Timestamp>> {
+    Ok(files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse().ok()))
+}
+
 fn due(mark: &Path) -> Result<Due> {
-    let last = files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse::<Timestamp>().ok());
+    let last = time_in(mark)?;
     let ago = last.map(|last| env::now().duration_since(last));
     Ok(match ago {
         Some(ago) if ago > STRANGE_AFTER || ago.is_negative() => Due::Strange,

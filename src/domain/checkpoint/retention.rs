@@ -217,9 +217,17 @@ pub fn cleanup(
 /// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has expired. It never
 /// expires while the state knows the workspace: the capture may be the only copy of uncommitted work there. After the
 /// workspace was discarded or moved to the trash, the capture is kept for `keepDeletedDays`, like the trash.
-pub fn live_capture_ends(state: &State, task: &CaseId, made: Timestamp, rules: &Rules, now: Timestamp) -> bool {
+///
+/// `made` is asked only where it matters; `None` where it is not known, and then the capture stays.
+pub fn live_capture_ends(
+    state: &State,
+    task: &CaseId,
+    made: impl FnOnce() -> Option<Timestamp>,
+    rules: &Rules,
+    now: Timestamp,
+) -> bool {
     let limit = SignedDuration::from_hours(24 * i64::from(rules.keep_deleted_days));
-    !state.restorable.workspaces.contains_key(task) && now.duration_since(made) > limit
+    !state.restorable.workspaces.contains_key(task) && made().is_some_and(|made| now.duration_since(made) > limit)
 }
 
 /// Whether the checkpoint was made before an operation so that it can be undone. Making such a checkpoint removes no others.
@@ -283,7 +291,7 @@ mod tests {
     #[test]
     fn a_live_capture_ends_after_its_time_where_its_workspace_is_gone_and_never_where_it_stands() {
         let (task, mut state) = (CaseId::new("t").unwrap(), State::default());
-        let ends = |state: &State, age| live_capture_ends(state, &task, now().checked_sub(days(age)).unwrap(), &RULES, now());
+        let ends = |state: &State, age| live_capture_ends(state, &task, || now().checked_sub(days(age)).ok(), &RULES, now());
         assert_eq!([6, 7, 8].map(|age| ends(&state, age)), [false, false, true]);
         let workspace = Workspace {
             agent: AgentId::new("ed-001").unwrap(),

@@ -10,9 +10,7 @@ use crate::files;
 use crate::git::{Expected, RefEdit};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
-
-/// The largest mark that is read, in bytes.
-const MAX_MARK: u64 = 100;
+use crate::ops::tidy;
 
 /// Releases what has expired. A crash leaves some of it, which the next call releases.
 ///
@@ -54,6 +52,5 @@ fn release_kept(ctx: &Context) -> Result<()> {
 /// younger; where the clock is set back meanwhile, it is kept longer by as much. `None` where nobody looked yet, or the mark, which
 /// may be lost at any time, cannot be read.
 fn oldest_left(ctx: &Context) -> Option<Timestamp> {
-    let text = files::read_optional(&ctx.layout().oldest_kept(), MAX_MARK).ok()??;
-    std::str::from_utf8(&text).ok()?.parse().ok()
+    tidy::time_in(&ctx.layout().oldest_kept()).ok()?
 }

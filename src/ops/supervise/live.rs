@@ -68,13 +68,9 @@ pub fn release(ctx: &Context) -> Result<usize> {
         |folder: &'static str| -> Result<_> { Ok(refs.refs_below(folder)?.into_iter().map(move |value| (folder, value))) };
     for (folder, live) in below(LIVE)?.chain(below(LOST)?) {
         let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| CaseId::new(task).ok()) else { continue };
-        if ctx.state().restorable.workspaces.contains_key(&task) {
-            // It never ends while the workspace is known: it need not be read.
-            continue;
-        }
         // Nothing is known of a damaged capture; `recover` reports it.
-        let Ok(seconds) = ctx.repo.objects().commit_seconds(&live.oid) else { continue };
-        let made = Timestamp::from_second(seconds).unwrap_or(now);
+        let seconds = || ctx.repo.objects().commit_seconds(&live.oid).ok();
+        let made = || seconds().map(|seconds| Timestamp::from_second(seconds).unwrap_or(now));
         if retention::live_capture_ends(ctx.state(), &task, made, &rules, now) {
             edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
         }
