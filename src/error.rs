@@ -251,8 +251,7 @@ impl Error {
 
     /// Whether the cause is that a file or folder does not exist (any more).
     pub fn is_of_something_gone(&self) -> bool {
-        let io = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
-        io.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound)
+        self.io_cause().is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound)
     }
 
     /// Whether the same call may succeed later, after waiting or freeing disk space.
@@ -277,8 +276,12 @@ impl Error {
                 | Code::Interrupted
                 | Code::Internal
         );
-        let io = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
-        of_the_system || io.is_some_and(|cause| limit_hit(cause).is_some())
+        of_the_system || self.io_cause().is_some_and(|cause| limit_hit(cause).is_some())
+    }
+
+    /// The error of the system that caused it.
+    pub fn io_cause(&self) -> Option<&std::io::Error> {
+        self.cause.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>())
     }
 
     /// What happened, without the cause.
@@ -295,6 +298,13 @@ impl Error {
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
+}
+
+/// Whether the cause is a limit of this process or of the machine (open files, memory, disk space), not the one place that was
+/// asked for.
+pub fn is_everybodys_limit(cause: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, QuotaExceeded, StorageFull};
+    limit_hit(cause).is_some() || matches!(cause.kind(), StorageFull | QuotaExceeded | Interrupted)
 }
 
 /// Where a limit of the system caused the error: a hint on what to do about it.

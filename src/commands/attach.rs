@@ -12,6 +12,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::program_hooks::edit::Found;
 use crate::domain::program_hooks::recipe::{RECIPES, Recipe, recipe};
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::attach::standing::not_held_here;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::program_hooks::attach::{self, Done};
@@ -242,6 +243,9 @@ fn show(which: &Which, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut all = Vec::new();
     for recipe in chosen {
         all.extend(status(&ctx, recipe)?);
+    }
+    if let Some(line) = not_held_here(&ctx) {
+        screen.note(&line);
     }
     let text = in_a_table(&all);
     let view = |Standing { program, path, event, found, off, works, fired }: Standing| EventView {

@@ -132,6 +132,17 @@ pub fn touch(path: &Path) -> bool {
     rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty()).is_ok()
 }
 
+/// Sets both times of a file, and looks whether the file system took them: some say so and ignore one that is set alone, or both.
+/// Returns whether the file counts as changed at `time`, or earlier. Not synced.
+pub fn set_times(path: &Path, time: std::time::SystemTime) -> bool {
+    let times = std::fs::FileTimes::new().set_accessed(time).set_modified(time);
+    let set = File::open(path).and_then(|file| {
+        file.set_times(times)?;
+        file.metadata()?.modified()
+    });
+    set.is_ok_and(|now| now <= time)
+}
+
 /// Sets the modification time of a file. Not synced.
 ///
 /// # Errors

@@ -39,7 +39,7 @@ pub use beneath::Beneath;
 pub use durable::{
     create_dir_all, create_dirs_unsynced, create_if_free, create_new, create_private_dir, create_public_dir, create_users_dir,
     move_unsynced, read, read_optional, remove_empty_dir, remove_file, rename, replace_unsynced, set_mode, set_modified,
-    sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only,
+    set_times, sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only,
     write_scratch, write_users_file,
 };
 pub use edited::{EditedFile, Links};

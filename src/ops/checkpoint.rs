@@ -30,7 +30,7 @@ use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
-use crate::git::{CaptureOptions, Expected, HeldRefs, Marking, RefEdit, Signature, TagData};
+use crate::git::{Expected, HeldRefs, Marking, RefEdit, Signature, TagData};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::store::line::MAX_LINE;
@@ -60,8 +60,6 @@ pub struct CheckpointRequest {
     pub trigger: Trigger,
     /// The task that an automatic name contains.
     pub about: Option<CaseId>,
-    /// Whether files that cannot be read are named and left out. If not, they fail the checkpoint.
-    pub allow_unreadable: bool,
     /// The absolute paths that may have changed, where only these are to be examined; `None` examines everything.
     pub only: Option<Vec<PathBuf>>,
     /// Files as they were before something changed them: then the checkpoint is of that moment.
@@ -73,7 +71,7 @@ pub struct CheckpointRequest {
 impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
-        Self { name: None, trigger, about: None, allow_unreadable: false, only: None, kept: Vec::new(), attached: None }
+        Self { name: None, trigger, about: None, only: None, kept: Vec::new(), attached: None }
     }
 }
 
@@ -81,7 +79,7 @@ impl CheckpointRequest {
 /// survives a power loss. A crash leaves no checkpoint, or one that recovery completes.
 ///
 /// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_EMERGENCY`, `DISK_FULL`, `BUSY`,
+/// `WORKSPACE_BROKEN` of the main worktree, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_EMERGENCY`, `DISK_FULL`, `BUSY`,
 /// `OPERATION_OPEN`: then there is no checkpoint. `INVALID_INPUT` where a requested path is in no worktree.
 pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointRecord> {
     create_and_tell(ctx, wanted).map(|(record, _)| record)
@@ -232,7 +230,7 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
 
 /// Captures what is wanted, and the local refs.
 fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(Captured, HeldRefs)> {
-    let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
+    let options = capture_options(ctx);
     let mut captured = match &wanted.only {
         None if !wanted.kept.is_empty() => known::capture_kept(ctx, &options, &wanted.kept)?,
         Some(paths) => known::capture(ctx, &options, paths)?,

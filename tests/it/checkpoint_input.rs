@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{NOBODY, TestEnv, is_root};
+use crate::common::TestEnv;
 
 fn names(env: &TestEnv) -> Vec<String> {
     let list = env.json(&["checkpoint", "list"]);
@@ -88,37 +88,6 @@ fn a_partial_clone_has_checkpoints_and_fetches_nothing_for_them() {
     env.axiom_in(&partial, &["checkpoint", "create", "x"]).success();
     assert_eq!(env.git_in(&partial, &["show", "axiom/captures/x:new"]), "new");
     assert_eq!(missing(), before, "objects were fetched");
-}
-
-#[test]
-fn an_unreadable_file_fails_the_checkpoint_unless_it_may_be_left_out() {
-    let env = TestEnv::new();
-    env.write("secret", "x");
-    env.write("closed/inner", "x");
-    for entry in walkdir::WalkDir::new(env.root()).into_iter().filter(|_| is_root()) {
-        std::os::unix::fs::lchown(entry.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    set_mode(env.root(), 0o755);
-    set_mode(&env.repo().join("secret"), 0);
-    set_mode(&env.repo().join("closed"), 0);
-    let run = |args: &[&str]| {
-        let output = env.bound_by_permissions(args).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
-    };
-    let (code, _, words) = run(&["checkpoint", "create", "x"]);
-    assert!(words.contains("error[FILE_UNREADABLE]") && words.contains("--allow-unreadable"), "{words}");
-    assert_eq!(code, Some(1));
-    let (code, out, words) = run(&["checkpoint", "create", "x", "--allow-unreadable", "--json"]);
-    assert_eq!(code, Some(0), "{words}");
-    let made: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let coverage = &made["coverage"][env.repo().to_str().unwrap()]["unreadable"];
-    assert_eq!(coverage["count"], 2, "{out}");
-    // No rollback leaves out what it could not save, so it does not advise it.
-    let (code, _, words) = run(&["rollback", "checkpoint", "x", "--yes"]);
-    assert!(words.contains("error[FILE_UNREADABLE]") && words.contains("make it readable"), "{words}");
-    assert!(code == Some(1) && !words.contains("--allow-unreadable"), "{words}");
-    set_mode(&env.repo().join("closed"), 0o755);
 }
 
 #[test]

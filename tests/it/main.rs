@@ -66,6 +66,7 @@ mod deinit;
 mod demo;
 mod docs;
 mod durability;
+mod gaps;
 mod hooks;
 mod hostile_clone;
 mod init_shared;

@@ -68,9 +68,6 @@ checkpoint yet, or only a full check is safe, everything is checked.")]
 pub struct Create {
     /// Its name: letters, digits, '-' and '_'; by default made up from the time
     name: Option<CheckpointName>,
-    /// Leave out what cannot be read and report it, instead of failing
-    #[arg(long, conflicts_with = "only")]
-    allow_unreadable: bool,
     /// Check only these files and folders, and take the rest from the newest complete checkpoint
     #[arg(long, value_name = "PATH", num_args = 0..)]
     only: Option<Vec<PathBuf>>,
@@ -151,14 +148,8 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
 fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ctx.repo.require_git_version()?;
     let only = only(args, global)?;
-    let allow_unreadable = args.allow_unreadable;
-    let wanted = CheckpointRequest { name: args.name.clone(), allow_unreadable, only, ..CheckpointRequest::by(Trigger::Manual) };
-    let made = checkpoint::create_and_tell(ctx, &wanted);
-    let (record, checkpoint::Told { looked_at_all, nowhere }) = made.map_err(|error| {
-        let help =
-            (error.code() == Code::FileUnreadable).then_some("--allow-unreadable    makes a checkpoint without it, and says so");
-        error.hints_of(help.map(str::to_owned))
-    })?;
+    let wanted = CheckpointRequest { name: args.name.clone(), only, ..CheckpointRequest::by(Trigger::Manual) };
+    let (record, checkpoint::Told { looked_at_all, nowhere }) = checkpoint::create_and_tell(ctx, &wanted)?;
     let document = checkpoint::read_document(ctx, &record)?;
     if let Some(why) = &looked_at_all {
         screen.note(&format!("--only was ignored and everything was checked: {why}"));
@@ -278,6 +269,11 @@ const KINDS: &[Kind] = &[
     },
     Kind { of: |c| &c.special, one: "socket, fifo or device", many: "sockets, fifos or devices" },
     Kind { of: |c| &c.unreadable, one: "entry that cannot be read", many: "entries that cannot be read" },
+    Kind {
+        of: |c| &c.git_directories,
+        one: "git directory in the worktree, which is never content",
+        many: "git directories in the worktree, which are never content",
+    },
     Kind { of: |c| &c.refused_names, one: "file whose name git refuses", many: "files whose names git refuses" },
     Kind {
         of: |c| &c.converted,

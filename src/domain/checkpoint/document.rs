@@ -369,6 +369,9 @@ pub struct Coverage {
     pub special: PathSample,
     /// Files and folders that cannot be read.
     pub unreadable: PathSample,
+    /// Git directories that lie in the worktree under another name than `.git`: never content.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub git_directories: PathSample,
     /// Files that git accepts in no tree because of their names: `git~1`, `.GIT/x`.
     pub refused_names: PathSample,
     /// Files whose exact bytes are not held, only the content that git's conversions (line ends, keywords, filters,
@@ -442,8 +445,9 @@ impl Coverage {
         // The other kinds are held in some form: a submodule by its commit, a file as git converts it. Paths that were not
         // looked at are held as in the earlier checkpoint.
         let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, .. } = self;
-        let Self { excluded, purged, over_include_limit, .. } = self;
+        let Self { excluded, purged, over_include_limit, git_directories, .. } = self;
         let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, purged, over_include_limit];
+        let others = others.into_iter().chain([git_directories]);
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
@@ -456,6 +460,21 @@ impl Coverage {
     /// For a worktree that could not be captured.
     pub fn of_nothing(why: impl Into<String>) -> Self {
         Self { not_captured: Some(why.into()), ..Self::default() }
+    }
+
+    /// Why nothing of the worktree is held, in words; `None` where there is a capture.
+    pub fn why_nothing(&self) -> Option<String> {
+        let missing = self.missing.then(|| "its folder was gone".to_owned());
+        self.not_captured.clone().or(missing)
+    }
+
+    /// What of the worktree could not be read, in one line; `None` where all could.
+    pub fn unread_in_words(&self) -> Option<String> {
+        let PathSample { count, paths } = &self.unreadable;
+        let named: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
+        let more = count.saturating_sub(named.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (*count > 0).then(|| format!("{}{more} cannot be read, and no checkpoint holds it", named.join(", ")))
     }
 
     /// Whether there is a capture at all.
@@ -474,13 +493,13 @@ impl Coverage {
     }
 
     /// The paths that are not held, or not exactly, one sample for each kind.
-    pub fn samples(&self) -> [&PathSample; 11] {
+    pub fn samples(&self) -> [&PathSample; 12] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
         let Self { unreadable, refused_names, converted, excluded, purged, over_include_limit, .. } = self;
-        let Self { missing: _, not_captured: _, only: _, included: _, .. } = self;
+        let Self { git_directories, missing: _, not_captured: _, only: _, included: _, .. } = self;
         let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit];
         let [a, b, c, d, e, f] = named;
-        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f]
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, git_directories]
     }
 }
 

@@ -17,4 +17,5 @@ pub mod mask;
 mod scenarios;
 #[cfg(test)]
 mod tests;
+pub mod torn;
 pub mod wanted;

@@ -36,6 +36,8 @@ pub enum Wedge {
         what: String,
         /// Whether it is an agent's workspace: then `recover` makes it again.
         workspace: bool,
+        /// Whether another repository is certainly what is there.
+        taken: bool,
     },
     /// The links between a linked worktree and its repository, or its branch or index, are damaged.
     DamagedWorktree {
@@ -157,10 +159,10 @@ impl Wedge {
                 let whence = if *all { ": this state may have come from another repository" } else { "" };
                 format!("git has no data of {}{whence}", checkpoints(names))
             }
-            Self::NotTheWorktree { path, what, workspace: false } => {
+            Self::NotTheWorktree { path, what, workspace: false, .. } => {
                 format!("'{path}' is registered as a worktree, and {what}: no checkpoint holds it")
             }
-            Self::NotTheWorktree { path, what, workspace: true } => {
+            Self::NotTheWorktree { path, what, workspace: true, .. } => {
                 format!("the workspace '{path}' is not a worktree any more: {what}")
             }
             Self::DamagedWorktree { path, what, .. } => {
@@ -204,9 +206,14 @@ impl Wedge {
                 "git axiom checkpoint delete --protected --yes {}    removes the checkpoints that cannot be restored",
                 names.join(" ")
             )]),
-            Self::NotTheWorktree { path, workspace: false, .. } => by_hand(&[
+            Self::NotTheWorktree { path, workspace: false, taken: true, .. } => by_hand(&[
                 format!("mv '{path}' ELSEWHERE && git worktree prune    if you no longer need that worktree"),
                 format!("git worktree repair '{path}'    if its files are right and only its .git is missing"),
+            ]),
+            Self::NotTheWorktree { path, workspace: false, taken: false, .. } => by_hand(&[
+                format!("git worktree repair '{path}'    if its files are right and only its .git is missing"),
+                "git worktree prune    if you no longer need that worktree: removes its entry, and no file of the folder"
+                    .to_owned(),
             ]),
             Self::WorktreeMoved { now_at: Some(now_at), .. } => {
                 by_hand(&[format!("git worktree repair '{now_at}'    tells git where it is")])
@@ -255,14 +262,15 @@ mod tests {
     #[test]
     fn every_reason_has_words_and_a_way_out() {
         let text = || "x".to_owned();
-        let not_it = |workspace| Wedge::NotTheWorktree { path: text(), what: text(), workspace };
+        let not_it = |workspace, taken| Wedge::NotTheWorktree { path: text(), what: text(), workspace, taken };
         let all = [
             Wedge::DeadLock { path: text() },
             Wedge::EarlierDamage { what: text() },
             Wedge::CheckpointsGone { names: vec![text()], all: true },
             Wedge::CheckpointsGone { names: vec![text(), text()], all: false },
-            not_it(true),
-            not_it(false),
+            not_it(true, false),
+            not_it(false, true),
+            not_it(false, false),
             Wedge::DamagedWorktree { path: text(), what: text(), by_hand: None },
             Wedge::DamagedWorktree { path: text(), what: text(), by_hand: Some(text()) },
             Wedge::WorktreeMoved { path: text(), now_at: Some(text()) },

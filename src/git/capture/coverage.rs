@@ -8,8 +8,9 @@ use walkdir::WalkDir;
 
 use crate::domain::base::names::RepoPath;
 pub use crate::domain::checkpoint::document::{Coverage, PathSample};
-use crate::error::{Code, Error, Result};
+use crate::files;
 
+use super::gaps::Gaps;
 use super::permissions::Usual;
 use crate::git::repo::worktrees::Worktree;
 
@@ -27,16 +28,8 @@ pub(in crate::git) struct Unmentioned {
 }
 
 /// Finds what git does not report; `special` and `with_git` are sorted. `skipped` are folders (without `/` at the end) that
-/// are listed elsewhere and not looked into. With `allow_unreadable`, what cannot be read is added to the coverage.
-///
-/// # Errors
-/// `FILE_UNREADABLE` if a folder cannot be read.
-pub(in crate::git) fn find_unmentioned(
-    worktree: &Worktree,
-    skipped: &BTreeSet<RepoPath>,
-    coverage: &mut Coverage,
-    allow_unreadable: bool,
-) -> Result<Unmentioned> {
+/// are listed elsewhere and not looked into. Folders that cannot be read are gaps.
+pub(in crate::git) fn find_unmentioned(worktree: &Worktree, skipped: &BTreeSet<RepoPath>, gaps: &mut Gaps) -> Unmentioned {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let (root, usual) = (worktree.path(), Usual::of(worktree));
@@ -56,18 +49,12 @@ pub(in crate::git) fn find_unmentioned(
     for entry in walk {
         let entry = match entry {
             Ok(entry) => entry,
-            // It vanished between listing and looking.
-            Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
-            Err(e) if allow_unreadable && e.path().is_some() => {
-                let path = inside(e.path().unwrap_or(root));
-                if !coverage.unreadable.paths.contains(&path) {
-                    coverage.unreadable.add(path);
+            Err(e) => {
+                // It may have vanished between listing and looking.
+                if !e.io_error().is_some_and(files::says_nothing_is_there) {
+                    gaps.add(inside(e.path().unwrap_or(root)));
                 }
                 continue;
-            }
-            Err(e) => {
-                let path = e.path().unwrap_or(root).display().to_string();
-                return Err(Error::new(Code::FileUnreadable, format!("'{path}' cannot be read")).because(e));
             }
         };
         let kind = entry.file_type();
@@ -81,5 +68,5 @@ pub(in crate::git) fn find_unmentioned(
     }
     special.sort();
     with_git.sort();
-    Ok(Unmentioned { special, with_git, narrow, attributes })
+    Unmentioned { special, with_git, narrow, attributes }
 }

@@ -78,6 +78,9 @@ pub struct CaptureExtras {
     /// The bytes of files that git would not give back unchanged, ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawFile>,
+    /// What could not be read, the topmost paths, in order: the trees say nothing of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<RepoPath>,
     /// The configuration of line ends at the time of the capture: with it, a checkout of the tree writes the bytes that the
     /// files had.
     #[serde(skip_serializing_if = "Settings::is_default")]

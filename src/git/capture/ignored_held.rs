@@ -2,16 +2,20 @@
 //! `checkpoints.exclude` leaves out untracked and ignored files. Both ways of capturing use this.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::files;
 
 use super::worktree::CaptureOptions;
+use crate::git::index::file::{ScratchFolder, in_folder};
 use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
+
+/// The largest file of the user's with patterns that is read.
+const IGNORED_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// How many bytes of ignored files are held for one worktree at most.
 const LIMIT: u64 = 100 * 1024 * 1024;
@@ -29,29 +33,28 @@ pub(in crate::git) struct SortedIgnored {
     pub over_limit: Vec<RepoPath>,
     /// Sockets, fifos and devices that the configuration includes; they cannot be held.
     pub special: Vec<RepoPath>,
+    /// Files and folders that the configuration includes and that cannot be read.
+    pub unread: Vec<RepoPath>,
 }
 
 /// Sorts the topmost ignored files and folders by what the configuration includes. A folder is listed only if a pattern
 /// covers it or leads into it.
-///
-/// # Errors
-/// `FILE_UNREADABLE`, `IO_FAILED`.
-pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> Result<SortedIgnored> {
+pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> SortedIgnored {
     let mut sorted = SortedIgnored::default();
     if options.include.is_empty() {
         sorted.rest = ignored;
-        return Ok(sorted);
+        return sorted;
     }
     for path in ignored {
-        sort_one(root, path, options, &mut sorted)?;
+        sort_one(root, path, options, &mut sorted);
     }
-    for paths in [&mut sorted.held, &mut sorted.rest, &mut sorted.excluded, &mut sorted.special] {
+    for paths in [&mut sorted.held, &mut sorted.rest, &mut sorted.excluded, &mut sorted.special, &mut sorted.unread] {
         paths.sort();
     }
     let mut bytes = 0;
     let mut held = Vec::with_capacity(sorted.held.len());
     for path in std::mem::take(&mut sorted.held) {
-        let size = files::metadata(&root.join(path.to_path()))?.map_or(0, |meta| meta.len());
+        let size = root.join(path.to_path()).symlink_metadata().map_or(0, |meta| meta.len());
         // A file over the size limit is listed as too large, and does not count here.
         let counted = if size <= options.max_file_size { size } else { 0 };
         if bytes + counted > LIMIT {
@@ -62,12 +65,19 @@ pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options:
         }
     }
     sorted.held = held;
-    Ok(sorted)
+    sorted
 }
 
-fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnored) -> Result<()> {
+fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnored) {
+    if options.never.contains(&path) {
+        return;
+    }
     let place = root.join(path.to_path());
-    let Some(meta) = files::metadata(&place)? else { return Ok(()) };
+    let meta = match files::metadata(&place) {
+        Ok(Some(meta)) => meta,
+        Ok(None) => return,
+        Err(_) => return sorted.unread.push(path),
+    };
     let covered = options.include.covers(&path, meta.is_dir());
     if covered && options.exclude.covers(&path, meta.is_dir()) {
         sorted.excluded.push(path);
@@ -77,20 +87,18 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
             true => sorted.special.push(path),
             false => sorted.rest.push(path),
         }
-    } else if !(covered || options.include.leads_into(&path)) || files::metadata(&place.join(".git"))?.is_some() {
+    } else if !(covered || options.include.leads_into(&path)) || place.join(".git").symlink_metadata().is_ok() {
         sorted.rest.push(path);
     } else {
         let mut below = SortedIgnored::default();
-        let listed = files::list(&place).map_err(|error| {
-            let what = format!("'{}' cannot be read, and checkpoints.include names it", place.display());
-            Error::new(Code::FileUnreadable, what).because(error)
-        })?;
+        let Ok(listed) = files::list(&place) else { return sorted.unread.push(path) };
         for entry in listed {
             use std::os::unix::ffi::OsStrExt;
             let inside = RepoPath::new([path.as_bytes(), b"/", entry.file_name().as_bytes()].concat());
-            sort_one(root, inside, options, &mut below)?;
+            sort_one(root, inside, options, &mut below);
         }
-        let SortedIgnored { held, rest, excluded, over_limit: _, special } = below;
+        let SortedIgnored { held, rest, excluded, over_limit: _, special, unread } = below;
+        sorted.unread.extend(unread);
         if held.is_empty() && excluded.is_empty() {
             sorted.rest.push(path);
         } else {
@@ -100,12 +108,34 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
             sorted.special.extend(special);
         }
     }
-    Ok(())
 }
 
 impl Captures<'_> {
-    /// Removes excluded paths from the entries of `git status`, and returns the topmost excluded files and folders. A folder
-    /// is returned only if nothing in it is tracked.
+    /// A file in `folder` for `core.excludesFile`, with which git opens no folder that is excluded; `None` where nothing is. What
+    /// the user's own file ignores it ignores too.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn closed_to_git(&self, folder: &ScratchFolder, options: &CaptureOptions) -> Result<Option<PathBuf>> {
+        // git would take the patterns for those of other names too.
+        if options.exclude.is_empty() || self.repo.ignores_case() {
+            return Ok(None);
+        }
+        let set = self.repo.git().args(["config", "--type=path", "--get", "core.excludesFile"]).run()?;
+        let own = if set.ok() {
+            Some(PathBuf::from(set.text()?))
+        } else {
+            crate::env::user_config_dir().map(|folder| folder.join("git/ignore"))
+        };
+        let own = own.and_then(|file| files::read_small_of_user(&file, IGNORED_LIMIT).ok()?.content());
+        let lines = [own.unwrap_or_default(), b"\n".to_vec(), options.exclude.as_lines()].concat();
+        let file = in_folder(folder, "excluded");
+        files::write_scratch(&file, &lines)?;
+        Ok(Some(file))
+    }
+
+    /// Removes excluded paths from the entries of `git status`, and from the folders that it could not read (`unread`), and
+    /// returns the topmost excluded files and folders. A folder is returned only if nothing in it is tracked.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -114,6 +144,7 @@ impl Captures<'_> {
         worktree: &Worktree,
         (index, options): (&Path, &CaptureOptions),
         entries: &mut Vec<StatusEntry>,
+        unread: &mut Vec<RepoPath>,
     ) -> Result<BTreeSet<RepoPath>> {
         let (root, exclude) = (worktree.path(), &options.exclude);
         let mut excluded = BTreeSet::new();
@@ -136,12 +167,20 @@ impl Captures<'_> {
                     root.join(path.to_path()).symlink_metadata().is_ok_and(|m| m.is_dir())
                 }
             };
-            if !exclude.covers_files_at(root, path, is_folder) {
+            if !exclude.covers(path, is_folder) {
                 return true;
             }
             let above = path.folders_above().find(|folder| exclude.covers(folder, true) && !has_tracked(folder));
             excluded.insert(above.unwrap_or_else(|| path.clone()));
             false
+        });
+        unread.retain(|path| {
+            let stays = !exclude.covers(path, true) || has_tracked(path);
+            if !stays {
+                let above = path.folders_above().find(|folder| exclude.covers(folder, true) && !has_tracked(folder));
+                excluded.insert(above.unwrap_or_else(|| path.clone()));
+            }
+            stays
         });
         Ok(excluded)
     }
@@ -165,7 +204,7 @@ mod tests {
         let (include, exclude) = (patterns(include), patterns(&["*.no"]));
         let options = CaptureOptions { max_file_size: 1 << 40, include, exclude, ..CaptureOptions::default() };
         let ignored = ignored.iter().map(|path| RepoPath::new(path.as_bytes())).collect();
-        let SortedIgnored { held, rest, excluded, over_limit, special: _ } = sort_ignored(dir.path(), ignored, &options).unwrap();
+        let SortedIgnored { held, rest, excluded, over_limit, .. } = sort_ignored(dir.path(), ignored, &options);
         [held, rest, excluded, over_limit].map(|paths| paths.iter().map(ToString::to_string).collect())
     }
 

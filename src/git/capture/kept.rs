@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::domain::base::names::RepoPath;
+use crate::domain::base::path_set::PathSet;
 use crate::error::Result;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::objects::database::SYMLINK;
@@ -38,8 +39,10 @@ impl Captures<'_> {
         kept: &[KeptFile],
     ) -> Result<WorktreeCapture> {
         let ignored = self.repo.index(worktree).ignored(kept.iter().map(|file| &file.path))?;
+        let never = PathSet::new(capture.extras.gaps.iter().cloned());
         let is_content = |file: &&KeptFile| {
             let is_left_out = options.excluded.iter().any(|root| super::worktree::is_below(&file.path, root));
+            let is_left_out = is_left_out || never.covers(&file.path);
             !ignored.contains(&file.path)
                 && !is_left_out
                 && !options.exclude.covers(&file.path, false)

@@ -12,6 +12,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::files::{self, Attributes};
 
+use super::gaps::is_caused_by_gap;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
@@ -129,7 +130,11 @@ impl Captures<'_> {
             all.insert(path.clone());
         }
         let all: Vec<RepoPath> = all.into_iter().collect();
-        let looks = threads::for_each(&all, FEW, |path| read(&root.join(path.to_path())))?;
+        let looks = threads::for_each(&all, FEW, |path| match read(&root.join(path.to_path())) {
+            // What cannot be read is named as a gap where its content is read.
+            Err(error) if is_caused_by_gap(&error) => Ok(None),
+            read => read,
+        })?;
         let mut found = Vec::new();
         for (path, there) in all.into_iter().zip(looks) {
             let Some((meta, attributes)) = there else { continue };

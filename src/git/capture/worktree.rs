@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::files;
 
 use super::coverage::{Coverage, Unmentioned, find_unmentioned};
 use super::extras::CaptureExtras;
+use super::gaps::{Gaps, reads_through};
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::ignored_held::{SortedIgnored, sort_ignored};
 use super::permissions::Usual;
@@ -34,8 +35,11 @@ pub struct CaptureOptions {
     pub max_file_size: u64,
     /// Folders that are never content of this worktree: the root of the workspaces.
     pub excluded: Vec<RepoPath>,
-    /// Whether what cannot be read is listed and left out, instead of failing the capture.
-    pub allow_unreadable: bool,
+    /// The folders of the repository's linked worktrees, wherever they are and whatever state they are in: none is content of
+    /// another worktree.
+    pub apart: Vec<PathBuf>,
+    /// Of `excluded`, what is not even looked at where something in it is tracked: `never_content` fills it in.
+    pub never: Vec<RepoPath>,
     /// Ignored files that are held like untracked ones.
     pub include: PathPatterns,
     /// Untracked and ignored files that are listed in the coverage, not held.
@@ -83,19 +87,22 @@ struct Content {
 }
 
 impl Captures<'_> {
-    /// Captures a worktree into objects. Neither its files nor its index are touched. No ref refers to the objects yet, and
-    /// they are on disk only after `Durability::sync_objects`, which every change of a ref calls first. A crash leaves
-    /// unreferenced objects and a scratch folder.
+    /// Captures a worktree into objects. Neither its files nor its index are touched. What cannot be read is a gap: see
+    /// [`gaps`](super::gaps). No ref refers to the objects yet, and they are on disk only after `Durability::sync_objects`,
+    /// which every change of a ref calls first. A crash leaves unreferenced objects and a scratch folder.
     ///
     /// # Errors
-    /// `FILE_UNREADABLE` if anything cannot be read, so that nothing is left out silently; `WORKSPACE_BROKEN`; `DISK_FULL`;
-    /// `GIT_FAILED` (a failing filter, for example).
+    /// `WORKSPACE_BROKEN`; `DISK_FULL`; `GIT_FAILED` (a failing filter, for example).
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
-        match self.fast_capture(worktree, options)? {
-            Some(capture) => Ok(capture),
-            None => self.capture_by_git(worktree, options),
-        }
+        let never = self.never_content(worktree, options);
+        let wider = never.leaving_out(options);
+        let options = wider.as_ref().unwrap_or(options);
+        let capture = match self.fast_capture(worktree, options)? {
+            Some(capture) => capture,
+            None => self.capture_by_git(worktree, options)?,
+        };
+        Ok(never.named_in(capture))
     }
 
     /// Captures any worktree, with the help of git.
@@ -106,7 +113,7 @@ impl Captures<'_> {
         let folder = self.repo.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
-        copy_index(&worktree.index_file(), &staged)?;
+        copy_index(self.repo.hash(), &worktree.index_file(), &staged)?;
         let facts = index_facts(self.repo, worktree, &staged)?;
         // A file that exists in spite of its 'skip-worktree' flag is content like any other. Without a sparse checkout, a
         // missing file with this flag was deleted like any other.
@@ -116,19 +123,17 @@ impl Captures<'_> {
         // Made from the first copy, so that all copies show the same moment.
         let another = |name: &str| -> Result<PathBuf> {
             let index = in_folder(&folder, name);
-            copy_index(&staged, &index)?;
+            copy_index(self.repo.hash(), &staged, &index)?;
             mark(self.repo, worktree, &index, "--no-assume-unchanged", &facts.assume_unchanged)?;
             mark(self.repo, worktree, &index, "--no-skip-worktree", &present)?;
             Ok(index)
         };
         let as_is = facts.assume_unchanged.is_empty() && present.is_empty();
         let looked_at = if as_is { staged.clone() } else { another("index")? };
-        let mut coverage = Coverage::default();
-        let (mut entries, unreadable) = self.repo.index(worktree).status_and_unreadable(Some(&looked_at))?;
-        if !unreadable.is_empty() && !options.allow_unreadable {
-            return Err(unreadable_error(worktree, &unreadable));
-        }
-        unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
+        let (mut coverage, mut gaps) = (Coverage::default(), Gaps::default());
+        let closed = self.closed_to_git(&folder, options)?;
+        let looked = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
+        let (mut entries, mut unread) = looked;
         entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
         // Tracked files in an excluded folder are content like any other.
         entries.retain(|entry| {
@@ -136,12 +141,15 @@ impl Captures<'_> {
                 StatusKind::Tracked { .. } | StatusKind::Unmerged => true,
                 StatusKind::Untracked | StatusKind::NestedRepository | StatusKind::Ignored => false,
             };
-            tracked || !options.excluded.iter().any(|root| is_below(&entry.path, root))
+            let is_below = |root: &RepoPath| is_below(&entry.path, root);
+            !options.never.iter().any(is_below) && (tracked || !options.excluded.iter().any(is_below))
         });
         let usual = Usual::of(worktree);
-        let excluded = self.take_excluded(worktree, (&staged, options), &mut entries)?;
+        let excluded = self.take_excluded(worktree, (&staged, options), &mut entries, &mut unread)?;
+        unread.into_iter().for_each(|path| gaps.add(path));
         let found = (entries, excluded, facts.gitlinks.as_slice());
-        let Content { changed, narrow, attributes, included } = self.content_of(worktree, found, options, &mut coverage)?;
+        let named = (&mut coverage, &mut gaps);
+        let Content { mut changed, narrow, attributes, included } = self.content_of(worktree, found, options, named)?;
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
@@ -151,7 +159,7 @@ impl Captures<'_> {
             (None, Vec::new(), staged.clone())
         } else {
             let index = if as_is { another("index")? } else { looked_at };
-            let tree = self.files_tree(worktree, &index, &changed, &mut coverage)?;
+            let tree = self.files_tree(worktree, &index, &mut changed, (&mut coverage, &mut gaps))?;
             let raw = self.raw_files(worktree, &index, &changed, &mut coverage)?;
             (Some(tree), raw, index)
         };
@@ -168,6 +176,7 @@ impl Captures<'_> {
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
+        extras.gaps = gaps.name(&mut coverage);
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {
@@ -184,7 +193,7 @@ impl Captures<'_> {
         worktree: &Worktree,
         (entries, mut excluded, submodules): (Vec<StatusEntry>, BTreeSet<RepoPath>, &[RepoPath]),
         options: &CaptureOptions,
-        coverage: &mut Coverage,
+        (coverage, gaps): (&mut Coverage, &mut Gaps),
     ) -> Result<Content> {
         let mut skipped: BTreeSet<RepoPath> = options.excluded.iter().cloned().collect();
         let (mut changed, mut untracked, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
@@ -207,28 +216,20 @@ impl Captures<'_> {
                 }
             }
         }
-        let SortedIgnored { held, rest, excluded: more, over_limit, special: _ } =
-            sort_ignored(worktree.path(), ignored, options)?;
+        let SortedIgnored { held, rest, excluded: more, over_limit, special: _, unread } =
+            sort_ignored(worktree.path(), ignored, options);
+        unread.into_iter().for_each(|path| gaps.add(path));
         excluded.extend(more);
         skipped.extend(excluded.iter().chain(&rest).cloned());
         excluded.into_iter().for_each(|path| coverage.excluded.add(path));
         rest.into_iter().for_each(|path| coverage.ignored.add(path));
         over_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
-        changed.extend(not_too_large(worktree, untracked, options, coverage)?);
-        let included = not_too_large(worktree, held, options, coverage)?;
+        changed.extend(not_too_large(worktree, untracked, options, (coverage, gaps)));
+        let included = not_too_large(worktree, held, options, (coverage, gaps));
         changed.extend(included.iter().cloned());
-        let Unmentioned { special, with_git, narrow, attributes } =
-            find_unmentioned(worktree, &skipped, &mut *coverage, options.allow_unreadable)?;
+        let Unmentioned { special, with_git, narrow, attributes } = find_unmentioned(worktree, &skipped, gaps);
         name_repositories(with_git, submodules, &changed, coverage);
-        if options.allow_unreadable {
-            changed.retain(|path| {
-                let readable = is_readable(&worktree.path().join(path.to_path()));
-                if !readable {
-                    coverage.unreadable.add(path.clone());
-                }
-                readable
-            });
-        }
+        gaps.sieve(worktree.path(), &mut changed);
         let sorted = ChangedPaths::sort(worktree, changed)?;
         special.into_iter().for_each(|path| coverage.special.add(path));
         let there: BTreeSet<&RepoPath> = sorted.there().collect();
@@ -269,8 +270,31 @@ impl Captures<'_> {
         Ok(tracked.filter(|path| paths.contains(path)).collect())
     }
 
-    fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths, coverage: &mut Coverage) -> Result<Oid> {
-        let refused = changed.stage(self.repo, worktree, Some(index))?;
+    fn files_tree(
+        &self,
+        worktree: &Worktree,
+        index: &Path,
+        changed: &mut ChangedPaths,
+        (coverage, gaps): (&mut Coverage, &mut Gaps),
+    ) -> Result<Oid> {
+        let refused = match changed.stage(self.repo, worktree, Some(index)) {
+            // A file that can be opened may fail in the middle. git says which one it met first; all are tried.
+            Err(error) if error.code() == Code::FileUnreadable => {
+                let before = changed.there().count();
+                changed.keep(|path| {
+                    let reads = reads_through(&worktree.path().join(path.to_path()));
+                    if !reads {
+                        gaps.add(path.clone());
+                    }
+                    reads
+                });
+                if changed.there().count() == before {
+                    return Err(error);
+                }
+                changed.stage(self.repo, worktree, Some(index))?
+            }
+            staged => staged?,
+        };
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
         let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
         Oid::new(git.arg("write-tree").text()?)
@@ -321,18 +345,19 @@ fn not_too_large(
     worktree: &Worktree,
     paths: Vec<RepoPath>,
     options: &CaptureOptions,
-    coverage: &mut Coverage,
-) -> Result<Vec<RepoPath>> {
+    (coverage, gaps): (&mut Coverage, &mut Gaps),
+) -> Vec<RepoPath> {
     let mut kept = Vec::with_capacity(paths.len());
     for path in paths {
-        match files::metadata(&worktree.path().join(path.to_path()))? {
-            Some(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
-            Some(_) => kept.push(path),
+        match files::metadata(&worktree.path().join(path.to_path())) {
+            Ok(Some(meta)) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
+            Ok(Some(_)) => kept.push(path),
             // It vanished since.
-            None => {}
+            Ok(None) => {}
+            Err(_) => gaps.add(path),
         }
     }
-    Ok(kept)
+    kept
 }
 
 /// Lists the nested repositories that git does not report because it tracks, or tracked, something in their place.
@@ -351,23 +376,6 @@ fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: 
             coverage.nested_repositories.add(RepoPath::new([folder.as_bytes(), b"/.git"].concat()));
         }
     }
-}
-
-/// Whether a file can be read. Also true if it is missing or not a regular file: other code handles that.
-fn is_readable(place: &Path) -> bool {
-    match std::fs::symlink_metadata(place) {
-        Ok(meta) if meta.is_file() => {
-            !std::fs::File::open(place).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
-        }
-        Ok(_) | Err(_) => true,
-    }
-}
-
-fn unreadable_error(worktree: &Worktree, paths: &[RepoPath]) -> Error {
-    let shown: Vec<String> = paths.iter().take(10).map(|p| worktree.path().join(p.to_path()).display().to_string()).collect();
-    Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
-        .why(shown.join(", "))
-        .hint("make it readable, or add it to .gitignore")
 }
 
 /// Whether `path` is `root` or below it.

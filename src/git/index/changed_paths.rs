@@ -47,6 +47,11 @@ impl ChangedPaths {
         self.remove.iter()
     }
 
+    /// Leaves of the paths to be updated those that `keep` selects.
+    pub fn keep(&mut self, keep: impl FnMut(&RepoPath) -> bool) {
+        self.update.retain(keep);
+    }
+
     /// Whether there are no paths.
     pub fn is_empty(&self) -> bool {
         self.update.is_empty() && self.remove.is_empty()

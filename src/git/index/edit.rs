@@ -11,6 +11,7 @@ mod trees;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 
+use super::file::write_as_of;
 use super::lock::IndexLock;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ use crate::git::repo::shortcuts::FastWay;
 use crate::git::restore::place::Stamp;
 use crate::git::restore::types::Placed;
 
-use entries::{ASSUME_VALID, EXTENDED, HEADER, Header, Reader, STAGE, Writer, opened};
+use entries::{ASSUME_VALID, EXTENDED, HEADER, Header, Reader, SIZE, STAGE, Writer, opened};
 pub(in crate::git) use trees::Trees;
 
 /// An edit of the entry of one path.
@@ -96,6 +97,27 @@ pub(in crate::git) fn edit(
     let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { hash.digest(&writer.out).ok()? };
     writer.out.extend_from_slice(&sum);
     Some(Edited { bytes: writer.out, is_racy: writer.is_racy })
+}
+
+/// An index whose entries of files that changed in the second `since` (in which it was written) or later are believed by nobody:
+/// they have no size, as where git itself is not sure. For file systems that do not let a copy have the time of the original.
+/// `None` for what is not supported here, and where entries are in another file (a split index).
+pub(in crate::git) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i64) -> Option<Vec<u8>> {
+    let (body, Header { names, count }) = opened(bytes, hash.bytes())?;
+    let (mut out, mut reader) = (body.to_vec(), Reader::new(body, names, hash.bytes()));
+    for _ in 0..count {
+        let start = reader.at;
+        let changed = reader.next()?.changed_at()?;
+        if changed >= since {
+            out.get_mut(start..)?.get_mut(SIZE)?.fill(0);
+        }
+    }
+    if extensions::is_split(&body[reader.at..]) {
+        return None;
+    }
+    let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; hash.bytes()] } else { hash.digest(&out).ok()? };
+    out.extend_from_slice(&sum);
+    Some(out)
 }
 
 /// The tree of an index, if the index has it as a cached tree and holds nothing that a tree cannot hold.
@@ -213,10 +235,11 @@ impl Index<'_> {
         self.worktree.verify()?;
         lock.clear_new_index()?;
         let place = lock.new_index();
-        files::write_scratch(place, &edited.bytes)?;
         if edited.is_racy {
-            let stamped = meta.modified().and_then(|time| std::fs::File::options().write(true).open(place)?.set_modified(time));
-            stamped.map_err(|e| Error::io("set the time of", place, e))?;
+            let time = meta.modified().map_err(|e| Error::io("access", &self.worktree.index_file(), e))?;
+            write_as_of(place, &edited.bytes, self.repo.hash(), time)?;
+        } else {
+            files::write_scratch(place, &edited.bytes)?;
         }
         lock.install()?;
         Ok(true)

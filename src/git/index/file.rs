@@ -3,6 +3,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use crate::git::repo::repository::Repository;
+use super::edit::without_racy_sizes;
+use crate::git::repo::repository::{HashKind, Repository};
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;
 use crate::git::repo::worktrees::Worktree;
@@ -81,18 +83,36 @@ impl Repository {
 }
 
 /// Copies an index file to `to`. If there is no index, no copy is made. The copy keeps the modification time of the
-/// original: git believes that a file is unchanged only if it is older than the index, so a newer copy would hide edits of
-/// the same moment.
+/// original, or its racy entries are not believed: see [`write_as_of`].
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(in crate::git) fn copy_index(from: &Path, to: &Path) -> Result<()> {
+pub(in crate::git) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
     let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", from, e))?;
     file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
-    files::write_scratch(to, &bytes)?;
-    std::fs::File::open(to).and_then(|copy| copy.set_modified(modified)).map_err(|e| Error::io("set the time of", to, e))
+    write_as_of(to, &bytes, hash, modified)
+}
+
+/// Writes an index that is to count as written at `time`. git believes that a file is unchanged only if it is older than the
+/// index, so a newer index would hide edits of the same moment. Where a file system does not take the time (some say that
+/// they did), git reads those files instead.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(in crate::git) fn write_as_of(place: &Path, bytes: &[u8], hash: HashKind, time: SystemTime) -> Result<()> {
+    files::write_scratch(place, bytes)?;
+    if files::set_times(place, time) {
+        return Ok(());
+    }
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64;
+    let careful = without_racy_sizes(bytes, hash, seconds).ok_or_else(|| {
+        let what =
+            format!("'{}' cannot be given the time of the index, and the index is split or of a newer kind", place.display());
+        Error::new(Code::IoFailed, what).hint("git update-index --no-split-index    writes a whole index")
+    })?;
+    files::write_scratch(place, &careful)
 }
 
 /// What an index contains in addition to plain entries.
@@ -166,7 +186,7 @@ pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, 
     }
     // git converts a sparse index to a complete one.
     let flat = index.with_extension("flat");
-    copy_index(index, &flat)?;
+    copy_index(repository.hash(), index, &flat)?;
     let git = repository.git_in(worktree).index(&flat).config("core.splitIndex=false").config("index.sparse=false");
     git.args(["update-index", "--force-write-index"]).run_ok()?;
     facts_by_gix(repository, &flat).ok_or_else(|| {

@@ -141,7 +141,7 @@ impl Index<'_> {
     fn start_index<'l>(&self, lock: &'l IndexLock) -> Result<&'l Path> {
         self.worktree.verify()?;
         lock.clear_new_index()?;
-        copy_index(&self.worktree.index_file(), lock.new_index())?;
+        copy_index(self.repo.hash(), &self.worktree.index_file(), lock.new_index())?;
         Ok(lock.new_index())
     }
 

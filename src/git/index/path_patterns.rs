@@ -1,12 +1,9 @@
 //! Patterns of paths, as in a `.gitignore` at the top of a worktree: the last pattern that matches decides, `!` negates, and
 //! a pattern that matches a folder covers everything in it.
 
-use std::path::Path;
-
 use gix::bstr::BStr;
 use gix::glob::pattern::{Case, Mode};
 use gix::glob::{Pattern, wildmatch};
-use walkdir::WalkDir;
 
 use crate::domain::base::names::RepoPath;
 
@@ -14,12 +11,19 @@ use crate::domain::base::names::RepoPath;
 #[derive(Debug, Clone, Default)]
 pub struct PathPatterns {
     patterns: Vec<Pattern>,
+    texts: Vec<String>,
 }
 
 impl PathPatterns {
     /// Parses the patterns; empty texts are skipped.
     pub fn new(texts: &[String]) -> Self {
-        Self { patterns: texts.iter().filter_map(gix::glob::parse).collect() }
+        Self { patterns: texts.iter().filter_map(gix::glob::parse).collect(), texts: texts.to_vec() }
+    }
+
+    /// The patterns as lines of a file such as `.gitignore`.
+    pub(in crate::git) fn as_lines(&self) -> Vec<u8> {
+        let lines = self.texts.iter().filter(|text| !text.contains('\n'));
+        lines.flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()
     }
 
     /// Whether there are no patterns.
@@ -61,18 +65,6 @@ impl PathPatterns {
             deep_enough && (literal.starts_with(&below) || (!named.is_empty() && below.starts_with(named)))
         })
     }
-
-    /// Whether the patterns cover a file, or a folder that contains a file. git does not report folders without files, so
-    /// they are not reported here either.
-    pub(in crate::git) fn covers_files_at(&self, root: &Path, path: &RepoPath, is_folder: bool) -> bool {
-        self.covers(path, is_folder) && (!is_folder || holds_file(&root.join(path.to_path())))
-    }
-}
-
-/// Whether there is a file or link anywhere below a folder.
-fn holds_file(folder: &Path) -> bool {
-    let all = WalkDir::new(folder).into_iter().filter_map(std::result::Result::ok);
-    all.into_iter().any(|entry| entry.file_type().is_file() || entry.file_type().is_symlink())
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Index<'_> {
         }
         let folder = self.repo.scratch_folder()?;
         let copy = in_folder(&folder, "facts");
-        copy_index(&self.worktree.index_file(), &copy)?;
+        copy_index(self.repo.hash(), &self.worktree.index_file(), &copy)?;
         index_facts(self.repo, self.worktree, &copy)
     }
 

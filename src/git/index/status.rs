@@ -50,8 +50,13 @@ impl Index<'_> {
     /// # Errors
     /// `FILE_UNREADABLE` if a folder cannot be read; `GIT_FAILED`.
     pub fn status(&self, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
-        let (entries, unreadable) = self.status_and_unreadable(index)?;
-        match unreadable.first() {
+        let (entries, unread, unnamed) = self.status_with(index, &[])?;
+        if let Some(line) = unnamed {
+            return Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+                .why(line)
+                .hint("make it readable, or add it to .gitignore"));
+        }
+        match unread.first() {
             Some(path) => Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
                 .why(self.worktree.path().join(path.to_path()).display().to_string())
                 .hint("make it readable, or add it to .gitignore")),
@@ -59,9 +64,18 @@ impl Index<'_> {
         }
     }
 
-    /// As [`Index::status`], but returns the folders that cannot be read instead of failing.
-    pub(in crate::git) fn status_and_unreadable(&self, index: Option<&Path>) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
-        self.status_with(index, &[])
+    /// As [`Index::status`], but returns the folders that cannot be read instead of failing. What else git could not read it
+    /// names in no certain way: whoever calls this looks for itself.
+    /// `ignored` takes the place of the user's file with patterns.
+    pub(in crate::git) fn status_and_unread(
+        &self,
+        index: Option<&Path>,
+        ignored: Option<&Path>,
+    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+        let ignored = ignored.and_then(Path::to_str).map(|file| format!("core.excludesFile={file}"));
+        let config: Vec<&str> = ignored.iter().map(String::as_str).collect();
+        let (entries, unread, _unnamed) = self.status_with(index, &config)?;
+        Ok((entries, unread))
     }
 
     /// Untracked files that git does not report because it takes their names for those of tracked files: `core.ignoreCase`
@@ -75,7 +89,7 @@ impl Index<'_> {
         }
         let known: BTreeSet<&RepoPath> = known.iter().map(|entry| &entry.path).collect();
         let is_said = |path: &RepoPath| known.contains(path) || path.folders_above().any(|folder| known.contains(&folder));
-        let (entries, _) = self.status_with(Some(index), &["core.ignoreCase=false"])?;
+        let (entries, ..) = self.status_with(Some(index), &["core.ignoreCase=false"])?;
         let hidden = entries.into_iter().filter(|entry| {
             let untracked = matches!(entry.kind, StatusKind::Untracked | StatusKind::NestedRepository);
             untracked && !is_said(&entry.path)
@@ -83,7 +97,8 @@ impl Index<'_> {
         Ok(hidden.collect())
     }
 
-    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+    /// The entries, the folders that git could not read, and what it said of others.
+    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<(Vec<StatusEntry>, Vec<RepoPath>, Option<String>)> {
         let git = config.iter().fold(self.repo.git_in(self.worktree), |git, pair| git.config(*pair));
         let git = git.config("status.renames=false").args([
             "status",
@@ -101,7 +116,8 @@ impl Index<'_> {
         let output = git.run_ok()?;
         let fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
         let entries: Result<Vec<StatusEntry>> = fields.filter_map(|field| parse(field).transpose()).collect();
-        Ok((entries?, unreadable(&output.stderr)?))
+        let (unread, unnamed) = unreadable(&output.stderr);
+        Ok((entries?, unread, unnamed))
     }
 }
 
@@ -111,26 +127,22 @@ fn is_insensitive(worktree: &Worktree) -> bool {
     matches!((lower, upper), (Ok(lower), Ok(upper)) if (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()))
 }
 
-/// The folders that git could not read: git only warns about them, and leaves their content out.
-///
-/// # Errors
-/// `FILE_UNREADABLE` if a warning does not name the folder.
-fn unreadable(stderr: &str) -> Result<Vec<RepoPath>> {
-    let mut paths = Vec::new();
+/// The folders that git could not read: git only warns about them, and leaves their content out. The second is the first line
+/// about something else that could not be read.
+fn unreadable(stderr: &str) -> (Vec<RepoPath>, Option<String>) {
+    let (mut paths, mut unnamed) = (Vec::new(), None);
     for line in stderr.lines() {
         let named = line.strip_prefix("warning: could not open directory '").and_then(|rest| rest.rsplit_once("':"));
         match named {
-            // git prints the path unquoted. A path with a line end does not match here, and fails below.
+            // git prints the path unquoted. A path with a line end does not match here.
             Some((path, _)) => paths.push(RepoPath::new(path.trim_end_matches('/').as_bytes())),
             None if line.contains("could not open directory") || line.contains("Permission denied") => {
-                return Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
-                    .why(line.to_owned())
-                    .hint("make it readable, or add it to .gitignore"));
+                unnamed.get_or_insert_with(|| line.to_owned());
             }
             None => {}
         }
     }
-    Ok(paths)
+    (paths, unnamed)
 }
 
 fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
@@ -165,10 +177,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_git_could_not_open_fails_closed() {
+    fn a_folder_that_git_could_not_open_is_named_and_what_it_names_otherwise_is_not_missed() {
         let words = "warning: could not open directory 'x/': Permission denied\n";
-        assert_eq!(unreadable(words).unwrap(), [RepoPath::new(&b"x"[..])]);
-        assert_eq!(unreadable("error: open(\"x\"): Permission denied\n").unwrap_err().code(), Code::FileUnreadable);
-        assert!(unreadable("warning: something else\n").unwrap().is_empty());
+        assert_eq!(unreadable(words), (vec![RepoPath::new(&b"x"[..])], None));
+        let other = "error: open(\"x\"): Permission denied";
+        assert_eq!(unreadable(&format!("{other}\n")), (Vec::new(), Some(other.to_owned())));
+        assert_eq!(unreadable("warning: something else\n"), (Vec::new(), None));
     }
 }

@@ -211,7 +211,7 @@ impl Durability<'_> {
         // The index's trees, if all objects that it names exist. On a copy, since git may write to the index.
         let folder = self.repo.scratch_folder()?;
         let copy = in_folder(&folder, "index");
-        copy_index(&index, &copy)?;
+        copy_index(self.repo.hash(), &index, &copy)?;
         let git = self.repo.git_in(worktree).index(&copy).config("core.splitIndex=false").making_objects();
         git.arg("write-tree").run().map(drop)
     }

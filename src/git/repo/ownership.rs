@@ -12,6 +12,7 @@ use crate::files;
 
 use super::repository::path_of;
 use super::worktrees::{POINTER_LIMIT, trimmed};
+use crate::git::capture::gaps::is_caused_by_gap;
 
 /// Which repository a folder belongs to, judged by its `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +37,24 @@ pub struct Other {
     pub names_back: bool,
 }
 
+impl Other {
+    /// Whether it looks like a git directory at all, and is not just any folder that a damaged `.git` names.
+    pub fn is_a_repository(&self) -> bool {
+        self.git_dir.join("HEAD").symlink_metadata().is_ok()
+    }
+}
+
 /// Whether two paths are the same file or folder: both have the same device and inode now. A bind mount is the same as its
 /// source.
 pub(in crate::git) fn is_same_place(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Where a `.git` leads that is a link.
+pub(super) fn linked_to(pointer: &Path) -> Option<PathBuf> {
+    let is_link = pointer.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    if is_link { std::fs::read_link(pointer).ok() } else { None }
 }
 
 /// The git directory that the `.git` file of a folder names, whether or not it exists.
@@ -49,6 +63,10 @@ pub(in crate::git) fn is_same_place(one: &Path, other: &Path) -> bool {
 /// `IO_FAILED`.
 pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
     let pointer = folder.join(".git");
+    // git-annex makes the file a link. It is not followed here: whoever asks compares what it names.
+    if let Some(target) = linked_to(&pointer) {
+        return Ok(Some(folder.join(target)));
+    }
     let content = files::read_small(&pointer, POINTER_LIMIT)?.content();
     let target = content.as_deref().and_then(|bytes| bytes.strip_prefix(b"gitdir: "));
     Ok(target.map(|target| folder.join(path_of(trimmed(target)))))
@@ -158,7 +176,10 @@ impl Worktrees<'_> {
     /// `IO_FAILED`.
     pub fn linked(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let entries = files::list(&self.repo.common_dir().join("worktrees"))?;
-        let named = entries.iter().map(|entry| Ok(folder_of(&entry.path())?.map(|folder| (entry.path(), folder))));
+        let named = entries.iter().map(|entry| match folder_of(&entry.path()) {
+            Err(error) if is_caused_by_gap(&error) => Ok(None),
+            folder => Ok(folder?.map(|folder| (entry.path(), folder))),
+        });
         named.filter_map(Result::transpose).collect()
     }
 }

@@ -9,9 +9,10 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::head::Head;
-use super::ownership::is_same_place;
+use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
+use crate::git::capture::gaps::is_caused_by_gap;
 use crate::own_process::threads;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.
@@ -138,6 +139,9 @@ impl Worktree {
             return Ok(());
         }
         let pointer = self.path.join(".git");
+        if linked_to(&pointer).is_some_and(|target| is_same_place(&self.path.join(target), &self.git_dir)) {
+            return Ok(());
+        }
         let content = match files::read_small(&pointer, POINTER_LIMIT)? {
             files::Small::Content(content) => content,
             files::Small::Nothing => return broken("its .git file is gone"),
@@ -306,8 +310,11 @@ impl Worktrees<'_> {
         let mut found = BTreeMap::new();
         for entry in files::list(&parent)? {
             let git_dir = entry.path();
-            if let Some(folder) = self.folder_of_entry(&git_dir)? {
-                found.insert(folder, git_dir);
+            match self.folder_of_entry(&git_dir) {
+                Ok(Some(folder)) => drop(found.insert(folder, git_dir)),
+                // `Workspaces::damaged_worktrees` names an entry that cannot be read; it hides no other.
+                Err(error) if !is_caused_by_gap(&error) => return Err(error),
+                Ok(None) | Err(_) => {}
             }
         }
         Ok(found)

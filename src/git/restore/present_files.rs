@@ -44,7 +44,7 @@ pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&R
     }
     let scratch = r.scratch_folder()?;
     let index = in_folder(&scratch, "index");
-    copy_index(&worktree.index_file(), &index)?;
+    copy_index(r.hash(), &worktree.index_file(), &index)?;
     let facts = index_facts(r, worktree, &index)?;
     let these = |marked: Vec<RepoPath>| marked.into_iter().filter(|path| paths.contains(&path)).collect::<Vec<_>>();
     mark(r, worktree, &index, "--no-assume-unchanged", &these(facts.assume_unchanged))?;

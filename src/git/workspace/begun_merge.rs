@@ -220,7 +220,7 @@ impl Workspaces<'_> {
         Ok(Some(WorktreeCapture {
             tree: objects.edit_tree(&now.tree, &changes)?,
             index_tree: objects.edit_tree(&merged.tree, &unmerged.collect::<Vec<_>>())?,
-            extras: CaptureExtras { index, operation, raw, modes, line_ends: now.extras.line_ends },
+            extras: CaptureExtras { index, operation, raw, modes, ..now.extras.clone() },
             ..now.clone()
         }))
     }

@@ -279,6 +279,7 @@ fn holds_everything(coverage: &Coverage) -> bool {
         too_large,
         special: _,
         unreadable,
+        git_directories: _,
         refused_names,
         converted: _,
         excluded,

@@ -11,10 +11,12 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 
+use super::registration::{is_torn_back, is_torn_pointer};
 use super::worktrees::move_once;
 use crate::git::index::file;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
+use crate::git::repo::ownership::is_same_place;
 use crate::git::repo::repository::path_of;
 use crate::git::repo::worktrees::{Worktree, trimmed};
 
@@ -43,11 +45,23 @@ impl Workspaces<'_> {
             let content = files::read_optional(&registration.join(name), SMALL)?;
             Ok(content.is_none_or(|content| content.trim_ascii().is_empty()))
         };
-        if is_empty("commondir")? || is_empty("gitdir")? {
+        let is_named = self
+            .repo
+            .worktrees()
+            .own_git_dir_of(path)
+            .is_ok_and(|named| named.is_some_and(|named| is_same_place(&named, &registration)));
+        // The folder names its registration and has an index: its files were written before `gitdir` was torn or emptied.
+        let is_made = is_named && self.is_sound(&registration.join("index"));
+        if is_empty("commondir")? || is_empty("gitdir")? && !is_made {
             move_once(path, &trash.join("folder"))?;
             env::fault_point("git.mend-folder-moved");
             move_once(&registration, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id()))?;
             return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
+        }
+        let torn = is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
+        if torn && path.symlink_metadata().is_ok() {
+            self.repo.worktrees().connect(path, &registration)?;
+            env::fault_point("git.mend-connected");
         }
         if is_empty("HEAD")? {
             let head = registration.join("HEAD");
@@ -55,11 +69,11 @@ impl Workspaces<'_> {
             files::set_mode(&head, mode_of(&registration.join("commondir")))?;
             return Ok(Some("had lost its HEAD, and is on its branch again"));
         }
-        Ok(None)
+        Ok(torn.then_some("was no longer connected with its repository, and is again"))
     }
 
-    /// The registration of a workspace: the one whose `gitdir` names it, or one with an empty `gitdir` that the workspace's
-    /// `.git` names or that has the folder's name.
+    /// The registration of a workspace: the one whose `gitdir` names it, or one with an empty or torn `gitdir` that the
+    /// workspace's `.git` names or that has the folder's name.
     fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
         let pointer = path.join(".git");
         let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
@@ -69,7 +83,7 @@ impl Workspaces<'_> {
             let registration = entry.path();
             let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
             let back = trimmed(&back);
-            if !back.is_empty() {
+            if !back.is_empty() && !is_torn_back(&registration, path)? {
                 if path_of(back) == pointer {
                     return Ok(Some(registration));
                 }

@@ -3,17 +3,20 @@
 //! worktree, and with an empty `commondir` in the whole repository. All of them are read here without git;
 //! `registration_mend` mends them.
 
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::recovery::torn::is_torn_of;
 use crate::error::Result;
 use crate::files;
 
 use super::worktrees::HALF_MADE;
+use crate::git::capture::gaps::is_caused_by_gap;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
-use crate::git::repo::repository::RefFormat;
+use crate::git::repo::repository::{RefFormat, path_of};
 use crate::git::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
 use crate::own_process::threads;
 
@@ -47,6 +50,8 @@ pub struct DamagedWorktree {
     pub(in crate::git) folder: Option<PathBuf>,
     pub(in crate::git) parts: Vec<Part>,
     pub(in crate::git) half_made: bool,
+    /// Why its files could not even be looked at.
+    pub(in crate::git) unread: Option<String>,
 }
 
 impl Part {
@@ -66,7 +71,9 @@ impl Part {
         let text = content.trim_ascii();
         let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
         match self {
-            Self::CommonDir | Self::GitDir => is_path(text),
+            Self::CommonDir => is_path(text),
+            // git always writes the path of a `.git`: anything else is the beginning of one.
+            Self::GitDir => is_path(text) && (text == b".git" || text.ends_with(b"/.git")),
             Self::Head => match text.strip_prefix(b"ref:") {
                 Some(name) => is_path(name.trim_ascii()),
                 None => std::str::from_utf8(text).is_ok_and(|hex| Oid::new(hex).is_ok()),
@@ -75,6 +82,38 @@ impl Part {
             Self::Index => content.starts_with(b"DIRC"),
         }
     }
+}
+
+/// Whether the `.git` of a folder holds only the beginning of the line that names a registration.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
+    let content = files::read_small(&folder.join(Part::Pointer.name()), POINTER_LIMIT)?.content();
+    let line = |path: PathBuf| [b"gitdir: ", path.as_os_str().as_bytes()].concat();
+    let ways: Vec<Vec<u8>> = spellings(folder, registration).into_iter().map(line).collect();
+    Ok(content.is_some_and(|content| is_torn_of(&content, &ways)))
+}
+
+/// Whether the `gitdir` of a registration holds only the beginning of the line that names a folder's `.git`.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::git) fn is_torn_back(registration: &Path, folder: &Path) -> Result<bool> {
+    let content = files::read_small(&registration.join(Part::GitDir.name()), POINTER_LIMIT)?.content();
+    let ways = spellings(registration, &folder.join(Part::Pointer.name()));
+    let ways: Vec<Vec<u8>> = ways.into_iter().map(|path| path.as_os_str().as_bytes().to_owned()).collect();
+    Ok(content.is_some_and(|content| is_torn_of(&content, &ways)))
+}
+
+/// How git may write the path `to` into a file in the folder `from`: as it is, without links, or relative.
+fn spellings(from: &Path, to: &Path) -> Vec<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (from, real_to) = (real(from), to.parent().map_or_else(PathBuf::new, real).join(to.file_name().unwrap_or_default()));
+    let same = from.components().zip(real_to.components()).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n(Component::ParentDir, from.components().count() - same);
+    let relative = up.chain(real_to.components().skip(same)).collect();
+    vec![to.to_owned(), real_to, relative]
 }
 
 /// Whether a file has no content, as after a power loss: it is empty, or contains only zeros and white space.
@@ -100,19 +139,25 @@ impl DamagedWorktree {
 
     /// What is wrong, for error messages.
     pub fn why(&self) -> String {
+        if let Some(unread) = &self.unread {
+            return unread.clone();
+        }
         let names: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
         let (names, verb) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
         match self.parts[..] {
-            [Part::Pointer] => format!("its .git is empty, and belongs to '{}'", self.registration.display()),
+            [Part::Pointer] => format!("its .git is empty or torn, and belongs to '{}'", self.registration.display()),
             [Part::Branch] => "the branch that it is on has no content".to_owned(),
             [Part::Branch, Part::Index] => "the branch that it is on has no content, nor has its index".to_owned(),
-            _ => format!("{names} in '{}' {verb} empty or gone", self.registration.display()),
+            _ => format!("{names} in '{}' {verb} empty, torn or gone", self.registration.display()),
         }
     }
 
     /// The git commands with which the user can mend it.
     pub fn by_hand(&self) -> String {
         let registration = self.registration.display();
+        if self.unread.is_some() {
+            return format!("ls -ld '{}' '{registration}'    shows whose it is: make it readable", self.place().display());
+        }
         if self.half_made {
             return "git worktree list; git worktree remove -f -f PATH    removes what was never finished".to_owned();
         }
@@ -135,7 +180,16 @@ impl Workspaces<'_> {
     /// `IO_FAILED`.
     pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
         let entries = files::list(&self.repo.common_dir().join("worktrees"))?;
-        let looked = threads::for_each(&entries, FEW_WORKTREES, |entry| self.damage_of(&entry.path()))?;
+        let looked = threads::for_each(&entries, FEW_WORKTREES, |entry| {
+            let registration = entry.path();
+            match self.damage_of(&registration) {
+                Err(error) if is_caused_by_gap(&error) => {
+                    let (folder, unread) = (folder_of(&registration).ok().flatten(), Some(error.to_string()));
+                    Ok(Some(DamagedWorktree { registration, folder, parts: Vec::new(), half_made: false, unread }))
+                }
+                looked => looked,
+            }
+        })?;
         let mut damaged: Vec<DamagedWorktree> = looked.into_iter().flatten().collect();
         damaged.sort_by(|one, other| one.registration.cmp(&other.registration));
         Ok(damaged)
@@ -162,7 +216,9 @@ impl Workspaces<'_> {
         let stands = folder.as_ref().map_or(Ok(false), stands)?;
         if let Some(folder) = folder.as_ref().filter(|_| stands) {
             let pointer = folder.join(Part::Pointer.name());
-            if files::metadata(&pointer)?.is_some() && !self.is_sound_file(&pointer, Part::Pointer)? {
+            if files::metadata(&pointer)?.is_some()
+                && (!self.is_sound_file(&pointer, Part::Pointer)? || is_torn_pointer(folder, registration)?)
+            {
                 parts.push(Part::Pointer);
             }
             let index = registration.join(Part::Index.name());
@@ -177,7 +233,7 @@ impl Workspaces<'_> {
         }
         // A worktree whose folder was deleted needs no mending; but an empty `commondir` stops git everywhere.
         let matters = stands || folder.is_none() || parts.contains(&Part::CommonDir);
-        let damaged = DamagedWorktree { registration: registration.to_owned(), folder, parts, half_made };
+        let damaged = DamagedWorktree { registration: registration.to_owned(), folder, parts, half_made, unread: None };
         Ok((matters && !damaged.parts.is_empty()).then_some(damaged))
     }
 
@@ -225,6 +281,16 @@ impl Workspaces<'_> {
             self.repo.worktrees().linked()?.into_iter().filter(|(git_dir, _)| git_dir != registration).map(|(_, folder)| folder);
         let mut places: Vec<PathBuf> = main.iter().map(|main| main.join(".worktrees")).collect();
         places.extend(main.into_iter().chain(known).filter_map(|folder| folder.parent().map(Path::to_owned)));
+        // What is left of a torn path leads to the folder above, or to one beside.
+        let rest = files::read_start(&registration.join(Part::GitDir.name()), POINTER_LIMIT)?.unwrap_or_default();
+        let rest = path_of(rest.split(|byte| *byte == 0).next().unwrap_or_default());
+        places.extend(rest.parent().filter(|above| above.is_absolute() && above.parent().is_some()).map(Path::to_owned));
+        // Whoever calls from there names it.
+        if is_same_place(self.repo.git_dir(), registration)
+            && let Ok(here) = self.repo.worktrees().current_worktree()
+        {
+            return Ok(Some(here.path().to_owned()));
+        }
         places.sort();
         places.dedup();
         let mut left = SEARCHED;
@@ -267,11 +333,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_path_is_known_in_each_way_that_git_writes_it() {
+        let ways = spellings(Path::new("/none/r/.git/worktrees/w"), Path::new("/none/w/.git"));
+        assert_eq!(ways[0], Path::new("/none/w/.git"));
+        assert_eq!(ways[2], Path::new("../../../../w/.git"));
+    }
+
+    #[test]
     fn files_that_a_power_loss_left_are_told_from_those_that_git_wrote() {
         type Contents = &'static [&'static [u8]];
         let table: &[(Part, Contents, Contents)] = &[
             (Part::CommonDir, &[b"../..\n", b"/r/.git\n"], &[b"", b"\n", b"\0\0\0\0\0\0"]),
-            (Part::GitDir, &[b"/w/.git\n", b"../../../w/.git\n"], &[b"", b"\0\0\0"]),
+            (Part::GitDir, &[b"/w/.git\n", b"../../../w/.git\n"], &[b"", b"\0\0\0", b"/home/us", b"/w/.gi", b"/w/.git\0\0"]),
             (
                 Part::Head,
                 &[b"ref: refs/heads/x\n", b"1111111111111111111111111111111111111111\n"],

@@ -32,7 +32,7 @@ impl Workspaces<'_> {
     pub fn can_mend_worktree(&self, damaged: &DamagedWorktree) -> Result<bool> {
         let has_log = || Ok::<_, Error>(self.was_at(&damaged.registration)?.is_some());
         let needs_log = damaged.parts.contains(&Part::Head) || damaged.parts.contains(&Part::Branch);
-        Ok(!damaged.half_made && damaged.folder.is_some() && (!needs_log || has_log()?))
+        Ok(!damaged.half_made && damaged.unread.is_none() && damaged.folder.is_some() && (!needs_log || has_log()?))
     }
 
     /// Mends what is certain. Damaged files are first moved to `trash`, a fresh folder on the file system of the git
@@ -41,7 +41,10 @@ impl Workspaces<'_> {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn mend_worktree(&self, damaged: &DamagedWorktree, trash: &Path) -> Result<Vec<String>> {
-        let DamagedWorktree { registration, folder, parts, half_made } = damaged;
+        let DamagedWorktree { registration, folder, parts, half_made, unread } = damaged;
+        if unread.is_some() {
+            return Ok(Vec::new());
+        }
         let put_aside = |part: Part| move_once(&registration.join(part.name()), &trash.join(part.name()));
         let mut done = Vec::new();
         if parts.contains(&Part::CommonDir) {

@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::prompts;
+use super::standing::newest_coverage;
 use crate::domain::attach::program::Program;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::document::Coverage;
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -161,7 +163,7 @@ pub(super) fn write(files: &AttachFiles, session: &Session) -> Result<()> {
     files.write_session(&session.id, &serde_json::to_vec(session).unwrap_or_default())
 }
 
-/// The sessions of a repository, the newest activity first.
+/// The sessions of a repository, the newest activity first. One in whose worktree nothing could be captured is unprotected, it alone.
 pub fn list(ctx: &Context) -> Vec<Session> {
     let files = AttachFiles::of(ctx.layout());
     let read = |(json, is_unsaved): (Vec<u8>, bool)| {
@@ -171,6 +173,16 @@ pub fn list(ctx: &Context) -> Vec<Session> {
     };
     let mut all: Vec<Session> = files.sessions().into_iter().filter_map(read).collect();
     all.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
+    if all.iter().any(Session::is_alive)
+        && let Some(coverage) = newest_coverage(ctx)
+    {
+        for session in &mut all {
+            let nothing = || coverage.get(&session.worktree).and_then(Coverage::why_nothing);
+            let why =
+                session.unprotected.take().or_else(|| nothing().map(|why| format!("no checkpoint holds its worktree: {why}")));
+            session.unprotected = why;
+        }
+    }
     all
 }
 

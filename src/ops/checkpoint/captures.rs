@@ -93,7 +93,8 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
     CaptureOptions {
         max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024),
         excluded,
-        allow_unreadable: false,
+        apart: Vec::new(),
+        never: Vec::new(),
         include: PathPatterns::new(&ctx.config.checkpoints.include),
         exclude: PathPatterns::new(&ctx.config.checkpoints.exclude),
     }
@@ -128,9 +129,16 @@ pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTree
     Ok(coverage)
 }
 
+/// The options of a capture that leaves the other worktrees alone.
+pub(super) fn beside(options: &CaptureOptions, linked: &[PathBuf]) -> CaptureOptions {
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    CaptureOptions { apart: linked.iter().map(real).collect(), ..options.clone() }
+}
+
 /// The captures of the worktrees that can be captured, the main one's first, and the coverage of the others.
 fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<CapturedWorktree>, BTreeMap<String, Coverage>)> {
     let There { worktrees, mut coverage, linked } = there;
+    let options = &beside(options, &linked);
     let outcomes = {
         let still = Still::hold(ctx);
         let outcomes = capture_in_parallel(&ctx.repo, &worktrees, options)?;
@@ -141,8 +149,8 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
     for (worktree, outcome) in worktrees.into_iter().zip(outcomes) {
         match outcome {
             Ok(capture) => captured.push(CapturedWorktree { worktree, capture }),
-            // A workspace that cannot be captured affects only its agent; a worktree of the user's own fails the capture.
-            Err(error) if owner(ctx.state(), worktree.path()).is_some() && !error.is_everybodys() => {
+            // A linked worktree that cannot be captured affects only those who work in it.
+            Err(error) if !worktree.is_main() && !error.is_everybodys() => {
                 coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
             }
             Err(error) => return Err(error),
@@ -154,16 +162,16 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
     Ok((captured, coverage))
 }
 
-/// Removes from the captures the agents' workspaces whose index refers to objects that cannot be read.
+/// Removes from the captures the linked worktrees whose index refers to objects that cannot be read.
 ///
 /// # Errors
-/// An unreadable object in the index of one of the user's own worktrees.
+/// An unreadable object in the index of the main worktree.
 pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
     ctx.repo.index(&captured.main.worktree).staged_can_be_read(&captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
         match ctx.repo.index(&one.captured.worktree).staged_can_be_read(&one.captured.capture) {
             Ok(()) => captured.workspaces.push(one),
-            Err(error) if one.state.task_id.is_some() && !error.is_everybodys() => {
+            Err(error) if !error.is_everybodys() => {
                 captured.coverage.insert(one.state.path, Coverage::of_nothing(error.to_string()));
             }
             Err(error) => return Err(error),
@@ -175,7 +183,7 @@ pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -
 /// Writes all objects that a capture would write now, to replace damaged objects that were moved away. What cannot be
 /// captured is only logged: whatever needs those objects reports it.
 pub fn write_again(ctx: &mut Context) {
-    let options = CaptureOptions { allow_unreadable: true, ..capture_options(ctx) };
+    let options = capture_options(ctx);
     let worktrees = ctx.repo.worktrees().list().unwrap_or_default();
     for entry in worktrees.into_iter().filter(|entry| entry.present) {
         if let Err(error) = ctx.repo.captures().capture_worktree(&entry.worktree, &options) {
@@ -218,11 +226,7 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
     for (worktree, instead) in linked.into_iter().zip(instead) {
         let path = worktree.path();
         match instead {
-            None => {
-                // Fails before anything is captured, where the path is not UTF-8.
-                worktree.path_text()?;
-                worktrees.push(worktree);
-            }
+            None => worktrees.push(worktree),
             Some(nothing) => drop(coverage.insert(path.display().to_string(), nothing)),
         }
     }
@@ -234,9 +238,10 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
         if places.contains(path) || path.canonicalize().is_ok_and(|path| places.contains(&path)) {
             continue;
         }
-        let nothing = match gone(path)? {
-            true => Coverage { missing: true, ..Coverage::default() },
-            false => Coverage::of_nothing("it is no longer a worktree of this repository"),
+        let nothing = match gone(path) {
+            Ok(true) => Coverage { missing: true, ..Coverage::default() },
+            Ok(false) => Coverage::of_nothing("it is no longer a worktree of this repository"),
+            Err(error) => Coverage::of_nothing(error.to_string()),
         };
         coverage.insert(workspace.path.clone(), nothing);
     }
@@ -266,29 +271,39 @@ pub(super) fn together(
     Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None, nowhere: Vec::new() })
 }
 
-/// The coverage of a linked worktree that is missing or replaced by something else; `None` where the worktree is valid.
+/// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
+/// valid. None of them keeps a checkpoint from being made.
 ///
 /// # Errors
-/// `WORKSPACE_BROKEN` where one of the user's own worktrees has lost its `.git`; `FILE_UNREADABLE`.
+/// Those that concern everything, not this worktree.
 fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage>> {
     let path = worktree.path();
-    if gone(path)? {
-        return Ok(Some(Coverage { missing: true, ..Coverage::default() }));
-    }
-    // In a copied repository, for example: the folder is a worktree of the original, which holds its contents.
-    if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
-        return Ok(Some(Coverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
-    }
-    match worktree.verify() {
-        Ok(()) => Ok(None),
-        Err(error) if owner(ctx.state(), path).is_some() => Ok(Some(Coverage::of_nothing(error.to_string()))),
-        Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
-            Ok(Some(Coverage::of_nothing("another repository is in its place")))
+    let looked = gone(path).and_then(|gone| {
+        if gone {
+            return Ok(Some(Coverage { missing: true, ..Coverage::default() }));
         }
-        Err(error) => Err(error),
+        // Fails where the path is not UTF-8: it could not be recorded.
+        worktree.path_text()?;
+        // In a copied repository, for example: the folder is a worktree of the original, which holds its contents.
+        if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
+            return Ok(Some(Coverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
+        }
+        Ok(match worktree.verify() {
+            Ok(()) => None,
+            Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
+                Some(Coverage::of_nothing("another repository is in its place"))
+            }
+            Err(error) => Some(Coverage::of_nothing(error.to_string())),
+        })
+    });
+    match looked {
+        Err(error) if !error.is_everybodys() => Ok(Some(Coverage::of_nothing(error.to_string()))),
+        looked => looked,
     }
 }
 
+/// # Errors
+/// `FILE_UNREADABLE`.
 fn gone(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(false),

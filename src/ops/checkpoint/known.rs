@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::captures::{Captured, CapturedWorktree, There, capture_all_with, there, together};
+use super::captures::{Captured, CapturedWorktree, There, beside, capture_all_with, there, together};
 use super::excluded;
 use super::look::document_of;
 use super::still::Still;
@@ -32,6 +32,7 @@ struct Complete {
 /// `INVALID_INPUT` where a path is in no worktree; those of a capture.
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
     let There { worktrees, coverage, linked } = there(ctx)?;
+    let options = &beside(options, &linked);
     let named = by_worktree(&worktrees, paths)?;
     let asked = named.clone();
     let why = match complete(ctx) {

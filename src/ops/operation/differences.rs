@@ -20,7 +20,32 @@ pub(in crate::ops) struct Then<'a> {
     pub coverage: Option<&'a Coverage>,
 }
 
-/// The differences between a worktree now and a capture. A file that differs only in bytes that git's conversions hide is
+/// What one of the two says nothing of, because it could not be read or is never content: whatever is there stays, also where the
+/// other one knows it. Decided by all that the captures list, never by the samples of a coverage.
+pub(in crate::ops) fn out_of_reach(now: &WorktreeCapture, then: &CaptureExtras) -> PathSet {
+    PathSet::new(now.extras.gaps.iter().chain(&then.gaps).cloned())
+}
+
+/// Whether a change has to be left out because something of it is out of reach.
+fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
+    !reach.covers(&change.path) && !(change.new.is_some() && reach.has_below(&change.path))
+}
+
+/// The files in which the trees differ and that are out of reach.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn beyond(ctx: &Context, now: &WorktreeCapture, then: Then<'_>) -> Result<Vec<TreeChange>> {
+    let reach = out_of_reach(now, then.extras);
+    if reach.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut changes = ctx.repo.history().diff_trees(&now.tree, then.tree)?;
+    changes.retain(|change| !is_within(&reach, change));
+    Ok(changes)
+}
+
+/// The differences between a worktree now and a capture; nothing that is out of reach. A file that differs only in bytes that git's conversions hide is
 /// listed only where both sides know its bytes and its bytes on the disk really differ: after a change of the configuration,
 /// the same bytes may be stored differently.
 ///
@@ -35,7 +60,8 @@ pub(in crate::ops) fn differences(
     let Then { tree, extras, coverage: _ } = then;
     let here = Then { tree: &now.tree, extras: &now.extras, coverage: Some(&now.coverage) };
     let mut changes = differences_of_two(ctx, here, then)?;
-    changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)));
+    let reach = out_of_reach(now, extras);
+    changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)) && is_within(&reach, change));
     let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
     if !of_bytes.is_empty() {
         let same: BTreeSet<RepoPath> = ctx.repo.restore().as_they_were(worktree, (tree, extras), of_bytes)?;

@@ -148,7 +148,9 @@ fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Opti
         (None, Some(tip)) => ctx.repo.objects().tree_of(&tip)?,
         (None, None) => return Ok(None),
     };
-    let comes = |change: &TreeChange| change.new.is_some() && change.changes_a_file();
+    // What cannot be read is not known to be lost.
+    let unread = PathSet::new(now.iter().flat_map(|now| now.capture.extras.gaps.iter().cloned()));
+    let comes = |change: &TreeChange| change.new.is_some() && change.changes_a_file() && !unread.covers(&change.path);
     let changes = ctx.repo.history().diff_trees(&tree, &wanted)?.into_iter().filter(comes);
     let files = changes.map(|change| lost_file(Path::new(&workspace.path), change, stopped)).collect();
     let lost = LostFiles { task_id: task.clone(), workspace: workspace.path.clone(), capture, captured_at, files };

@@ -97,14 +97,16 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<Wedge>> {
     let is_listed = |path: &Path| folders.contains(path) || is_damaged_at(path);
     for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
         let (path, what) = (path.display().to_string(), "git does not list it".to_owned());
-        found.push(Wedge::NotTheWorktree { path, what, workspace: true });
+        found.push(Wedge::NotTheWorktree { path, what, workspace: true, taken: false });
     }
     let linked: Vec<(PathBuf, PathBuf)> = linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)).collect();
-    let whose = threads::for_each(&linked, FEW_WORKTREES, |(_, folder)| ctx.repo.worktrees().whose(folder))?;
+    // One that cannot be read is among the damaged ones.
+    let whose = threads::for_each(&linked, FEW_WORKTREES, |(_, folder)| Ok::<_, Error>(ctx.repo.worktrees().whose(folder).ok()))?;
     for ((git_dir, folder), whose) in linked.into_iter().zip(whose) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
-        let what = match whose {
+        let Some(whose) = whose else { continue };
+        let (what, taken) = match whose {
             Whose::Ours(_) => continue,
             // The workspace is made again when its task is claimed.
             Whose::Nobody if workspace => continue,
@@ -112,11 +114,13 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<Wedge>> {
                 found.push(Wedge::WorktreeMoved { path, now_at: moved_to(&git_dir, &folder) });
                 continue;
             }
-            Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
-            Whose::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => "another repository is there".to_owned(),
-            Whose::Unclaimed => "it has no .git that leads to this repository".to_owned(),
+            Whose::Others(other) => (format!("its .git names '{}'", other.git_dir.display()), other.is_a_repository()),
+            Whose::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => {
+                ("another repository is there".to_owned(), true)
+            }
+            Whose::Unclaimed => ("it has no .git that leads to this repository".to_owned(), false),
         };
-        found.push(Wedge::NotTheWorktree { path, what, workspace });
+        found.push(Wedge::NotTheWorktree { path, what, workspace, taken });
     }
     Ok(found)
 }

@@ -28,13 +28,15 @@ pub(super) fn left_alone(
     operation: &Operation,
     preview: &mut Preview,
 ) -> Result<()> {
-    let part = part_of(operation);
+    let (part, not_captured) = (part_of(operation), captured.not_captured());
     for then in document.workspaces.iter().filter(|then| !part.contains(then.path.as_str())) {
         match captured.workspaces.iter().find(|now| now.state.path == then.path) {
             Some(now) if is_same(ctx, (then, document.coverage.get(&then.path)), now)? => {}
             Some(_) => preview.left_alone.push(then.path.clone()),
             // The fate of a task's workspace depends on the task.
             None if then.task_id.is_some() => {}
+            // It is there and cannot be captured, which is told.
+            None if not_captured.contains(&then.path) => {}
             None => {
                 preview.left_alone.push(then.path.clone());
                 preview.gone.push(GoneLine { path: then.path.clone(), made_by: made_by(ctx, then, Some(operation))? });

@@ -1,14 +1,16 @@
 //! What a rollback does not bring back: the checkpoint does not hold it, or the configuration excludes it now.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::document::Coverage;
 use crate::error::Result;
-use crate::git::{TreeChange, WorktreeCapture};
-use crate::ops::checkpoint::capture_options;
+use crate::git::{CaptureExtras, TreeChange, WorktreeCapture};
+use crate::ops::checkpoint::{Captured, capture_options};
 use crate::ops::context::handle::Context;
+use crate::ops::operation::differences::out_of_reach;
 
 use super::preview::NotRestored;
 
@@ -51,6 +53,29 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
         lines.extend(gone(worktree, sample.paths.iter(), why));
     }
     lines
+}
+
+/// What could not be read, now or then, and stays as it is; without those that are `named` already.
+pub(super) fn not_read(
+    worktree: &str,
+    (now, then): (&WorktreeCapture, &CaptureExtras),
+    named: &[NotRestored],
+) -> Vec<NotRestored> {
+    let reach = out_of_reach(now, then);
+    let root = Path::new(worktree);
+    // Another worktree is told of by itself; the git directory is nobody's content.
+    let is_told = |path: &RepoPath| {
+        now.coverage.git_directories.paths.contains(path) || root.join(path.to_path()).join(".git").symlink_metadata().is_ok()
+    };
+    let is_new = |path: &&RepoPath| !named.iter().any(|one| one.path == **path) && !is_told(path);
+    reach.iter().filter(is_new).map(|path| line(worktree, path, "unreadable")).collect()
+}
+
+/// The linked worktrees that cannot be captured now: nothing in them changes.
+pub(super) fn not_captured(captured: &Captured, agents: &BTreeSet<&str>) -> Vec<NotRestored> {
+    let nothing = captured.not_captured();
+    let all = nothing.iter().filter(|path| !agents.contains(path.as_str()));
+    all.map(|path| line(path, &RepoPath::new(""), "notCaptured")).collect()
 }
 
 /// The missing files that a sparse checkout leaves out: they do not come back into it.

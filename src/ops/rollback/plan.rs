@@ -18,6 +18,7 @@ use crate::ops::operation::extras_of;
 use crate::ops::operation::staged::{self, StagedChanges};
 
 use super::left_alone::left_alone;
+use super::not_restored::not_captured;
 use super::own_worktrees::{self, Own};
 use super::preview::{FileLoss, Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
@@ -82,6 +83,8 @@ pub(super) fn make(
         let line = WorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
         preview.workspaces.push(line);
     }
+    let agents: BTreeSet<&str> = now.workspaces.values().map(|workspace| workspace.path.as_str()).collect();
+    preview.not_restored.extend(not_captured(captured, &agents));
     if own == Own::GoBackToo {
         own_worktrees::add_branches(ctx, document, captured, &mut operation)?;
     }

@@ -13,11 +13,11 @@ use crate::error::Result;
 use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
-use crate::ops::operation::differences::{self, differences};
+use crate::ops::operation::differences::{self, beyond, differences};
 use crate::ops::operation::in_progress::operations;
 use crate::ops::operation::{self, capture_with, extras_of};
 
-use super::not_restored::{excluded_now, not_restored};
+use super::not_restored::{excluded_now, not_read, not_restored};
 use super::preview::{FileLine, FileLoss, HeadLine, Preview};
 use crate::ops::operation::submodules::with_own_submodules;
 
@@ -56,7 +56,8 @@ pub(super) fn worktree_change(
     let excluded = excluded_now(ctx, now, &index, &changes)?;
     let files = ctx.repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
-    let lost = not_restored(&path, coverage, &excluded);
+    let mut lost = not_restored(&path, coverage, &excluded);
+    lost.extend(not_read(&path, (now, &extras), &lost));
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
@@ -100,7 +101,11 @@ fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &
     let extras = extras_of(ctx, Some(then.capture))?;
     let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
     let changes = differences(ctx, (worktree, now), files, then.only)?;
-    let Some(only) = then.only else { return Ok(Target { held, index, changes, extras }) };
+    let Some(only) = then.only else {
+        let stays: Vec<TreeChange> = beyond(ctx, now, files)?.into_iter().map(TreeChange::reversed).collect();
+        let held = ctx.repo.objects().edit_tree(&held, &stays)?;
+        return Ok(Target { held, index, changes, extras });
+    };
     let held = ctx.repo.objects().edit_tree(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::coverage::Coverage;
 use crate::git::capture::file_stat::FileStat;
+use crate::git::capture::gaps::{Gaps, is_caused_by_gap, is_gap};
 use crate::git::capture::given_back::Scope;
 use crate::git::objects::database::SYMLINK;
 use crate::git::objects::new_blobs::NewBlobs;
@@ -61,6 +62,8 @@ pub(super) enum Content {
         /// Of a regular file, from before it was read.
         stat: Option<FileStat>,
     },
+    /// It cannot be read.
+    Unread,
     /// Left to git.
     Odd,
 }
@@ -70,7 +73,12 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub fn read(&self, sorted: Sorted, attributes: &[RepoPath], coverage: &mut Coverage) -> Result<Option<Vec<PathEdit>>> {
+    pub fn read(
+        &self,
+        sorted: Sorted,
+        attributes: &[RepoPath],
+        (coverage, gaps): (&mut Coverage, &mut Gaps),
+    ) -> Result<Option<Vec<PathEdit>>> {
         let mut edits: Vec<PathEdit> =
             sorted.gone.iter().map(|entry| PathEdit { path: RepoPath::new(self.index.path(*entry)), new: None }).collect();
         if sorted.unsure.is_empty() && sorted.untracked.is_empty() {
@@ -98,10 +106,14 @@ impl Reading<'_> {
                         edits.push(PathEdit { path, new: Some((mode, blob)) });
                     }
                 }
+                // The index keeps its blob.
+                Content::Unread => gaps.add(path),
                 Content::TooLarge | Content::Odd => return Ok(None),
             }
         }
-        let Some(untracked) = self.untracked(sorted.untracked, conversion, &mut blobs, coverage)? else { return Ok(None) };
+        let Some(untracked) = self.untracked(sorted.untracked, conversion, &mut blobs, (coverage, gaps))? else {
+            return Ok(None);
+        };
         blobs.finish()?;
         doubtful.extend(untracked.doubtful);
         edits.extend(untracked.edits);
@@ -119,7 +131,11 @@ impl Reading<'_> {
     /// `IO_FAILED`.
     pub(super) fn content(&self, looks: &mut Looks<'_>, path: &RepoPath, limit: u64, conversion: Conversion) -> Result<Content> {
         let place = self.worktree.path().join(path.to_path());
-        match looks.look(path)? {
+        let found = match looks.look(path) {
+            Err(error) if is_caused_by_gap(&error) => return Ok(Content::Unread),
+            found => found?,
+        };
+        match found {
             Found::Missing | Found::Below(_) => return Ok(Content::Gone),
             Found::Folder | Found::Special => return Ok(Content::Odd),
             Found::Link(_, target) => return Ok(Content::Present { mode: SYMLINK, bytes: target, stat: None }),
@@ -130,6 +146,9 @@ impl Reading<'_> {
         let mut file = match crate::files::open_at(CWD, &place, flags, Mode::empty()) {
             Ok(file) => std::fs::File::from(file),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Content::Gone),
+            Err(errno) if is_gap(&errno.into()) && !matches!(errno, Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
+                return Ok(Content::Unread);
+            }
             Err(_) => return Ok(Content::Odd),
         };
         let meta = file.metadata().map_err(|e| Error::io("access", &place, e))?;
@@ -140,8 +159,10 @@ impl Reading<'_> {
             return Ok(Content::Odd);
         }
         let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
-        if (&mut file).take(LARGE + 1).read_to_end(&mut bytes).is_err() || bytes.len() as u64 > LARGE {
-            return Ok(Content::Odd);
+        match (&mut file).take(LARGE + 1).read_to_end(&mut bytes) {
+            Err(error) if is_gap(&error) => return Ok(Content::Unread),
+            Ok(_) if bytes.len() as u64 <= LARGE => {}
+            Ok(_) | Err(_) => return Ok(Content::Odd),
         }
         if conversion != Conversion::None && memchr::memchr(b'\r', &bytes).is_some() {
             return Ok(Content::Odd);

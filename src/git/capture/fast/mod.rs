@@ -39,6 +39,7 @@ use crate::error::Result;
 
 use super::coverage::Coverage;
 use super::extras::CaptureExtras;
+use super::gaps::Gaps;
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::permissions::Usual;
 use super::raw::RawFile;
@@ -73,6 +74,8 @@ struct Looked {
     coverage: Coverage,
     /// Ignored files that are held.
     included: Vec<RepoPath>,
+    /// What cannot be read.
+    gaps: Gaps,
 }
 
 impl Captures<'_> {
@@ -81,7 +84,7 @@ impl Captures<'_> {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Captures::capture_worktree`].
     pub(in crate::git) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
-        if options.allow_unreadable || !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
+        if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);
         }
         let head = self.repo.refs().head(worktree)?;
@@ -94,7 +97,8 @@ impl Captures<'_> {
         let attributes = seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = seen.unsure.clone();
         let look = Look { worktree, index: &index, options, scope: Scope::Whole };
-        let Some(Looked { edits, mut coverage, included }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
+        let looked = self.differences(&look, seen, unknown)?;
+        let Some(Looked { edits, mut coverage, included, gaps }) = looked else { return Ok(None) };
         let all = 0..index.len();
         let Some(raw) = self.raw_here(&look, (all, &unsure), (&edits, &attributes), &mut coverage)? else {
             return Ok(None);
@@ -105,6 +109,7 @@ impl Captures<'_> {
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self.repo, worktree, IndexFacts::default())?;
         extras.raw = raw;
+        extras.gaps = gaps.name(&mut coverage);
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), there)?;
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
@@ -146,11 +151,12 @@ impl Captures<'_> {
     /// Reads the files that were seen; `None` if git has to do it.
     fn differences(&self, look: &Look<'_>, seen: Seen, unknown: SortedUnknown) -> Result<Option<Looked>> {
         let Look { worktree, index, options, scope } = *look;
-        let mut coverage = Coverage::default();
+        let (mut coverage, mut gaps) = (Coverage::default(), Gaps::default());
+        unknown.unread.into_iter().for_each(|path| gaps.add(path));
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
         let reading = Reading { repository: self.repo, worktree, index, limit: options.max_file_size, scope };
-        let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
+        let Some(edits) = reading.read(sorted, &attributes, (&mut coverage, &mut gaps))? else { return Ok(None) };
         unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
         unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
         unknown.over_include_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
@@ -161,7 +167,7 @@ impl Captures<'_> {
         special.extend(unknown.special);
         special.sort();
         special.into_iter().for_each(|path| coverage.special.add(path));
-        Ok(Some(Looked { edits, coverage, included }))
+        Ok(Some(Looked { edits, coverage, included, gaps }))
     }
 }
 

@@ -80,7 +80,20 @@ impl Captures<'_> {
         paths: &[RepoPath],
     ) -> Result<Option<WorktreeCapture>> {
         worktree.verify()?;
-        if options.allow_unreadable || !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
+        let never = self.never_content(worktree, options);
+        let wider = never.leaving_out(options);
+        let capture = self.capture_only(worktree, wider.as_ref().unwrap_or(options), earlier, paths)?;
+        Ok(capture.map(|capture| never.named_in(capture)))
+    }
+
+    fn capture_only(
+        &self,
+        worktree: &Worktree,
+        options: &CaptureOptions,
+        earlier: Earlier<'_>,
+        paths: &[RepoPath],
+    ) -> Result<Option<WorktreeCapture>> {
+        if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);
         }
         let head = self.repo.refs().head(worktree)?;
@@ -113,9 +126,8 @@ impl Captures<'_> {
         let look = Look { worktree, index: &index, options, scope: Scope::Part };
         let attributes = places.seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = places.seen.unsure.clone();
-        let Some(Looked { edits, mut coverage, included: _ }) = self.differences(&look, places.seen, unknown)? else {
-            return Ok(None);
-        };
+        let looked = self.differences(&look, places.seen, unknown)?;
+        let Some(Looked { edits, mut coverage, included: _, gaps }) = looked else { return Ok(None) };
         let looked_at = places.paths;
         let within =
             looked_at.iter().flat_map(|path| index.find(path.as_bytes()).into_iter().chain(index.below(path.as_bytes())));
@@ -137,14 +149,11 @@ impl Captures<'_> {
             return Ok(None);
         }
         extras.raw = together(then.extras.raw, &looked_at, raw, |raw| &raw.path);
+        extras.gaps = together(then.extras.gaps, &looked_at, gaps.name(&mut coverage), |path| path);
         let fresh = usual.unusual_ones(self.repo, worktree.path(), there.iter().chain(&narrow))?;
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
         let is_there = |path: &RepoPath| match std::fs::symlink_metadata(worktree.path().join(path.to_path())) {
-            // An excluded folder without files is not reported.
-            Ok(meta) if meta.is_dir() && options.exclude.covers(path, true) => {
-                options.exclude.covers_files_at(worktree.path(), path, true)
-            }
             Ok(_) => true,
             Err(_) => false,
         };

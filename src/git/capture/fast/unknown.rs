@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::domain::base::names::RepoPath;
 use crate::error::Result;
+use crate::git::capture::gaps::is_gap;
 use crate::git::capture::ignored_held::{SortedIgnored, sort_ignored};
 use crate::git::capture::worktree::CaptureOptions;
 use crate::git::repo::handles::Captures;
@@ -36,6 +37,8 @@ pub(super) struct SortedUnknown {
     pub included: Vec<RepoPath>,
     /// Ignored files that would be held but are over the limit.
     pub over_include_limit: Vec<RepoPath>,
+    /// Folders that cannot be read, and such ignored files and folders that the configuration includes.
+    pub unread: Vec<RepoPath>,
 }
 
 /// An untracked path that the caller of the capture named.
@@ -71,6 +74,8 @@ enum NodeKind {
     Folder,
     /// A folder whose content is among the nodes.
     Listed,
+    /// A folder that cannot be listed.
+    Unread,
     /// Something that only git handles correctly, unless it is ignored.
     Odd,
 }
@@ -136,7 +141,7 @@ impl Captures<'_> {
         while !nodes.is_empty() {
             list_ahead(root, options, &mut nodes);
             let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
-            let covers = |path: &RepoPath, is_folder| options.exclude.covers_files_at(root, path, is_folder);
+            let covers = |path: &RepoPath, is_folder| options.exclude.covers(path, is_folder);
             let Some(folders) = settle(nodes, &ignored, covers, &mut sorted) else { return Ok(None) };
             nodes = Vec::new();
             for folder in folders {
@@ -145,7 +150,7 @@ impl Captures<'_> {
         }
         let mut ignored = std::mem::take(&mut sorted.ignored);
         ignored.sort();
-        sorted.take_up(sort_ignored(root, ignored, options)?);
+        sorted.take_up(sort_ignored(root, ignored, options));
         for paths in [&mut sorted.untracked, &mut sorted.special, &mut sorted.excluded] {
             paths.sort();
         }
@@ -191,7 +196,8 @@ impl Captures<'_> {
 impl SortedUnknown {
     /// Adds what the configuration decides about ignored files.
     fn take_up(&mut self, ignored: SortedIgnored) {
-        let SortedIgnored { held, rest, excluded, over_limit, special } = ignored;
+        let SortedIgnored { held, rest, excluded, over_limit, special, unread } = ignored;
+        self.unread.extend(unread);
         self.ignored = rest;
         self.attributes.extend(held.iter().filter(|path| path.file_name() == b".gitattributes").cloned());
         self.untracked.extend(held.iter().cloned());
@@ -218,15 +224,18 @@ fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<Node>) {
 
 /// Adds what is in a folder to the nodes.
 fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<Node>) {
-    let odd = Node { path: folder.clone(), kind: NodeKind::Odd, above };
-    let Ok(names) = std::fs::read_dir(root.join(folder.to_path())) else {
-        nodes.push(odd);
-        return;
+    let failed = |error: &std::io::Error| {
+        let kind = if is_gap(error) { NodeKind::Unread } else { NodeKind::Odd };
+        Node { path: folder.clone(), kind, above }
+    };
+    let names = match std::fs::read_dir(root.join(folder.to_path())) {
+        Ok(names) => names,
+        Err(error) => return nodes.push(failed(&error)),
     };
     for name in names {
-        let Some((name, kind)) = name.ok().and_then(|name| Some((name.file_name(), name.file_type().ok()?))) else {
-            nodes.push(odd);
-            return;
+        let (name, kind) = match name.and_then(|name| Ok((name.file_name(), name.file_type()?))) {
+            Ok(both) => both,
+            Err(error) => return nodes.push(failed(&error)),
         };
         let path = RepoPath::new([folder.as_bytes(), b"/", name.as_bytes()].concat());
         if !excluded.contains(&path) {
@@ -266,7 +275,7 @@ fn settle(
         let excluded = match kind {
             NodeKind::File => is_excluded(&path, false),
             NodeKind::Folder | NodeKind::Listed => is_excluded(&path, true),
-            NodeKind::Special | NodeKind::Odd => false,
+            NodeKind::Special | NodeKind::Unread | NodeKind::Odd => false,
         };
         if excluded {
             hidden[number] = true;
@@ -284,6 +293,7 @@ fn settle(
             NodeKind::Special => sorted.special.push(path),
             NodeKind::Folder => folders.push(path),
             NodeKind::Listed => {}
+            NodeKind::Unread => sorted.unread.push(path),
             NodeKind::Odd => return None,
         }
     }

@@ -7,6 +7,7 @@ use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 use crate::git::capture::coverage::Coverage;
 use crate::git::capture::file_stat::FileStat;
+use crate::git::capture::gaps::Gaps;
 use crate::git::capture::given_back::Scope;
 use crate::git::capture::untracked_memory::UntrackedMemory;
 use crate::git::objects::new_blobs::NewBlobs;
@@ -45,7 +46,7 @@ impl Reading<'_> {
         paths: Vec<RepoPath>,
         conversion: Conversion,
         blobs: &mut NewBlobs<'_>,
-        coverage: &mut Coverage,
+        (coverage, gaps): (&mut Coverage, &mut Gaps),
     ) -> Result<Option<Untracked>> {
         if paths.iter().any(RepoPath::is_odd) {
             return Ok(None);
@@ -64,6 +65,7 @@ impl Reading<'_> {
             match self.content(&mut looks, &path, self.limit, conversion)? {
                 Content::Gone => {}
                 Content::TooLarge => coverage.too_large.add(path),
+                Content::Unread => gaps.add(path),
                 Content::Present { mode, bytes, stat } => {
                     doubtful.extend(conversion.doubts(mode, &bytes).then(|| path.clone()));
                     held.push(Held { path, mode, blob: blobs.add(bytes)?, stat });
@@ -83,7 +85,8 @@ impl Reading<'_> {
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
     fn recall(&self, was: &UntrackedMemory, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
         let (root, limit) = (self.worktree.path(), self.limit);
-        let known = |looks: &mut Looks<'_>, path: &RepoPath| match looks.look(path)? {
+        // What cannot be looked at is found out when it is read.
+        let known = |looks: &mut Looks<'_>, path: &RepoPath| match looks.look(path).unwrap_or(Found::Missing) {
             Found::File(meta) if meta.len() <= limit => {
                 let stat = FileStat::of(&meta);
                 Ok(was.recall(path, &stat).map(|blob| (mode_of(&meta), blob, stat)))

@@ -16,6 +16,8 @@ const STAT: usize = 40;
 /// Where the modification time (its seconds) and the mode are in the stat data.
 const SECONDS: usize = 8;
 const MODE: usize = 24;
+/// Where the size of the file is.
+pub(super) const SIZE: std::ops::Range<usize> = 36..40;
 /// Masks for the flags of an entry.
 pub(super) const ASSUME_VALID: u16 = 0x8000;
 pub(super) const EXTENDED: u16 = 0x4000;
@@ -89,6 +91,11 @@ pub(super) struct Entry<'b> {
 impl<'b> Entry<'b> {
     fn id(&self, width: usize) -> &'b [u8] {
         &self.fixed[STAT..STAT + width]
+    }
+
+    /// When the file was changed, in seconds.
+    pub fn changed_at(&self) -> Option<i64> {
+        number(self.fixed, SECONDS).map(i64::from)
     }
 }
 
@@ -164,7 +171,7 @@ impl Writer {
     /// Copies an entry unchanged.
     pub fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
         self.push(entry.fixed, entry.name);
-        self.is_racy |= i64::from(number(entry.fixed, SECONDS)?) >= self.modified;
+        self.is_racy |= entry.changed_at()? >= self.modified;
         Some(())
     }
 

@@ -40,6 +40,17 @@ fn fate(name: &[u8]) -> Fate {
     }
 }
 
+/// Whether entries are in another file.
+pub(super) fn is_split(mut rest: &[u8]) -> bool {
+    while let Some(Some((name, _, more))) = next(rest) {
+        if name == b"link" {
+            return true;
+        }
+        rest = more;
+    }
+    false
+}
+
 /// Writes the extensions that follow the entries; `None` if git has to edit the index.
 pub(super) fn write(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
     while let Some((name, data, more)) = next(rest)? {

@@ -1,0 +1,99 @@
+//! What lies in a worktree and is never its content, whatever its name and whatever git says of it: the git directory
+//! (`--git-dir` with `--work-tree`, `--separate-git-dir`, `core.worktree`), and the folders of the repository's other worktrees,
+//! whatever state their `.git` is in. A capture neither reads nor walks them, also where git tracks something in them, and
+//! nothing that goes back to a capture changes anything there: they are among its gaps.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::domain::base::names::RepoPath;
+use crate::git::repo::handles::Captures;
+use crate::git::repo::ownership::is_same_place;
+use crate::git::repo::worktrees::Worktree;
+
+use super::worktree::{CaptureOptions, WorktreeCapture};
+
+/// What is never content of one worktree.
+#[derive(Debug, Default)]
+pub(super) struct NeverContent {
+    git_dirs: Vec<RepoPath>,
+    worktrees: Vec<RepoPath>,
+}
+
+impl Captures<'_> {
+    /// What is never content of a worktree.
+    pub(super) fn never_content(&self, worktree: &Worktree, options: &CaptureOptions) -> NeverContent {
+        let root = worktree.path();
+        let mut git_dirs: Vec<RepoPath> = Vec::new();
+        for git_dir in [self.repo.common_dir(), worktree.git_dir()] {
+            // Git itself leaves alone what has this name.
+            if git_dir == root.join(".git") || git_dirs.iter().any(|known| root.join(known.to_path()) == git_dir) {
+                continue;
+            }
+            let is_plain =
+                |inside: &RepoPath| matches!(inside.as_bytes(), b"" | b".git") || inside.as_bytes().starts_with(b".git/");
+            git_dirs.extend(by_identity(root, git_dir).filter(|inside| !is_plain(inside)));
+        }
+        git_dirs.sort();
+        git_dirs.dedup();
+        let is_nested = |inside: &Path| !inside.as_os_str().is_empty() && !inside.starts_with(".git");
+        let others = options.apart.iter().filter_map(|place| place.strip_prefix(root).ok()).filter(|inside| is_nested(inside));
+        let worktrees = others.map(|inside| RepoPath::new(inside.as_os_str().as_bytes())).collect();
+        NeverContent { git_dirs, worktrees }
+    }
+}
+
+impl NeverContent {
+    /// The options of a capture that leaves these out; `None` where there is nothing to leave out.
+    pub fn leaving_out(&self, options: &CaptureOptions) -> Option<CaptureOptions> {
+        if self.git_dirs.is_empty() && self.worktrees.is_empty() {
+            return None;
+        }
+        let mut options = options.clone();
+        options.never.extend(self.git_dirs.iter().chain(&self.worktrees).cloned());
+        options.excluded.extend(options.never.iter().cloned());
+        Some(options)
+    }
+
+    /// Names them in a capture.
+    pub fn named_in(self, mut capture: WorktreeCapture) -> WorktreeCapture {
+        let named = &mut capture.coverage.git_directories;
+        let is_new: Vec<RepoPath> = self.git_dirs.iter().filter(|path| !named.paths.contains(path)).cloned().collect();
+        is_new.into_iter().for_each(|path| named.add(path));
+        let gaps = &mut capture.extras.gaps;
+        gaps.extend(self.git_dirs.into_iter().chain(self.worktrees));
+        gaps.sort();
+        gaps.dedup();
+        capture
+    }
+}
+
+/// Where a folder lies below a root: compared by device and inode, so that neither links, nor bind mounts, nor a file system that
+/// ignores case hide it.
+fn by_identity(root: &Path, folder: &Path) -> Option<RepoPath> {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let above = real.ancestors().find(|above| is_same_place(above, root))?;
+    Some(RepoPath::new(real.strip_prefix(above).ok()?.as_os_str().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_found_below_a_root_however_both_are_spelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, other) = (dir.path().join("root"), dir.path().join("other"));
+        std::fs::create_dir_all(root.join("a/b.git")).unwrap();
+        symlink(&root, &other).unwrap();
+        let found = |root: &Path, folder: &Path| by_identity(root, folder).map(|path| path.to_string());
+        assert_eq!(found(&root, &root.join("a/b.git")).as_deref(), Some("a/b.git"));
+        assert_eq!(found(&root, &other.join("a/b.git")).as_deref(), Some("a/b.git"));
+        assert_eq!(found(&other, &root.join("a/../a/b.git")).as_deref(), Some("a/b.git"));
+        assert_eq!(found(&root.join("a/b.git"), &root), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! What can be saved is saved; what cannot is left out, named, and left as it is by every rollback.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::Scratch;
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// As the user whom permissions bind: its standard output, if it succeeded, and all that it said.
+fn bound(scratch: &Scratch, args: &[&str]) -> (String, String) {
+    let output = scratch.bound_by_permissions().args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let all = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {all}");
+    (text(&output.stdout), all)
+}
+
+/// The coverage of one worktree, as `checkpoint create` says it.
+fn coverage(made: &str, worktree: &Path) -> Value {
+    let made: Value = serde_json::from_str(made).unwrap();
+    made["coverage"][worktree.to_str().unwrap()].clone()
+}
+
+fn paths(sample: &Value) -> Vec<&str> {
+    sample["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_cannot_be_read_is_a_gap_that_no_rollback_touches() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    scratch.write("sub/b.txt", "never read\n");
+    scratch.write("secret", "x\n");
+    scratch.write("closed/inner", "x\n");
+    scratch.write("new", "n\n");
+    let all = ["sub/b.txt", "secret", "closed"].map(|path| root.join(path));
+    let lock = || all.iter().for_each(|place| set_mode(place, 0));
+    lock();
+    let (made, _) = bound(&scratch, &["checkpoint", "create", "safe", "--json"]);
+    assert_eq!(paths(&coverage(&made, &root)["unreadable"]), ["closed", "secret", "sub/b.txt"]);
+    let held = scratch.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/safe"]);
+    assert_eq!(held, "a.txt\nnew\nstaged.txt\nsub/b.txt", "the tracked one has its blob of the index");
+    // Everything else goes back, whether the gaps are still there or have become files that can be read.
+    for readable in [false, true] {
+        scratch.write("a.txt", "edited\n");
+        scratch.write("later", "l\n");
+        if readable {
+            all.iter().for_each(|place| set_mode(place, if place.is_dir() { 0o755 } else { 0o644 }));
+        }
+        let (_, words) = bound(&scratch, &["rollback", "checkpoint", "safe", "--yes"]);
+        assert!(words.contains("secret") && words.contains("could not be read"), "{words}");
+        assert_eq!((scratch.read("a.txt").as_str(), scratch.has("later")), ("a\n", false));
+    }
+    let left = ["sub/b.txt", "secret", "closed/inner"].map(|path| scratch.read(path));
+    assert_eq!(left, ["never read\n", "x\n", "x\n"]);
+    // Plain git deletes none of the tracked ones either.
+    scratch.git(&["restore", "--source=refs/axiom/captures/safe", "--worktree", "--", ":/"]);
+    assert!(scratch.has("sub/b.txt") && scratch.has("secret"));
+}
+
+#[test]
+fn only_the_checkpoint_before_it_says_what_a_rollback_may_delete() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    // More than any list names.
+    for number in 0..250 {
+        scratch.write(&format!("data/{number}"), "x\n");
+        set_mode(&root.join(format!("data/{number}")), 0);
+    }
+    scratch.write("data/open", "o\n");
+    scratch.write("sub/b.txt", "mine\n");
+    set_mode(&root.join("sub"), 0);
+    bound(&scratch, &["rollback", "checkpoint", "safe", "--yes"]);
+    set_mode(&root.join("sub"), 0o755);
+    assert_eq!(std::fs::read_dir(root.join("data")).unwrap().count(), 250);
+    assert_eq!(scratch.read("sub/b.txt"), "mine\n");
+}
+
+#[test]
+fn what_is_excluded_need_not_be_readable() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    scratch.write("pgdata/PG_VERSION", "15\n");
+    set_mode(&root.join("pgdata"), 0);
+    scratch.git(&["config", "--add", "axiom.checkpoints.exclude", "pgdata/"]);
+    // The second setting has git look at the whole worktree.
+    for slow in [false, true] {
+        if slow {
+            scratch.write(".gitattributes", "*.x filter=none\n");
+        }
+        let (made, _) = bound(&scratch, &["checkpoint", "create", "--json"]);
+        let coverage = coverage(&made, &root);
+        assert_eq!((paths(&coverage["excluded"]), &coverage["unreadable"]["count"]), (vec!["pgdata"], &Value::from(0)), "{slow}");
+    }
+}
+
+#[test]
+fn a_worktree_that_cannot_be_captured_costs_only_itself() {
+    let scratch = Scratch::new();
+    let beside = |name: &str| scratch.path().parent().unwrap().join(name);
+    for name in ["again", "moved", "torn", "closed"] {
+        scratch.git(&["worktree", "add", "-q", beside(name).to_str().unwrap(), "-b", name]);
+    }
+    // A server has made the folder again after the worktree was removed.
+    std::fs::remove_dir_all(beside("again")).unwrap();
+    std::fs::create_dir_all(beside("again").join("node_modules/.vite")).unwrap();
+    // Its repository was moved.
+    std::fs::write(beside("moved").join(".git"), "gitdir: /nowhere/.git/worktrees/moved\n").unwrap();
+    std::fs::write(scratch.path().join(".git/worktrees/torn/gitdir"), beside("to").to_str().unwrap()).unwrap();
+    set_mode(&beside("closed"), 0);
+    let (made, words) = bound(&scratch, &["checkpoint", "create", "c", "--json"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    for name in ["again", "moved", "torn", "closed"] {
+        let why = &made["coverage"][beside(name).to_str().unwrap()]["notCaptured"];
+        assert!(why.is_string(), "{name}: {made}");
+    }
+    assert!(words.contains("worktrees that cannot be captured"), "{words}");
+    scratch.write("a.txt", "edited\n");
+    let (_, words) = bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);
+    assert!(words.contains("cannot be captured"), "{words}");
+    assert_eq!(scratch.read("a.txt"), "a\n");
+    // No advice moves a folder: nothing else is certainly in one of these places.
+    let (_, words) = bound(&scratch, &["recover"]);
+    assert!(!words.contains("mv '"), "{words}");
+    bound(&scratch, &["recover", "--yes"]);
+    set_mode(&beside("closed"), 0o755);
+    let back = std::fs::read_to_string(scratch.path().join(".git/worktrees/torn/gitdir")).unwrap();
+    assert_eq!(back.trim_end(), beside("torn").join(".git").to_str().unwrap());
+}
+
+#[test]
+fn a_registered_worktree_is_nobodys_content_whatever_its_git_file_is() {
+    for rest in ["", "gitdir: ", "gitdir: /"] {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.git(&["worktree", "add", "-q", "./wt", "-b", "side"]);
+        scratch.write("wt/mine", "precious\n");
+        let whole = scratch.read("wt/.git");
+        scratch.write("wt/.git", rest);
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!(scratch.read("wt/mine"), "precious\n", "{rest:?}");
+        scratch.axiom(&["recover", "--yes"]);
+        assert_eq!(scratch.read("wt/.git"), whole, "{rest:?}");
+        scratch.axiom(&["undo", "--yes"]);
+        scratch.axiom(&["checkpoint", "create", "after"]);
+        let all = scratch.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/after"]);
+        assert!(!all.contains("wt/"), "{all}");
+    }
+}
+
+#[test]
+fn a_worktree_whose_git_file_is_a_link_to_its_entry_is_captured() {
+    let scratch = Scratch::new();
+    let side = scratch.path().parent().unwrap().join("side");
+    scratch.git(&["worktree", "add", "-q", side.to_str().unwrap(), "-b", "side"]);
+    std::fs::remove_file(side.join(".git")).unwrap();
+    symlink(scratch.path().join(".git/worktrees/side"), side.join(".git")).unwrap();
+    std::fs::write(side.join("mine"), "m\n").unwrap();
+    let made = scratch.json(&["checkpoint", "create", "c"]);
+    assert!(made["coverage"][side.to_str().unwrap()]["notCaptured"].is_null(), "{made}");
+    let shown = scratch.json(&["checkpoint", "show", "c"]);
+    let capture = shown["checkpoint"]["document"]["workspaces"][0]["capture"].as_str().unwrap();
+    assert_eq!(scratch.git(&["show", &format!("{capture}:mine")]), "m");
+}
+
+#[test]
+fn the_git_directory_is_never_content_whatever_its_name() {
+    for (tracked, ignored) in [(false, false), (true, false), (false, true)] {
+        let scratch = Scratch::new();
+        let (root, dots) = (scratch.path(), scratch.path().join("cfg/dots.git"));
+        std::fs::create_dir(root.join("cfg")).unwrap();
+        scratch.write("cfg/rc", "one\n");
+        std::fs::rename(root.join(".git"), &dots).unwrap();
+        let command = |program: &str, args: &[&str]| {
+            let mut command = scratch.command(program);
+            let output = command.env("GIT_DIR", &dots).env("GIT_WORK_TREE", &root).args(args).output().unwrap();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            assert!(output.status.success(), "{args:?}: {}{}", text(&output.stdout), text(&output.stderr));
+            text(&output.stdout)
+        };
+        let axiom = |args: &[&str]| command(env!("CARGO_BIN_EXE_git-axiom"), args);
+        if tracked {
+            command("git", &["add", "-f", "cfg/dots.git/description", "cfg/rc"]);
+            command("git", &["commit", "-qm", "by mistake"]);
+        }
+        if ignored {
+            scratch.write(".gitignore", "/cfg/\n");
+            command("git", &["config", "--add", "axiom.checkpoints.include", "cfg/**"]);
+        }
+        let made: Value = serde_json::from_str(&axiom(&["checkpoint", "create", "c", "--json"])).unwrap();
+        let named = &made["coverage"][root.to_str().unwrap()]["gitDirectories"];
+        assert_eq!(paths(named), ["cfg/dots.git"], "{made}");
+        let held = command("git", &["ls-tree", "-r", "--name-only", "refs/axiom/captures/c"]);
+        let inside: Vec<&str> = held.lines().filter(|path| path.contains("dots.git/")).collect();
+        // A file that the user once added stays as the index has it.
+        assert_eq!(inside, if tracked { vec!["cfg/dots.git/description"] } else { vec![] }, "{held}");
+        assert!(held.contains("cfg/rc"), "{held}");
+        scratch.write("cfg/rc", "two\n");
+        scratch.write("cfg/dots.git/description", "changed since\n");
+        axiom(&["checkpoint", "create", "only", "--only", "cfg/rc"]);
+        axiom(&["rollback", "checkpoint", "c", "--yes"]);
+        assert_eq!(
+            (scratch.read("cfg/rc").as_str(), scratch.read("cfg/dots.git/description").as_str()),
+            ("one\n", "changed since\n")
+        );
+        axiom(&["undo", "--yes"]);
+        assert_eq!(scratch.read("cfg/rc"), "two\n");
+    }
+}
