@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{attach, open_to_choose, working_dir};
+use super::{attach, open_to_choose, tell_of_missing_identity, working_dir};
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
@@ -171,6 +171,7 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
     }
+    tell_of_missing_identity(&ctx, screen)?;
     if let Some(branch) = workspaces::in_the_way_of_all(&ctx)? {
         let name = branch.short();
         screen.note(&format!(

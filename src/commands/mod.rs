@@ -229,6 +229,20 @@ pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) ->
     Ok(ctx)
 }
 
+/// Says what needs an identity, where git knows none: before it matters.
+///
+/// # Errors
+/// Where git cannot be started.
+pub fn tell_of_missing_identity(ctx: &Context, screen: &mut Screen) -> Result<()> {
+    let missing = match ctx.repo.identity() {
+        Err(error) if error.code() == Code::IdentityMissing => error,
+        outcome => return outcome.map(drop),
+    };
+    screen.note(&format!("note: {missing}: checkpoints need no name, work of agents is merged and taken back only with one"));
+    missing.hints().iter().for_each(|hint| screen.note(&format!("hint: {hint}")));
+    Ok(())
+}
+
 /// Says what was found damaged and did not keep the verb from its work.
 pub fn warn(warning: &Error, screen: &mut Screen) {
     screen.complain(&format!("warning[{}]: {warning}", warning.code()));

@@ -60,7 +60,6 @@ pub fn run(args: &Watch, global: &Global, screen: &mut Screen) -> Result<Exit> {
     // The joiner saves only in a repository that is prepared.
     ctx.layout().ensure()?;
     placement::write_down(ctx.layout(), &ctx.repo)?;
-    ctx.repo.identity()?;
     if args.detach {
         let watcher = watching::detach(&ctx)?;
         told(&watcher, screen)?;

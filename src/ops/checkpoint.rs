@@ -79,7 +79,7 @@ impl CheckpointRequest {
 /// survives a power loss. A crash leaves no checkpoint, or one that recovery completes.
 ///
 /// # Errors
-/// `WORKSPACE_BROKEN` of the main worktree, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_EMERGENCY`, `DISK_FULL`, `BUSY`,
+/// `WORKSPACE_BROKEN` of the main worktree, `DUPLICATE_ID`, `DISK_EMERGENCY`, `DISK_FULL`, `BUSY`,
 /// `OPERATION_OPEN`: then there is no checkpoint. `INVALID_INPUT` where a requested path is in no worktree.
 pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointRecord> {
     create_and_tell(ctx, wanted).map(|(record, _)| record)
@@ -135,8 +135,6 @@ pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Resul
 
 fn may_be_made(ctx: &mut Context) -> Result<()> {
     ctx.no_open_operation()?;
-    // Fails before the intent is written.
-    ctx.repo.identity()?;
     complete_intent(ctx).map(drop)
 }
 

@@ -45,19 +45,6 @@ fn names_that_are_taken_or_are_no_names_are_refused() {
 }
 
 #[test]
-fn without_an_identity_there_is_no_checkpoint() {
-    let env = TestEnv::new();
-    let mut command = env.axiom_command(&env.repo(), ["checkpoint", "create", "x"]);
-    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
-        command.env_remove(name);
-    }
-    let output = command.output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("error[IDENTITY_MISSING]"));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(names(&env).is_empty());
-}
-
-#[test]
 fn what_the_user_hid_from_status_is_held_all_the_same() {
     let env = TestEnv::new();
     env.git(&["config", "status.showUntrackedFiles", "no"]);

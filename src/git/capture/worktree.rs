@@ -317,7 +317,7 @@ impl Captures<'_> {
     /// alive. Nothing refers to the commits yet.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommit> {
         let who = self.repo.objects().signature()?;
         // git may have written these objects, and perhaps nothing else refers to the checked-out commit.

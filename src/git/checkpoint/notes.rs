@@ -141,7 +141,7 @@ impl NoteStore<'_> {
     /// damaged, the new commit contains what can still be read and has no parent.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`. Fails if git cannot be started.
+    /// `DISK_FULL`. Fails if git cannot be started.
     pub fn edit_notes(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
         let edits: Edits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
         if edits.is_empty() {
@@ -203,7 +203,7 @@ impl NoteStore<'_> {
     /// The ref edit that keeps the notes and drops their history; `None` where there is no history.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`.
+    /// `DISK_FULL`.
     pub fn cut_notes(&self, notes: &Notes) -> Result<Option<RefEdit>> {
         let (Some(commit), Some(tree), Some(_)) = (&notes.commit, &notes.tree, &notes.parent) else { return Ok(None) };
         let who = self.repo.objects().signature()?;

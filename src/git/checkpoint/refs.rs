@@ -65,7 +65,7 @@ impl Checkpoints<'_> {
     /// refs. Nothing refers to the objects yet.
     ///
     /// # Errors
-    /// `TOO_LARGE`, `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    /// `TOO_LARGE`, `DISK_FULL`, `GIT_FAILED`.
     pub fn checkpoint_objects(
         &self,
         name: &CheckpointName,

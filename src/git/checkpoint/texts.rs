@@ -35,7 +35,7 @@ impl NoteStore<'_> {
                 return Ok(blobs);
             }
             // A root commit: texts are only added, so a history would keep nothing more.
-            let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
+            let who = Signature::fixed();
             let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "long texts" };
             let new = Some(self.repo.objects().write_commit(&commit)?);
             let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new };

@@ -76,7 +76,7 @@ impl NoteStore<'_> {
     /// The change of the notes ref that sets these notes, and leaves no history.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn edit_without_history(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Option<RefEdit>> {
         let name = RefName::new(NOTES);
         let Some(old) = self.repo.refs().read_ref(&name)? else { return Ok(None) };

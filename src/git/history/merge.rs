@@ -106,7 +106,7 @@ impl History<'_> {
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        let who = self.repo.objects().signature()?;
+        let who = self.repo.objects().users_signature()?;
         let author = self.repo.author(&who)?;
         self.repo.objects().write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
     }

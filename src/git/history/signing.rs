@@ -75,7 +75,7 @@ impl History<'_> {
             return self.repo.objects().write_object(ObjectKind::Commit, content);
         }
         // A missing identity is reported now, and not only by the git that signs.
-        self.repo.objects().signature()?;
+        self.repo.objects().users_signature()?;
         let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?.to_vec())];
         for parent in parents {
             objects.push((

@@ -12,6 +12,7 @@ use super::stage_folder::StageFolder;
 use super::staged::Staged;
 use crate::git::checkpoint::limits;
 use crate::git::repo::handles::Objects;
+use crate::git::repo::identity::Identity;
 use crate::git::repo::repository::{Repository, for_this_thread};
 
 /// Name, address and time, as in a commit or tag.
@@ -23,6 +24,19 @@ pub struct Signature {
     pub email: String,
     /// Seconds since 1970, UTC.
     pub seconds: i64,
+}
+
+impl Signature {
+    /// Of this moment.
+    fn now(who: Identity) -> Self {
+        Self { name: who.name, email: who.email, seconds: env::now().as_second() }
+    }
+
+    /// That of objects that are the same for the same contents, whoever makes them and when.
+    pub(in crate::git) fn fixed() -> Self {
+        let Identity { name, email } = Identity::ours();
+        Self { name, email, seconds: 0 }
+    }
 }
 
 impl std::fmt::Display for Signature {
@@ -137,13 +151,20 @@ pub const TREE: u32 = 0o040_000;
 pub const SYMLINK: u32 = 0o120_000;
 
 impl Objects<'_> {
-    /// The user's identity with the current time.
+    /// With which what is ours is signed now: the user's identity, or git axiom's where git knows none.
+    ///
+    /// # Errors
+    /// Where git cannot be started.
+    pub fn signature(&self) -> Result<Signature> {
+        self.repo.identity_or_ours().map(Signature::now)
+    }
+
+    /// The user's identity with the current time: for commits that go onto a branch.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`.
-    pub fn signature(&self) -> Result<Signature> {
-        let who = self.repo.identity()?;
-        Ok(Signature { name: who.name, email: who.email, seconds: env::now().as_second() })
+    pub fn users_signature(&self) -> Result<Signature> {
+        self.repo.identity().map(Signature::now)
     }
 
     /// Writes raw object content, which has to be well formed. An object that exists already is not written again, but its
@@ -266,7 +287,7 @@ impl Objects<'_> {
     /// # Errors
     /// As [`Objects::write_object`].
     pub fn root_commit(&self) -> Result<Oid> {
-        let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
+        let who = Signature::fixed();
         let tree = self.empty_tree()?;
         self.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "no commit yet" })
     }

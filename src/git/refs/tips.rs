@@ -126,7 +126,7 @@ impl Tips<'_> {
     }
 
     fn write_bucket(&self, commits: &[Oid]) -> Result<Oid> {
-        let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
+        let who = Signature::fixed();
         let tree = self.repo.objects().empty_tree()?;
         self.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
     }

@@ -16,8 +16,25 @@ pub struct Identity {
     pub email: String,
 }
 
+impl Identity {
+    /// That of git axiom itself.
+    pub(in crate::git) fn ours() -> Self {
+        Self { name: "git axiom".to_owned(), email: "git-axiom@localhost".to_owned() }
+    }
+}
+
+/// What of a user's identity can be known without a call of git.
+enum PlainIdentity {
+    Known(Identity),
+    /// Nothing gives one.
+    Missing,
+    /// Only git can say.
+    Unclear,
+}
+
 impl Repository {
-    /// The committer, from the configuration or the environment; never guessed from the machine's name.
+    /// The committer, from the configuration or the environment; never guessed from the machine's name. Whatever goes onto a branch
+    /// needs one.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`, with a hint how to set it.
@@ -26,34 +43,60 @@ impl Repository {
             return Ok(known.clone());
         }
         let found = match self.plain_identity() {
-            Some(found) => found,
-            None => self.identity_by_git()?,
+            PlainIdentity::Known(found) => found,
+            PlainIdentity::Missing => return Err(missing()),
+            PlainIdentity::Unclear => self.identity_by_git()?,
         };
         Ok(self.identity.get_or_init(|| found).clone())
     }
 
+    /// As whom we write what is ours (captures, tags, notes, lines of reflogs): the user, and git axiom where git knows no user, since what
+    /// is saved is saved whoever works here.
+    ///
+    /// # Errors
+    /// Where git cannot be started.
+    pub(in crate::git) fn identity_or_ours(&self) -> Result<Identity> {
+        if self.lacks_identity.get().is_some() {
+            return Ok(Identity::ours());
+        }
+        match self.identity() {
+            Err(error) if error.code() == Code::IdentityMissing => {
+                // Known for the life of the handle, so that git is not asked for each object.
+                self.lacks_identity.get_or_init(|| ());
+                Ok(Identity::ours())
+            }
+            outcome => outcome,
+        }
+    }
+
     /// The identity if variables or the configuration give it in a simple form, without a call of git.
-    fn plain_identity(&self) -> Option<Identity> {
-        let variable = |name: &str| env::var(name).and_then(|value| value.into_string().ok());
+    fn plain_identity(&self) -> PlainIdentity {
+        let variable = |name: &str| env::var(name).map(std::ffi::OsString::into_string);
         let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
-            (Some(name), Some(email)) => Identity { name, email },
+            (Some(Ok(name)), Some(Ok(email))) => Identity { name, email },
             (None, None) if self.shortcuts().allow(FastWay::ReadConfiguration) => {
-                let gix = self.gix().ok()?;
+                let Ok(gix) = self.gix() else { return PlainIdentity::Unclear };
                 let config = gix.config_snapshot();
                 let value = |key: &str| config.string(key).map(|value| value.to_string());
                 // These rare keys are left to git.
                 if value("committer.name").is_some() || value("committer.email").is_some() {
-                    return None;
+                    return PlainIdentity::Unclear;
                 }
-                Identity { name: value("user.name")?, email: value("user.email")? }
+                match (value("user.name"), value("user.email")) {
+                    (Some(name), Some(email)) => Identity { name, email },
+                    (_, _) => return PlainIdentity::Missing,
+                }
             }
-            (_, _) => return None,
+            (_, _) => return PlainIdentity::Unclear,
         };
         let plain = |text: &str, more: &[char]| {
             let fits = |c: char| c.is_alphanumeric() || more.contains(&c);
             text.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric) && text.chars().all(fits)
         };
-        (plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@'])).then_some(found)
+        match plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@']) {
+            true => PlainIdentity::Known(found),
+            false => PlainIdentity::Unclear,
+        }
     }
 
     /// The author line for a merge or revert that git axiom makes. git has separate variables and keys for the author; if
@@ -116,5 +159,24 @@ mod tests {
         let error = scratch.repo().identity().unwrap_err();
         assert_eq!(error.code(), Code::IdentityMissing);
         assert_eq!(error.hints().len(), 2);
+    }
+
+    #[test]
+    fn what_is_ours_is_written_without_an_identity_and_by_the_user_where_there_is_one() {
+        let scratch = Scratch::empty(&[]);
+        let who = |scratch: &Scratch| scratch.repo().objects().signature().unwrap().name;
+        assert_eq!(who(&scratch), "A U Thor");
+        for broken in ["", " ", "<>", "\u{1}"] {
+            scratch.git(&["config", "user.name", broken]);
+            assert_eq!(who(&scratch), "git axiom", "{broken:?}");
+            assert_eq!(scratch.repo().identity().unwrap_err().code(), Code::IdentityMissing, "{broken:?}");
+        }
+        scratch.git(&["config", "--unset", "user.name"]);
+        let repo = scratch.repo();
+        assert_eq!(repo.objects().signature().unwrap().email, "git-axiom@localhost");
+        assert_eq!(repo.objects().users_signature().unwrap_err().code(), Code::IdentityMissing);
+        // A session that goes on finds what the user set since, where it matters.
+        scratch.git(&["config", "user.name", "Later"]);
+        assert_eq!(scratch.repo().objects().users_signature().unwrap().name, "Later");
     }
 }

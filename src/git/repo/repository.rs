@@ -88,6 +88,8 @@ pub struct Repository {
     /// The entry of the main worktree, if the repository is bare.
     pub(in crate::git) chosen: OnceLock<String>,
     pub(in crate::git) identity: OnceLock<Identity>,
+    /// Set where git knows no identity of the user's.
+    pub(in crate::git) lacks_identity: OnceLock<()>,
     /// The author of commits that git axiom makes, where git had to be asked for it.
     pub(in crate::git) author: OnceLock<Identity>,
     knows_ref_formats: bool,
@@ -140,6 +142,7 @@ impl Repository {
             main: OnceLock::new(),
             chosen: OnceLock::new(),
             identity: OnceLock::new(),
+            lacks_identity: OnceLock::new(),
             author: OnceLock::new(),
             knows_ref_formats: false,
             top: Some(found.top),
@@ -204,6 +207,7 @@ impl Repository {
             main: OnceLock::new(),
             chosen: OnceLock::new(),
             identity: OnceLock::new(),
+            lacks_identity: OnceLock::new(),
             author: OnceLock::new(),
             knows_ref_formats: refs != b"--show-ref-format",
             top: None,

@@ -252,7 +252,7 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
 /// passed where there is one already.
 ///
 /// # Errors
-/// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+/// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn together(
     ctx: &Context,
     captured: Vec<(CapturedWorktree, Option<Oid>)>,

@@ -50,7 +50,7 @@ pub(super) enum Planned {
 /// Plans the merge of a task.
 ///
 /// # Errors
-/// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace.
+/// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace; `IDENTITY_MISSING`.
 pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Planned> {
     let case = Box::new(ctx.state().case(task)?.clone());
     if let Some(merged) = case.merged.clone() {
@@ -83,6 +83,8 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Pl
     if let Some(files) = guarded_files(ctx, &changes, &tree)?.filter(|files| !allowed.covers(files)) {
         return Ok(Planned::Ends(MergeOutcome::Guarded { files }));
     }
+    // Said before hooks are asked and commands run for this merge.
+    ctx.repo.identity()?;
     Ok(Planned::Merge { of: MergeOf { branch: work, target: old, tree }, case, target, settled })
 }
 

@@ -15,7 +15,7 @@ use super::steps::{capture_with, extras_of};
 /// alive; a crash before that leaves objects that nothing refers to.
 ///
 /// # Errors
-/// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`, `IDENTITY_MISSING`.
+/// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operation, captured: &Captured) -> Result<()> {
     for change in &mut operation.worktrees {
         if let Some(now) = captured.worktree_at(&change.path) {

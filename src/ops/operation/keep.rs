@@ -89,7 +89,7 @@ fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
 /// it changes nothing more.
 ///
 /// # Errors
-/// `DISK_FULL`, `GIT_FAILED`, `IDENTITY_MISSING`.
+/// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
     let captures = operation.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
     // New values too, where a ref may point to a tag: tag objects are brought back only from their kept contents.

@@ -265,7 +265,7 @@ pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<
 /// crash before that leaves objects that nothing refers to.
 ///
 /// # Errors
-/// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+/// `DISK_FULL`, `GIT_FAILED`.
 pub(in crate::ops) fn capture_with(
     ctx: &Context,
     now: &WorktreeCapture,

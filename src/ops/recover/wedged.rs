@@ -159,7 +159,7 @@ fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
 
 /// What prevents a checkpoint, or excludes a workspace from it, found out by making the captures.
 fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<Wedge> {
-    let tried = ctx.repo.identity().map(drop).and_then(|()| captured_apart(ctx, damaged));
+    let tried = captured_apart(ctx, damaged);
     let told = |error: Error| Wedge::NoCheckpoint {
         code: error.code().as_str(),
         why: error.to_string(),
