@@ -1,24 +1,22 @@
 //! `git axiom attach` and `git axiom detach`.
 
+mod status;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{open_for, purpose};
-use crate::cli::screen::{Screen, table};
-use crate::cli::{prompt, visible, words};
+use super::{open_for, purpose, tell_of_missing_identity};
+use crate::cli::screen::Screen;
+use crate::cli::{prompt, visible};
 use crate::commands::grammar::arguments::Global;
-use crate::domain::program_hooks::edit::Found;
 use crate::domain::program_hooks::recipe::{RECIPES, Recipe, recipe};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::attach::standing::not_held_here;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::program_hooks::attach::{self, Done};
 use crate::ops::program_hooks::place::{Scope, is_installed};
 use crate::ops::program_hooks::put::{Became, Doing};
-use crate::ops::program_hooks::status::{Standing, status};
 
 /// Arguments of `attach`.
 #[derive(Debug, Args)]
@@ -28,11 +26,15 @@ point to go back to. Everything else in the file stays byte for byte, and 'git a
 puts back what was there. Without a name, a terminal asks which of the installed programs.
 
 By default nothing that is committed is changed. With --shared, the project's own file is; with
---user, your own, for all repositories. A hook counts once it has fired: --status says when.")]
+--user, your own, for all repositories. In a linked worktree its sessions are covered; what other
+worktrees need is said.
+
+A hook counts once it has fired: --status says whether this worktree is protected, and since
+when.")]
 pub struct Attach {
     #[command(flatten)]
     which: Which,
-    /// Say how each event stands and when it fired last; change nothing
+    /// Say whether this worktree is protected, and when each hook fired last; change nothing
     #[arg(long, conflicts_with_all = ["user", "shared", "dry_run"])]
     status: bool,
 }
@@ -41,7 +43,7 @@ pub struct Attach {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A file that nobody else changed since is put back as it was, to the byte; one that we made is
-deleted. Else only our hooks are cut out of it.")]
+deleted. Else only our hooks are cut out of it. Those in other worktrees go too.")]
 pub struct Detach {
     #[command(flatten)]
     which: Which,
@@ -88,40 +90,29 @@ struct AttachedFile {
     calls: Option<String>,
 }
 
-#[derive(Serialize)]
-struct AttachStatusAnswer {
-    events: Vec<EventView>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EventView {
-    program: &'static str,
-    path: String,
-    event: &'static str,
-    /// `missing`, `current`, `other` or `doubled`.
-    found: &'static str,
-    switched_off: bool,
-    /// Why it is not called though it is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-    works: bool,
-    fired: Option<Timestamp>,
-}
-
 /// Puts our hooks into the files of programs, or says how they stand.
 ///
 /// # Errors
 /// As [`attach::attach`].
 pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.status {
-        return show(&args.which, global, screen);
+        let ctx = open_for(Purpose::Look, global, screen)?;
+        let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };
+        return status::show(&ctx, &chosen, screen);
     }
     let ctx = open_for(purpose(args.which.dry_run), global, screen)?;
     ctx.for_humans_only("attach")?;
     let chosen = args.which.recipes(screen)?;
     each(&ctx, &args.which, &chosen, attach::attach, screen)?;
+    tell_of_missing_identity(&ctx, screen)?;
+    if chosen.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let says_what_is_covered = !args.which.user && !args.which.shared && has_linked(&ctx)?;
     for recipe in chosen.iter().filter(|_| !args.which.dry_run) {
+        if says_what_is_covered {
+            screen.note(&format!("{}: {}", recipe.title, recipe.covers));
+        }
         if let Some(then) = recipe.then {
             screen.note(&format!("{}: {then}", recipe.title));
         }
@@ -145,7 +136,14 @@ pub fn detach(args: &Detach, global: &Global, screen: &mut Screen) -> Result<Exi
     Ok(Exit::Done)
 }
 
-type Step = fn(&Context, &Recipe, Scope, Doing) -> Result<Done>;
+/// Whether there are worktrees beside the main one, other than those that agents of a session work in.
+fn has_linked(ctx: &Context) -> Result<bool> {
+    let of_agents: Vec<&str> = ctx.state().restorable.workspaces.values().map(|one| one.path.as_str()).collect();
+    let linked = ctx.repo.worktrees().list_linked()?;
+    Ok(linked.iter().any(|one| one.path().to_str().is_none_or(|path| !of_agents.contains(&path))))
+}
+
+type Step = fn(&Context, &Recipe, Scope, Doing) -> Result<Vec<Done>>;
 
 /// Does it for each program. Where one fails, those before it are done and told.
 fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, screen: &mut Screen) -> Result<()> {
@@ -153,9 +151,12 @@ fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, sc
     let (mut files, mut failed) = (Vec::new(), None);
     for recipe in chosen {
         match step(ctx, recipe, which.scope(), doing) {
-            Ok(Done { path, became, calls }) => {
-                files.push(AttachedFile { program: recipe.name, path: path.display().to_string(), became: word(became), calls });
-            }
+            Ok(all) => files.extend(all.into_iter().map(|Done { path, became, calls }| AttachedFile {
+                program: recipe.name,
+                path: path.display().to_string(),
+                became: word(became),
+                calls,
+            })),
             Err(error) => {
                 failed = Some(error);
                 break;
@@ -167,7 +168,8 @@ fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, sc
         format!("{}: {became} {}\n", file.program, visible::line(&file.path))
     };
     let text: String = files.iter().filter(|file| which.is_told(file.became)).map(line).collect();
-    let text = if text.is_empty() && failed.is_none() { "Nothing to change.\n".to_owned() } else { text };
+    let nothing = if chosen.is_empty() { "Nothing is attached.\n" } else { "Nothing to change.\n" };
+    let text = if text.is_empty() && failed.is_none() { nothing.to_owned() } else { text };
     let answer = AttachAnswer { files, dry_run: which.dry_run };
     match failed {
         None => screen.answer(&answer, || text),
@@ -227,7 +229,7 @@ impl Which {
             return Err(Error::new(Code::InvalidInput, "no program is named").why(found).hint(names()));
         }
         let items: Vec<&str> = installed.iter().map(|recipe| recipe.title).collect();
-        let chosen = prompt::some_of("Which programs?", None, &items)?.unwrap_or_default();
+        let chosen = prompt::some_to_take("Which programs? (Space marks, Enter attaches)", None, &items)?.unwrap_or_default();
         Ok(chosen.into_iter().filter_map(|at| installed.get(at).copied()).collect())
     }
 }
@@ -235,64 +237,4 @@ impl Which {
 fn names() -> String {
     let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
     format!("git axiom attach PROGRAM    PROGRAM is one of {}", names.join(", "))
-}
-
-fn show(which: &Which, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_for(Purpose::Look, global, screen)?;
-    let chosen = if which.programs.is_empty() { RECIPES.iter().collect() } else { which.named() };
-    let mut all = Vec::new();
-    for recipe in chosen {
-        all.extend(status(&ctx, recipe)?);
-    }
-    if let Some(line) = not_held_here(&ctx) {
-        screen.note(&line);
-    }
-    let text = in_a_table(&all);
-    let view = |Standing { program, path, event, found, off, works, fired }: Standing| EventView {
-        program,
-        path,
-        event,
-        found: found_word(found),
-        switched_off: off.is_some(),
-        why: off.map(|off| off.why),
-        works,
-        fired,
-    };
-    screen.answer(&AttachStatusAnswer { events: all.into_iter().map(view).collect() }, || text)?;
-    Ok(Exit::Done)
-}
-
-fn found_word(found: Found) -> &'static str {
-    match found {
-        Found::Missing => "missing",
-        Found::Current => "current",
-        Found::Other => "other",
-        Found::Doubled => "doubled",
-    }
-}
-
-fn in_a_table(all: &[Standing]) -> String {
-    if all.is_empty() {
-        return "No program is attached here: git axiom attach\n".to_owned();
-    }
-    let mut text = String::new();
-    let mut rows = vec![["PROGRAM", "EVENT", "HOOK", &words::time_heading("FIRED LAST")].map(String::from).to_vec()];
-    for standing in all {
-        let hook = match (&standing.off, standing.works) {
-            (Some(off), _) => off.word,
-            (None, false) => "cannot be called",
-            (None, true) => found_word(standing.found),
-        };
-        let fired = standing.fired.map_or_else(|| "never: not protected".to_owned(), words::time);
-        rows.push([standing.program, standing.event, hook, &fired].map(String::from).to_vec());
-    }
-    text.push_str(&table(&rows));
-    let mut told: Vec<&str> = Vec::new();
-    for (program, off) in all.iter().filter_map(|standing| Some((standing.program, standing.off.as_ref()?))) {
-        if !told.contains(&off.why.as_str()) {
-            text.push_str(&format!("{program}: {}\n", visible::line(&off.why)));
-            told.push(&off.why);
-        }
-    }
-    text
 }

@@ -1,8 +1,12 @@
-//! When hooks of attached programs really fired: an empty file `attach/fired/PROGRAM/EVENT`, whose time is the last one.
+//! When hooks of attached programs really fired in a worktree: a file `attach/fired/PROGRAM/EVENT`, whose time is the last one, and whose
+//! text the first. A linked worktree has them in git's folder for it, so they go with it.
 
 use std::time::SystemTime;
 
+use jiff::Timestamp;
+
 use super::layout::Layout;
+use crate::env;
 use crate::error::Result;
 use crate::files;
 
@@ -10,7 +14,7 @@ use crate::files;
 const LONGEST: usize = 64;
 
 /// Notes that a hook has fired now. Not synced: it is a sign of life, and a hook has no time to lose. A name that is no plain word is
-/// not noted.
+/// not noted, nor is anything of a worktree that was just removed: its folder does not come back.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -23,8 +27,62 @@ pub fn mark(layout: &Layout, program: &str, event: &str) -> Result<()> {
     if files::touch(&path) {
         return Ok(());
     }
-    files::create_dirs_unsynced(&folder)?;
-    files::write_scratch(&path, b"")
+    if !folder.is_dir() {
+        // One by one from the folder of git's, which has to be there.
+        let missing: Vec<_> = folder.ancestors().take_while(|above| above.starts_with(layout.root())).collect();
+        missing.iter().rev().try_for_each(|above| files::create_private_dir(above).map(drop))?;
+    }
+    files::write_scratch(&path, env::now().to_string().as_bytes())
+}
+
+/// When a hook of this event fired for the first time since the program was attached; `None`: never, as far as is known.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn first(layout: &Layout, program: &str, event: &str) -> Result<Option<Timestamp>> {
+    if !is_plain(program) || !is_plain(event) {
+        return Ok(None);
+    }
+    let text = files::read_optional(&layout.fired(program).join(event), LONGEST as u64)?.unwrap_or_default();
+    Ok(std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()))
+}
+
+/// When any hook of a program fired for the first time.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn first_of_any(layout: &Layout, program: &str) -> Result<Option<Timestamp>> {
+    let mut all = Vec::new();
+    for event in events(layout, program)? {
+        all.extend(first(layout, program, &event)?);
+    }
+    Ok(all.into_iter().min())
+}
+
+/// Forgets when the hooks of a program fired.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn forget(layout: &Layout, program: &str) -> Result<()> {
+    for event in events(layout, program)? {
+        files::remove_file(&layout.fired(program).join(event))?;
+    }
+    // Of a linked worktree nothing of ours stays in git's folder.
+    let folder = layout.fired(program);
+    for above in folder.ancestors().take_while(|above| above.starts_with(layout.root())) {
+        if !files::remove_empty_dir(above)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn events(layout: &Layout, program: &str) -> Result<Vec<String>> {
+    let folder = layout.fired(program);
+    if !is_plain(program) || files::metadata(&folder)?.is_none() {
+        return Ok(Vec::new());
+    }
+    Ok(files::list(&folder)?.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
 /// When a hook of this event fired last; `None`: never, as far as is known.
@@ -63,6 +121,7 @@ mod tests {
     fn what_fired_is_known_and_nothing_else_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
+        std::fs::create_dir(layout.root()).unwrap();
         assert_eq!(last(&layout, "claude", "Stop").unwrap(), None);
         mark(&layout, "claude", "Stop").unwrap();
         let first = last(&layout, "claude", "Stop").unwrap().unwrap();
@@ -72,6 +131,27 @@ mod tests {
         mark(&layout, "claude", "").unwrap();
         assert_eq!(last_of_any(&layout, "claude").unwrap(), last(&layout, "claude", "Stop").unwrap());
         assert_eq!(last_of_any(&layout, "codex").unwrap(), None);
+        let since = super::first(&layout, "claude", "Stop").unwrap().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        mark(&layout, "claude", "Stop").unwrap();
+        assert_eq!(super::first_of_any(&layout, "claude").unwrap(), Some(since), "the first time stays");
         assert_eq!(std::fs::read_dir(layout.fired("claude")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_forgotten_leaves_nothing_and_a_removed_worktree_does_not_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = dir.path().join("worktrees/w");
+        let layout = Layout::new(&entry);
+        assert!(mark(&layout, "claude", "Stop").is_err());
+        assert!(!entry.exists());
+        std::fs::create_dir_all(&entry).unwrap();
+        mark(&layout, "claude", "Stop").unwrap();
+        mark(&layout, "codex", "Stop").unwrap();
+        forget(&layout, "claude").unwrap();
+        assert!(last(&layout, "codex", "Stop").unwrap().is_some());
+        forget(&layout, "codex").unwrap();
+        forget(&layout, "codex").unwrap();
+        assert_eq!(std::fs::read_dir(&entry).unwrap().count(), 0);
     }
 }

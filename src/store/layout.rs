@@ -21,6 +21,12 @@ impl Layout {
         Self { root: common_dir.join("axiom") }
     }
 
+    /// Where is kept what concerns one worktree, by its git directory: for a linked one in git's folder for it, so that nothing is left of
+    /// a worktree that is removed.
+    pub fn of_worktree(common_dir: &Path, git_dir: &Path) -> Self {
+        Self::new(if git_dir == common_dir { common_dir } else { git_dir })
+    }
+
     /// Makes the folders that are needed for writing; safe to repeat.
     ///
     /// # Errors

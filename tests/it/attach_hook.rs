@@ -78,7 +78,8 @@ fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     assert!(!scratch.path().join("b.txt").exists());
     let told = hook(&scratch, "claude", "UserPromptSubmit", &[]);
     let told = String::from_utf8(told.stdout).unwrap();
-    assert!(told.contains("a.txt, b.txt") && told.contains("additionalContext"), "{told}");
+    assert!(told.contains("out of date: a.txt; these files are no longer there: b.txt\""), "{told}");
+    assert!(told.contains("additionalContext"), "{told}");
     // The first prompt ends where the second begins.
     scratch.write("a.txt", "after the second prompt\n");
     let files = |number: &str| scratch.json(&["diff", "--prompt", number])["files"].as_array().unwrap().len();
@@ -89,6 +90,26 @@ fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     scratch.axiom(&["checkpoint", "verify"]);
     scratch.axiom(&["prompts", "forget", "--all"]);
     assert!(scratch.json(&["prompts"])["prompts"][0]["text"].is_null());
+}
+
+/// What is told is what is on disk, whatever happened in between: after an undo the files are as the agent saw them last.
+#[test]
+fn an_agent_is_told_nothing_of_what_a_human_took_back_and_brought_back() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    scratch.write("a.txt", "the agent's\n");
+    scratch.remove("sub/b.txt");
+    scratch.write("staged.txt", "the agent's\n");
+    scratch.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    scratch.axiom(&["undo", "--yes"]);
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
+    // Of a step that stays, and one that went back and forth, only what differs is told; what was written since is nobody's old text.
+    scratch.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    scratch.write("staged.txt", "written since\n");
+    let told = String::from_utf8(hook(&scratch, "claude", "UserPromptSubmit", &[]).stdout).unwrap();
+    assert!(told.contains("out of date: a.txt, sub/b.txt\""), "{told}");
+    quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
 }
 
 #[test]

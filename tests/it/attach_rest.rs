@@ -306,7 +306,7 @@ fn an_event_that_came_is_told_from_one_that_never_did() {
     assert!(!never("UserPromptSubmit") && never("Stop"));
     let told = env.ok(&["attach", "--status", "claude"]);
     let line = |event: &str| told.lines().find(|line| line.contains(event)).unwrap().to_owned();
-    assert!(line("Stop").contains("never") && !line("UserPromptSubmit").contains("never"), "{told}");
+    assert!(line("Stop  ").contains("not yet") && !line("UserPromptSubmit").contains("not yet"), "{told}");
 }
 
 /// Worktrees of the user's own go back with what was checked out there, whether the branch moved, was left or was deleted; and they are told as

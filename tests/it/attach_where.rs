@@ -135,6 +135,30 @@ fn without_a_name_a_terminal_asks_which_of_the_installed_ones() {
     assert!(there(".claude/settings.local.json") && there(".gemini/settings.json") && !there(".codex"));
 }
 
+/// Enter on the one that is there takes it; an empty choice says that nothing was done.
+#[test]
+fn the_only_installed_program_is_taken_by_enter() {
+    let env = TestEnv::new();
+    let programs = env.root().join("programs");
+    install(&programs, "claude");
+    let ask = || {
+        let mut command = env.axiom_command(&env.repo(), ["attach"]);
+        command.env("PATH", format!("{}:{}:/usr/bin:/bin", programs.display(), built().display()));
+        let mut terminal = Terminal::start(command);
+        assert!(terminal.wait_for("[x] Claude Code").contains("Space marks"));
+        terminal
+    };
+    let mut terminal = ask();
+    terminal.keys(&[" ", "\r"]);
+    assert!(terminal.wait_for("Nothing is attached").contains("Nothing is attached"));
+    terminal.end();
+    assert!(!env.repo().join(".claude").exists());
+    let mut terminal = ask();
+    terminal.keys(&["\r"]);
+    assert!(terminal.end().0.success());
+    assert!(env.repo().join(".claude/settings.local.json").exists());
+}
+
 /// Nothing approves itself: what is left to the human is said.
 #[test]
 fn what_the_human_still_has_to_do_is_said() {

@@ -25,6 +25,15 @@ pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]
     ask(Menu::new(question, heading, items, 0, Picks::Some(BTreeSet::new())))
 }
 
+/// As [`some_of`], for what can be taken back: an only item is marked already, so that Enter takes it.
+///
+/// # Errors
+/// As [`super::confirm()`].
+pub fn some_to_take<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]) -> Result<Option<Vec<usize>>> {
+    let marked = if items.len() == 1 { BTreeSet::from([0]) } else { BTreeSet::new() };
+    ask(Menu::new(question, heading, items, 0, Picks::Some(marked)))
+}
+
 /// The key of an item that begins with one in brackets, as `[P] partial`.
 fn key_of(item: &str) -> Option<char> {
     let (key, _) = item.strip_prefix('[')?.split_once("] ")?;

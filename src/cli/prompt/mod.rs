@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 
 pub use confirm::confirm;
 pub use line::line;
-pub use menu::{one_of, some_of};
+pub use menu::{one_of, some_of, some_to_take};
 
 use drawn::Drawn;
 use terminal::{Came, Terminal};

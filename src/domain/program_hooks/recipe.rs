@@ -9,8 +9,24 @@ pub struct Recipe {
     pub title: &'static str,
     /// What its file is like.
     pub format: Format,
+    /// Whose file it reads in a linked worktree.
+    pub reach: Reach,
+    /// What the file of this user covers where there are several worktrees, in words after its name.
+    pub covers: &'static str,
     /// What a human has still to do.
     pub then: Option<&'static str>,
+}
+
+/// Whose file of a project a program reads that is started in a linked worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// That worktree's own.
+    Own,
+    /// The main worktree's, which so covers new worktrees too; older versions that worktree's own, so both are written. It calls a handler
+    /// that is the same in both once.
+    MainAndOwn,
+    /// The main worktree's, as soon as that worktree has the folder in which its own would be.
+    MainBesideFolder,
 }
 
 /// What the file is like.
@@ -37,6 +53,8 @@ pub struct Json {
     pub version: Option<u32>,
     /// The key of the name of a handler.
     pub named: bool,
+    /// The event of a prompt: once it has fired, the net is there.
+    pub prompt: &'static str,
 }
 
 /// An event that calls us.
@@ -50,19 +68,28 @@ pub struct Event {
     pub timeout: Option<u32>,
     /// Whether the program does not wait.
     pub in_background: bool,
+    /// Whether many a good session has none: that it has not fired says nothing.
+    pub seldom: bool,
 }
 
 const fn on(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Event {
-    Event { name, matcher, timeout, in_background: false }
+    Event { name, matcher, timeout, in_background: false, seldom: false }
 }
 
 const fn beside(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Event {
-    Event { name, matcher, timeout, in_background: true }
+    Event { in_background: true, ..on(name, matcher, timeout) }
+}
+
+const fn seldom(event: Event) -> Event {
+    Event { seldom: true, ..event }
 }
 
 const CODEX_TOOLS: Option<&str> = Some("^(Bash|apply_patch)$");
 const GEMINI_TOOLS: Option<&str> = Some("write_file|replace|run_shell_command");
 const CURSOR_TOOLS: Option<&str> = Some("Shell|Write|Delete|StrReplace|ApplyPatch");
+
+/// Of most programs.
+const ALONE: &str = "covers this worktree alone; --user covers all, new ones too";
 
 /// All of them. `WorktreeCreate` is in none: a hook there takes the place of git's own worktree.
 pub static RECIPES: [Recipe; 6] = [
@@ -76,19 +103,22 @@ pub static RECIPES: [Recipe; 6] = [
                 on("PreToolUse", Some("Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit"), Some(20)),
                 beside("PostToolUse", Some("Bash|PowerShell"), Some(60)),
                 // Of a command that fails it tells in this way.
-                beside("PostToolUseFailure", Some("Bash|PowerShell"), Some(60)),
+                seldom(beside("PostToolUseFailure", Some("Bash|PowerShell"), Some(60))),
                 on("PostToolBatch", None, Some(20)),
                 on("Stop", None, Some(60)),
-                on("StopFailure", None, Some(60)),
-                beside("SubagentStop", None, Some(60)),
-                on("WorktreeRemove", None, Some(60)),
-                on("SessionEnd", None, Some(5)),
+                seldom(on("StopFailure", None, Some(60))),
+                seldom(beside("SubagentStop", None, Some(60))),
+                seldom(on("WorktreeRemove", None, Some(60))),
+                seldom(on("SessionEnd", None, Some(5))),
             ],
             grouped: true,
             by_arguments: true,
             version: None,
             named: false,
+            prompt: "UserPromptSubmit",
         }),
+        reach: Reach::MainAndOwn,
+        covers: "covers all worktrees, new ones too, from Claude Code 2.1.211 on; older ones read each worktree's own file",
         then: None,
     },
     Recipe {
@@ -101,15 +131,18 @@ pub static RECIPES: [Recipe; 6] = [
                 on("PreToolUse", CODEX_TOOLS, Some(20)),
                 on("PostToolUse", CODEX_TOOLS, Some(60)),
                 on("Stop", None, Some(60)),
-                on("SubagentStop", None, Some(60)),
-                on("Interrupt", None, Some(3)),
-                on("SessionEnd", None, Some(3)),
+                seldom(on("SubagentStop", None, Some(60))),
+                seldom(on("Interrupt", None, Some(3))),
+                seldom(on("SessionEnd", None, Some(3))),
             ],
             grouped: true,
             by_arguments: false,
             version: None,
             named: false,
+            prompt: "UserPromptSubmit",
         }),
+        reach: Reach::MainBesideFolder,
+        covers: "covers this worktree and the main one, and any other that has a folder .codex; --user covers all",
         then: Some("start codex once and trust the hooks: until then it skips them without a word"),
     },
     Recipe {
@@ -127,10 +160,20 @@ pub static RECIPES: [Recipe; 6] = [
             by_arguments: false,
             version: None,
             named: true,
+            prompt: "BeforeAgent",
         }),
+        reach: Reach::Own,
+        covers: "covers only sessions started in this worktree's top folder; --user covers all",
         then: Some("start gemini in a folder that it trusts: elsewhere it runs no hooks"),
     },
-    Recipe { name: "opencode", title: "opencode", format: Format::Plugin(PLUGIN), then: Some("restart opencode") },
+    Recipe {
+        name: "opencode",
+        title: "opencode",
+        format: Format::Plugin(PLUGIN),
+        reach: Reach::Own,
+        covers: ALONE,
+        then: Some("restart opencode"),
+    },
     Recipe {
         name: "cursor",
         title: "Cursor",
@@ -145,11 +188,32 @@ pub static RECIPES: [Recipe; 6] = [
             by_arguments: false,
             version: Some(1),
             named: false,
+            prompt: "beforeSubmitPrompt",
         }),
+        reach: Reach::Own,
+        covers: ALONE,
         then: None,
     },
-    Recipe { name: "aider", title: "aider", format: Format::Yaml, then: Some("restart aider") },
+    Recipe { name: "aider", title: "aider", format: Format::Yaml, reach: Reach::Own, covers: ALONE, then: Some("restart aider") },
 ];
+
+impl Recipe {
+    /// The event whose hook makes the checkpoint that people go back to; `None`: any, since the program tells of no other.
+    pub fn prompt(&self) -> Option<&'static str> {
+        match &self.format {
+            Format::Json(json) => Some(json.prompt),
+            Format::Plugin(_) | Format::Yaml => None,
+        }
+    }
+
+    /// Whether that an event has not fired says nothing.
+    pub fn is_seldom(&self, event: &str) -> bool {
+        match &self.format {
+            Format::Json(json) => json.events.iter().any(|one| one.name == event && one.seldom),
+            Format::Plugin(_) | Format::Yaml => false,
+        }
+    }
+}
 
 /// The program of this name.
 pub fn recipe(name: &str) -> Option<&'static Recipe> {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::around::{repository_around, without_variables};
 use super::saving::{self, Saved, Wanted};
+use super::went_back::went_back;
 use super::{join, prompts, sessions};
 use crate::domain::attach::act::{Act, Later, act};
 use crate::domain::attach::answer::Answer;
@@ -18,17 +20,12 @@ use crate::domain::checkpoint::document::Trigger;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Small};
-use crate::git::Repository;
-use crate::ops::context::handle::Context;
-use crate::ops::history;
 use crate::store::attach::AttachFiles;
 use crate::store::fired;
 use crate::store::layout::Layout;
 
 /// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
 const LARGEST: u64 = 50 * 1024 * 1024;
-/// The most files that an agent is told of by name.
-const NAMED: usize = 5;
 
 /// A line for the joiner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,8 +65,10 @@ struct Call {
 
 /// Does what an event asks for and returns what is answered. Never fails: what was not saved is noted in the session.
 pub fn run(program: Program, bytes: &[u8], here: &Path) -> Answer {
-    let Some(call) = Call::of(program, bytes, here) else { return Answer::default() };
-    call.act()
+    match Call::of(program, bytes, here) {
+        Some(call) => call.act(),
+        None => without_variables(program, bytes, here).unwrap_or_default(),
+    }
 }
 
 impl Call {
@@ -77,20 +76,18 @@ impl Call {
         let event = payload::read(program, bytes)?;
         let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
         let folder = named.unwrap_or_else(|| here.to_owned());
-        let repo = Repository::discover(&folder).ok()?;
+        let repo = repository_around(&folder)?;
         let layout = Layout::new(repo.common_dir());
-        if !layout.exists() {
-            return None;
-        }
         let files = AttachFiles::of(&layout);
         files.ensure().ok()?;
-        if let Err(error) = fired::mark(&layout, program.as_str(), &event.name) {
-            tracing::debug!(%error, "that a hook was called was not noted");
-        }
         let folder = folder.canonicalize().ok()?;
         let all = repo.worktrees().list().ok()?;
         let around = all.iter().filter(|entry| folder.starts_with(entry.worktree.path()));
         let entry = around.max_by_key(|entry| entry.worktree.path().as_os_str().len())?;
+        let of_it = Layout::of_worktree(repo.common_dir(), entry.worktree.git_dir());
+        if let Err(error) = fired::mark(&of_it, program.as_str(), &event.name) {
+            tracing::debug!(%error, "that a hook was called was not noted");
+        }
         let worktree = entry.worktree.path().to_str()?.to_owned();
         let head = entry.head.as_ref().and_then(|head| head.commit().cloned());
         let stamp = Stamp { program, session: session_key(program, &event.session), worktree };
@@ -167,7 +164,7 @@ impl Call {
 
     fn save(&self, trigger: Trigger) -> Answer {
         let wanted = Wanted { stamp: Some(self.stamp.clone()), ..Wanted::all(trigger) };
-        match saving::in_time(&self.folder, wanted) {
+        match saving::in_time(Path::new(&self.stamp.worktree), wanted) {
             Ok(saved) => self.saved(&saved, trigger),
             Err(error) => self.failed(trigger, &error),
         }
@@ -185,7 +182,8 @@ impl Call {
                 session.seen = saved.ctx.state().seq;
             }
         });
-        if let Some(fact) = seen.and_then(|seen| went_back(&saved.ctx, &self.stamp.worktree, seen)) {
+        let told = seen.zip(saved.record.as_ref());
+        if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, record)) {
             answer = Answer::context(self.program, &self.event.name, &fact);
         }
         if let (Moment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
@@ -205,7 +203,7 @@ impl Call {
     /// says it.
     fn failed(&self, trigger: Trigger, error: &Error) -> Answer {
         self.note(|session| session.unprotected = Some(error.to_string()));
-        let asks = saving::open(&self.folder).map_or(true, |ctx| ctx.config.attach.on_failure == "ask");
+        let asks = saving::open(Path::new(&self.stamp.worktree)).map_or(true, |ctx| ctx.config.attach.on_failure == "ask");
         if trigger != Trigger::BeforeShell || !asks {
             return Answer::default();
         }
@@ -251,26 +249,4 @@ impl Call {
         self.hand_over(Later::Kept { path: place.display().to_string(), copy, mode });
         Ok(())
     }
-}
-
-/// What a human took back in this worktree since event `seen`, for the agent, which has read the files before.
-fn went_back(ctx: &Context, worktree: &str, seen: u64) -> Option<String> {
-    let enough = |known: &[crate::domain::operation::transaction::Transaction]| known.iter().any(|one| one.first_seq <= seen);
-    let all = history::newest_transactions(ctx, enough).ok()?;
-    let is_by_human = |by: &crate::domain::state::event::By| *by == crate::domain::state::event::By::User;
-    let since = all.iter().filter(|one| one.first_seq > seen && is_by_human(&one.by));
-    let changes = since.flat_map(|one| &one.worktrees).filter(|change| change.path == worktree);
-    let mut paths = Vec::new();
-    for change in changes {
-        let differing: Result<_> = ctx.repo.history().diff_trees(&change.files.old, &change.files.new);
-        paths.extend(differing.ok()?.into_iter().map(|change| change.path.to_string()));
-    }
-    paths.sort();
-    paths.dedup();
-    let named = paths.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = paths.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!paths.is_empty()).then(|| {
-        format!("The human went back with git axiom: these files were restored, and what you read of them before is out of date: {named}{more}")
-    })
 }

@@ -5,6 +5,7 @@
 //! A hook never keeps the agent from its work: whatever fails is noted for `status`, and the hook has answered before the program's
 //! own limit. Begin reading with `hook`.
 
+mod around;
 pub mod hook;
 pub mod join;
 mod packing;
@@ -13,3 +14,4 @@ mod saving;
 pub mod sessions;
 pub mod standing;
 pub mod watching;
+mod went_back;

@@ -238,8 +238,9 @@ fn checked(ctx: &Context, folder: &Path) -> Result<PathBuf> {
 fn detach(ctx: &Context, doing: Doing) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     for recipe in &RECIPES {
-        let done = attach::detach(ctx, recipe, Scope::Here, doing)?;
-        changed.extend((done.became != Became::Unchanged).then_some(done.path));
+        for done in attach::detach(ctx, recipe, Scope::Here, doing)? {
+            changed.extend((done.became != Became::Unchanged).then_some(done.path));
+        }
     }
     let main = ctx.repo.worktrees().main_worktree()?;
     for done in skill::take_out(ctx, doing)? {

@@ -186,8 +186,9 @@ fn notes(ctx: &Context) -> Result<Notes> {
 /// The lines that we write into `info/exclude`. Those of files that stay there are kept.
 pub(super) fn exclude_lines(ctx: &Context) -> Vec<String> {
     let folder = workspaces::folder(ctx).map(|folder| format!("/{folder}/"));
-    let main = ctx.repo.worktrees().main_worktree().ok();
-    let is_gone = |path: &&str| main.as_ref().is_some_and(|main| main.path().join(path).symlink_metadata().is_err());
+    let all = ctx.repo.worktrees().list().unwrap_or_default();
+    let is_gone =
+        |path: &&str| !all.is_empty() && all.iter().all(|one| one.worktree.path().join(path).symlink_metadata().is_err());
     let attached = OF_THIS_USER.iter().copied().filter(is_gone).map(|path| format!("/{path}"));
     folder.into_iter().chain([format!("/{}/", trash::IN_WORKTREE)]).chain(attached).collect()
 }

@@ -59,11 +59,13 @@ fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
     for recipe in &RECIPES {
         for (scope, option) in [(Scope::Shared, "--shared"), (Scope::User, "--user")] {
             // A file that cannot be read is not ours to tell of.
-            let Ok(done) = attach::detach(ctx, recipe, scope, Doing::DryRun) else { continue };
-            let is_of_one_file = scope == Scope::Shared && attached_here(ctx, recipe, &done.path);
-            if done.became != Became::Unchanged && !is_of_one_file {
-                let (path, name) = (done.path.display(), recipe.name);
-                stays.push(format!("our hooks in '{path}': git axiom detach {name} {option}    takes them out"));
+            let Ok(all) = attach::detach(ctx, recipe, scope, Doing::DryRun) else { continue };
+            for done in all {
+                let is_of_one_file = scope == Scope::Shared && attached_here(ctx, recipe, &done.path);
+                if done.became != Became::Unchanged && !is_of_one_file {
+                    let (path, name) = (done.path.display(), recipe.name);
+                    stays.push(format!("our hooks in '{path}': git axiom detach {name} {option}    takes them out"));
+                }
             }
         }
     }
@@ -72,5 +74,5 @@ fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
 
 /// Whether the file of everybody is the one of this user too: then it is detached.
 fn attached_here(ctx: &Context, recipe: &crate::domain::program_hooks::recipe::Recipe, path: &std::path::Path) -> bool {
-    attach::detach(ctx, recipe, Scope::Here, Doing::DryRun).is_ok_and(|done| done.path == path)
+    attach::detach(ctx, recipe, Scope::Here, Doing::DryRun).is_ok_and(|all| all.iter().any(|done| done.path == path))
 }

@@ -4,16 +4,18 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::kept;
-use super::place::{Place, Scope, caller, place};
+use super::place::{Scope, caller, layout_of, place, read_in};
 use super::put::{Became, Doing, Piece, Target};
 use crate::domain::base::names::RepoPath;
 use crate::domain::program_hooks::command::Caller;
 use crate::domain::program_hooks::edit::{Refused, attached, detached, is_changed_plugin};
 use crate::domain::program_hooks::recipe::Recipe;
 use crate::error::{Code, Error, Result};
+use crate::git::Worktree;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement;
 use crate::process::os::command::command;
+use crate::store::fired;
 
 /// A file that was to be changed.
 #[derive(Debug)]
@@ -46,51 +48,122 @@ impl Piece for Hooks<'_> {
     }
 }
 
-fn target(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Target> {
-    let at = place(ctx, recipe, scope)?;
-    let record = kept::file(ctx, &at.path, scope == Scope::User)?;
-    Ok(Target { at, record })
+/// A file of a worktree, or the user's.
+struct FilePart {
+    target: Target,
+    /// Whose it is; `None`: the user's.
+    worktree: Option<Worktree>,
+    /// Whether only its folder is made, with which the program reads the file of another worktree.
+    only_folder: bool,
 }
 
-/// Puts our hooks into the program's file.
+impl FilePart {
+    fn of(ctx: &Context, worktree: &Worktree, recipe: &Recipe, scope: Scope) -> Result<Self> {
+        let at = place(worktree, recipe, scope)?;
+        let (record, worktree) = match at.in_worktree {
+            Some(path) => (kept::of_worktree(&layout_of(ctx, worktree), path), Some(worktree.clone())),
+            None => (kept::of_user(&at.path)?, None),
+        };
+        Ok(Self { target: Target { at, record }, worktree, only_folder: false })
+    }
+
+    fn done(&self, became: Became, calls: Option<String>) -> Done {
+        let path = &self.target.at.path;
+        let folder = if self.only_folder { path.parent() } else { None };
+        Done { path: folder.unwrap_or(path).to_owned(), became, calls }
+    }
+}
+
+/// The files that are changed so that sessions in this worktree are covered.
+fn parts(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Vec<FilePart>> {
+    let here = ctx.repo.worktrees().current_worktree()?;
+    if scope != Scope::Here {
+        return Ok(vec![FilePart::of(ctx, &here, recipe, scope)?]);
+    }
+    let read = read_in(ctx, recipe, &here)?;
+    let mut parts: Vec<FilePart> =
+        read.files_of.iter().map(|one| FilePart::of(ctx, one, recipe, scope)).collect::<Result<_>>()?;
+    if read.once_folder {
+        parts.push(FilePart { only_folder: true, ..FilePart::of(ctx, &here, recipe, scope)? });
+    }
+    Ok(parts)
+}
+
+/// Puts our hooks into the program's files, so that its sessions in the current worktree call us.
 ///
 /// # Errors
-/// `INVALID_INPUT` where the file cannot be changed as it is, or is committed; `IN_THE_WAY`, `CHANGED_MEANWHILE`, `BUSY`, `IO_FAILED`,
+/// `INVALID_INPUT` where a file cannot be changed as it is, or is committed; `IN_THE_WAY`, `CHANGED_MEANWHILE`, `BUSY`, `IO_FAILED`,
 /// `DISK_FULL`.
-pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Result<Done> {
-    let target = target(ctx, recipe, scope)?;
+pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Result<Vec<Done>> {
     let caller = caller(scope)?;
-    if scope == Scope::Here && is_tracked(ctx, &target.at)? {
-        return Err(Error::new(Code::InvalidInput, format!("'{}' is committed", target.at.path.display()))
-            .hint(format!("git axiom attach {} --shared    changes it for everybody", recipe.name))
-            .hint(format!("git axiom attach {} --user      attaches it for you alone", recipe.name)));
+    let parts = parts(ctx, recipe, scope)?;
+    for part in parts.iter().filter(|part| scope == Scope::Here && !part.only_folder) {
+        if is_tracked(ctx, part)? {
+            return Err(Error::new(Code::InvalidInput, format!("'{}' is committed", part.target.at.path.display()))
+                .hint(format!("git axiom attach {} --shared    changes it for everybody", recipe.name))
+                .hint(format!("git axiom attach {} --user      attaches it for you alone", recipe.name)));
+        }
     }
-    let became = target.put(&Hooks { recipe, caller: &caller }, doing, || {
+    let before_writing = || {
         answers(&caller, recipe)?;
         // A hook does nothing in a repository that is not prepared.
         ctx.layout().ensure()?;
         placement::write_down(ctx.layout(), &ctx.repo)
-    })?;
-    if let (Doing::Really, Scope::Here, Some(path)) = (doing, scope, target.at.in_worktree) {
-        ctx.repo.workspaces().exclude_file(&RepoPath::new(path.as_bytes()))?;
+    };
+    let mut all = Vec::new();
+    for part in &parts {
+        if part.only_folder {
+            all.push(part.done(part.target.put_folder(doing)?, None));
+            continue;
+        }
+        let became = part.target.put(&Hooks { recipe, caller: &caller }, doing, before_writing)?;
+        if let (Doing::Really, Scope::Here, Some(path)) = (doing, scope, part.target.at.in_worktree) {
+            ctx.repo.workspaces().exclude_file(&RepoPath::new(path.as_bytes()))?;
+        }
+        all.push(part.done(became, Some(caller.line(recipe.name))));
     }
-    Ok(Done { path: target.at.path, became, calls: Some(caller.line(recipe.name)) })
+    Ok(all)
 }
 
-/// Takes our hooks out of the program's file: puts back what was there where nobody changed it since, else cuts out ours alone.
+/// Takes our hooks out of the program's files, in whichever worktree they were written: puts back what was there where nobody changed it
+/// since, else cuts out ours alone.
 ///
 /// # Errors
 /// As [`attach`].
-pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Result<Done> {
-    let target = target(ctx, recipe, scope)?;
-    let became = target.take_out(&Hooks { recipe, caller: &Caller::IfThere }, doing)?;
-    Ok(Done { path: target.at.path, became, calls: None })
+pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Result<Vec<Done>> {
+    let mut parts = parts(ctx, recipe, scope)?;
+    if scope != Scope::User {
+        let there = ctx.repo.worktrees().list()?.into_iter().filter(|entry| entry.present);
+        for entry in there {
+            let other = FilePart::of(ctx, &entry.worktree, recipe, scope)?;
+            // A file that a branch brought with it has hooks too: only those that we wrote there are taken out elsewhere.
+            let is_ours = kept::read(&other.target.record)?.is_some();
+            if is_ours && parts.iter().all(|part| part.target.at.path != other.target.at.path) {
+                parts.push(other);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for part in &parts {
+        let became = part.target.take_out(&Hooks { recipe, caller: &Caller::IfThere }, doing)?;
+        all.push(part.done(became, None));
+        if let (Some(worktree), Doing::Really) = (&part.worktree, doing) {
+            forget_fired(ctx, worktree, recipe);
+        }
+    }
+    Ok(all)
 }
 
-fn is_tracked(ctx: &Context, at: &Place) -> Result<bool> {
-    let Some(path) = at.in_worktree else { return Ok(false) };
-    let main = ctx.repo.worktrees().main_worktree()?;
-    Ok(ctx.repo.git_in(&main).args(["ls-files", "--error-unmatch", "--", path]).run()?.ok())
+/// Since when hooks fire is counted anew once they are attached again.
+fn forget_fired(ctx: &Context, worktree: &Worktree, recipe: &Recipe) {
+    if let Err(error) = fired::forget(&layout_of(ctx, worktree), recipe.name) {
+        tracing::debug!(%error, "when hooks fired was not forgotten");
+    }
+}
+
+fn is_tracked(ctx: &Context, part: &FilePart) -> Result<bool> {
+    let (Some(path), Some(worktree)) = (part.target.at.in_worktree, &part.worktree) else { return Ok(false) };
+    Ok(ctx.repo.git_in(worktree).args(["ls-files", "--error-unmatch", "--", path]).run()?.ok())
 }
 
 /// Asks the command that hooks will call for nothing at all: one that does not know `hook` would keep the agent from its work.

@@ -9,7 +9,7 @@ use crate::domain::program_hooks::edit::LARGEST;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::context::handle::Context;
+use crate::store::layout::Layout;
 
 /// What is kept of a file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,19 +40,24 @@ pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where it is kept: with the repository, or with the user's state.
+/// Where it is kept of a file in a worktree, which may be moved: with what concerns that worktree.
+pub fn of_worktree(layout: &Layout, in_worktree: &str) -> PathBuf {
+    below(layout.root(), Path::new(in_worktree))
+}
+
+/// Where it is kept of a file of the user's: with the user's state.
 ///
 /// # Errors
-/// `INVALID_INPUT` where the user has no state folder; `IO_FAILED`.
-pub fn file(ctx: &Context, file: &Path, of_user: bool) -> Result<PathBuf> {
-    let root = match of_user {
-        true => env::user_state_dir()
-            .map(|state| state.join("git-axiom"))
-            .ok_or_else(|| Error::new(Code::InvalidInput, "you have no state folder: HOME is not set"))?,
-        false => ctx.layout().root().to_owned(),
-    };
+/// `INVALID_INPUT` where the user has no state folder.
+pub fn of_user(file: &Path) -> Result<PathBuf> {
+    let state = env::user_state_dir().map(|state| state.join("git-axiom"));
+    let state = state.ok_or_else(|| Error::new(Code::InvalidInput, "you have no state folder: HOME is not set"))?;
+    Ok(below(&state, file))
+}
+
+fn below(root: &Path, file: &Path) -> PathBuf {
     let name = digest(file.as_os_str().as_encoded_bytes());
-    Ok(root.join("attach/kept").join(format!("{}.json", name.get(..32).unwrap_or(&name))))
+    root.join("attach/kept").join(format!("{}.json", name.get(..32).unwrap_or(&name)))
 }
 
 /// Reads it; what cannot be read is nothing, and then only ours is cut out.

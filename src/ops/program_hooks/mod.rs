@@ -4,6 +4,7 @@
 pub mod attach;
 pub mod kept;
 pub mod place;
+pub mod protection;
 pub mod put;
 mod settings;
 pub mod skill;

@@ -1,13 +1,15 @@
-//! Which file of a program is changed, and how it calls us.
+//! Which files of a program cover a worktree, and how they call us.
 
 use std::path::{Path, PathBuf};
 
 use crate::domain::program_hooks::command::Caller;
-use crate::domain::program_hooks::recipe::Recipe;
+use crate::domain::program_hooks::recipe::{Reach, Recipe};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::Links;
+use crate::git::Worktree;
 use crate::ops::context::handle::Context;
+use crate::store::layout::Layout;
 
 /// For whom a program is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +27,13 @@ pub enum Scope {
 pub struct Place {
     /// Its path.
     pub path: PathBuf,
-    /// Its path in the main worktree; `None` for the user's own.
+    /// Its path in its worktree; `None` for the user's own.
     pub in_worktree: Option<&'static str>,
     /// Whether it may be a link.
     pub links: Links,
 }
 
-/// The files in the main worktree that are attached for this user alone: those that git does not list as untracked while they are.
+/// The files in a worktree that are attached for this user alone: those that git does not list as untracked while they are.
 pub const OF_THIS_USER: [&str; 6] = [
     ".claude/settings.local.json",
     ".codex/hooks.json",
@@ -41,12 +43,9 @@ pub const OF_THIS_USER: [&str; 6] = [
     ".aider.conf.yml",
 ];
 
-/// The file of a program.
-///
-/// # Errors
-/// `BARE_REPOSITORY`; `INVALID_INPUT` where the user has no home folder.
-pub fn place(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Place> {
-    let project = match (recipe.name, scope) {
+/// The path of a program's file in a worktree, and below a home folder.
+fn project_file(recipe: &Recipe, scope: Scope) -> &'static str {
+    match (recipe.name, scope) {
         ("claude", Scope::Here) => ".claude/settings.local.json",
         ("claude", _) => ".claude/settings.json",
         ("codex", _) => ".codex/hooks.json",
@@ -54,14 +53,55 @@ pub fn place(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Place> {
         ("opencode", _) => ".opencode/plugin/git-axiom.js",
         ("cursor", _) => ".cursor/hooks.json",
         (_, _) => ".aider.conf.yml",
-    };
+    }
+}
+
+/// The file of a program in a worktree; for [`Scope::User`] the user's own.
+///
+/// # Errors
+/// `INVALID_INPUT` where the user has no home folder.
+pub fn place(worktree: &Worktree, recipe: &Recipe, scope: Scope) -> Result<Place> {
+    let project = project_file(recipe, scope);
     match scope {
         Scope::Here | Scope::Shared => {
-            let path = ctx.repo.worktrees().main_worktree()?.path().join(project);
-            Ok(Place { path, in_worktree: Some(project), links: Links::Refused })
+            Ok(Place { path: worktree.path().join(project), in_worktree: Some(project), links: Links::Refused })
         }
         Scope::User => Ok(Place { path: of_user(recipe, project)?, in_worktree: None, links: Links::Followed }),
     }
+}
+
+/// What a program that is started in a worktree reads of this user's files there.
+#[derive(Debug, Clone)]
+pub struct FilesRead {
+    /// The worktrees whose file it reads, the one that covers most first.
+    pub files_of: Vec<Worktree>,
+    /// Whether it reads them only once the worktree has the folder of its own file.
+    pub once_folder: bool,
+}
+
+/// Whose files a program reads that is started in a worktree: where a file of the main worktree covers all, that one too.
+///
+/// # Errors
+/// Those of finding the main worktree, but for a bare repository that has none.
+pub fn read_in(ctx: &Context, recipe: &Recipe, worktree: &Worktree) -> Result<FilesRead> {
+    let main = match ctx.repo.worktrees().main_worktree() {
+        Ok(main) => Some(main).filter(|main| main.git_dir() != worktree.git_dir()),
+        Err(error) if error.code() == Code::BareRepository => None,
+        Err(error) => return Err(error),
+    };
+    let own = worktree.clone();
+    Ok(match (recipe.reach, main) {
+        (Reach::MainAndOwn, Some(main)) => FilesRead { files_of: vec![main, own], once_folder: false },
+        (Reach::MainBesideFolder, Some(main)) => FilesRead { files_of: vec![main], once_folder: true },
+        (Reach::Own, _) | (Reach::MainAndOwn | Reach::MainBesideFolder, None) => {
+            FilesRead { files_of: vec![own], once_folder: false }
+        }
+    })
+}
+
+/// Where is kept what concerns attached programs in one worktree.
+pub fn layout_of(ctx: &Context, worktree: &Worktree) -> Layout {
+    Layout::of_worktree(ctx.repo.common_dir(), worktree.git_dir())
 }
 
 fn of_user(recipe: &Recipe, project: &str) -> Result<PathBuf> {

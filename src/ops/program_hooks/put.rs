@@ -88,6 +88,26 @@ impl Target {
         Ok(became)
     }
 
+    /// Makes the folder of the file alone, and keeps that it was made.
+    ///
+    /// # Errors
+    /// `IN_THE_WAY`, `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn put_folder(&self, doing: Doing) -> Result<Became> {
+        no_link_above(&self.at)?;
+        let made_folders = missing_above(&self.at.path)?;
+        if made_folders.is_empty() {
+            return Ok(Became::Unchanged);
+        }
+        if doing == Doing::Really {
+            kept::write(
+                &self.record,
+                &Kept { before: None, written: String::new(), from: None, made_folders: made_folders.clone() },
+            )?;
+            made_folders.iter().rev().try_for_each(|folder| files::create_users_dir(folder))?;
+        }
+        Ok(Became::Made)
+    }
+
     /// Takes a piece out: puts back what was there where nobody changed it since, else cuts out ours alone.
     ///
     /// # Errors
@@ -98,8 +118,8 @@ impl Target {
         let is_there = files::metadata(&at.path)?.is_some();
         if doing == Doing::DryRun || !is_there {
             let became = self.cut(piece, look(&at.path)?)?.became;
-            if doing == Doing::Really {
-                forget(record, &at.path)?;
+            if doing == Doing::Really && forget(record, &at.path)? {
+                return Ok(Became::Deleted);
             }
             return Ok(became);
         }
@@ -178,21 +198,28 @@ struct Cut {
     became: Became,
 }
 
-/// Forgets what was kept, and the folders that were made for the file where they are empty now.
-fn forget(record: &Path, path: &Path) -> Result<()> {
-    let kept = kept::read(record)?;
+/// Forgets what was kept, and the folders that were made for the file where they are empty now: whether any of them went.
+fn forget(record: &Path, path: &Path) -> Result<bool> {
+    let (kept, mut went) = (kept::read(record)?, false);
     if files::metadata(path)?.is_none() {
         for folder in kept.into_iter().flat_map(|kept| kept.made_folders) {
             let is_there = path.starts_with(&folder) && files::metadata(&folder)?.is_some_and(|meta| meta.is_dir());
             if !is_there || !files::remove_empty_dir(&folder)? {
                 break;
             }
+            went = true;
         }
     }
-    match files::metadata(record)? {
-        Some(_) => files::remove_file(record),
-        None => Ok(()),
+    if files::metadata(record)?.is_some() {
+        files::remove_file(record)?;
+        // Of a linked worktree nothing of ours stays in git's folder: `axiom/attach/kept`.
+        for folder in record.ancestors().skip(1).take(3) {
+            if !files::remove_empty_dir(folder)? {
+                break;
+            }
+        }
     }
+    Ok(went)
 }
 
 /// A link of the repository's might lead anywhere.

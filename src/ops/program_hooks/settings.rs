@@ -7,11 +7,11 @@ use super::put::look;
 use crate::domain::program_hooks::recipe::Recipe;
 use crate::domain::program_hooks::switches::Settings;
 use crate::env;
-use crate::ops::context::handle::Context;
+use crate::git::Worktree;
 
-/// Those of a program that are there and can be read, the strongest first.
-pub(super) fn settings(ctx: &Context, recipe: &Recipe) -> Vec<Settings> {
-    let at = |scope| place(ctx, recipe, scope).ok().map(|at| at.path);
+/// Those of a program that is started in a worktree, as far as they are there and can be read, the strongest first.
+pub(super) fn settings(worktree: &Worktree, recipe: &Recipe) -> Vec<Settings> {
+    let at = |scope| place(worktree, recipe, scope).ok().map(|at| at.path);
     let beside = |path: Option<PathBuf>, name: &str| path.map(|path| path.with_file_name(name));
     let (managed, own): (Option<PathBuf>, Vec<Option<PathBuf>>) = match recipe.name {
         "claude" => (Some(managed()), vec![at(Scope::Here), at(Scope::Shared), at(Scope::User)]),

@@ -59,7 +59,7 @@ fn each(ctx: &Context, step: impl Fn(&Target, &skill::Piece) -> Result<Became>) 
     let main = ctx.repo.worktrees().main_worktree()?;
     let one = |piece: skill::Piece| {
         let path = within(main.path(), piece.file())?;
-        let record = kept::file(ctx, &path, false)?;
+        let record = kept::of_worktree(ctx.layout(), piece.file());
         let at = Place { path, in_worktree: Some(piece.file()), links: Links::Refused };
         Ok(Done { file: piece.file(), became: step(&Target { at, record }, &piece)? })
     };

@@ -1,20 +1,22 @@
-//! How a program is attached: what its files say, and when its hooks really fired.
+//! How a program is attached in a worktree: what the files say that it reads there, and when its hooks really fired there.
 
 use jiff::Timestamp;
 
 use super::attach::answers;
-use super::place::{Scope, caller, place};
+use super::place::{Place, Scope, caller, layout_of, place, read_in};
 use super::put::look;
 use super::settings::settings;
 use crate::domain::program_hooks::edit::{Found, standing};
 use crate::domain::program_hooks::recipe::{Format, Recipe};
 use crate::domain::program_hooks::switches::{Off, off};
 use crate::error::Result;
+use crate::git::Worktree;
 use crate::ops::context::handle::Context;
 use crate::store::fired;
+use crate::store::layout::Layout;
 
 /// An event of a program in one of its files.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Standing {
     /// The program.
     pub program: &'static str,
@@ -28,18 +30,22 @@ pub struct Standing {
     pub off: Option<Off>,
     /// Whether the command that it calls works.
     pub works: bool,
-    /// When it fired last in this repository.
+    /// Whether that it has not fired says nothing.
+    pub seldom: bool,
+    /// When it fired last in this worktree.
     pub fired: Option<Timestamp>,
+    /// When it fired there for the first time since the program was attached.
+    pub since: Option<Timestamp>,
 }
 
-/// Each event in each file of a program that has ours. Changes nothing.
+/// Each event in each file that has ours, of those that a program reads in a worktree. Changes nothing.
 ///
 /// # Errors
 /// `INVALID_INPUT` where a file cannot be read as it is; `IO_FAILED`.
-pub fn status(ctx: &Context, recipe: &'static Recipe) -> Result<Vec<Standing>> {
+pub fn status(ctx: &Context, recipe: &'static Recipe, worktree: &Worktree) -> Result<Vec<Standing>> {
     let (mut all, mut seen) = (Vec::new(), Vec::new());
-    for scope in [Scope::Here, Scope::Shared, Scope::User] {
-        let Ok(at) = place(ctx, recipe, scope) else { continue };
+    let layout = layout_of(ctx, worktree);
+    for (scope, at) in places(ctx, recipe, worktree)? {
         let Some(text) = look(&at.path)?.filter(|_| !seen.contains(&at.path)) else { continue };
         let caller = caller(scope)?;
         // A file that does not parse has no hooks that count.
@@ -48,17 +54,47 @@ pub fn status(ctx: &Context, recipe: &'static Recipe) -> Result<Vec<Standing>> {
             continue;
         }
         let path = at.path.display().to_string();
-        let (works, off) = (answers(&caller, recipe).is_ok(), off(recipe, &settings(ctx, recipe), &path));
+        let (works, off) = (answers(&caller, recipe).is_ok(), off(recipe, &settings(worktree, recipe), &path));
         for (event, found) in found {
-            let fired = match recipe.format {
-                Format::Json(_) => fired::last(ctx.layout(), recipe.name, event)?,
-                Format::Plugin(_) | Format::Yaml => fired::last_of_any(ctx.layout(), recipe.name)?,
-            };
-            let fired = fired.and_then(|time| Timestamp::try_from(time).ok());
-            let fired = fired.and_then(|time| Timestamp::from_millisecond(time.as_millisecond()).ok());
-            all.push(Standing { program: recipe.name, path: path.clone(), event, found, off: off.clone(), works, fired });
+            let (fired, since) = times(&layout, recipe, event)?;
+            let (path, off, seldom) = (path.clone(), off.clone(), recipe.is_seldom(event));
+            all.push(Standing { program: recipe.name, path, event, found, off, works, seldom, fired, since });
+        }
+        // What stands in the file that covers more stands in the other one so that older versions call it: once.
+        if scope == Scope::Here {
+            seen.extend(
+                read_in(ctx, recipe, worktree)?.files_of.iter().filter_map(|one| Some(place(one, recipe, scope).ok()?.path)),
+            );
         }
         seen.push(at.path);
     }
     Ok(all)
+}
+
+/// The files that a program reads that is started in a worktree.
+fn places(ctx: &Context, recipe: &Recipe, worktree: &Worktree) -> Result<Vec<(Scope, Place)>> {
+    let read = read_in(ctx, recipe, worktree)?;
+    let mut all = Vec::new();
+    for one in &read.files_of {
+        let at = place(one, recipe, Scope::Here)?;
+        let folder = at.in_worktree.and_then(|path| worktree.path().join(path).parent().map(std::path::Path::to_owned));
+        if !read.once_folder || folder.is_some_and(|folder| folder.is_dir()) {
+            all.push((Scope::Here, at));
+        }
+    }
+    for scope in [Scope::Shared, Scope::User] {
+        all.extend(place(worktree, recipe, scope).ok().map(|at| (scope, at)));
+    }
+    Ok(all)
+}
+
+/// When an event fired last, and for the first time.
+fn times(layout: &Layout, recipe: &Recipe, event: &str) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let (fired, since) = match recipe.format {
+        Format::Json(_) => (fired::last(layout, recipe.name, event)?, fired::first(layout, recipe.name, event)?),
+        Format::Plugin(_) | Format::Yaml => (fired::last_of_any(layout, recipe.name)?, fired::first_of_any(layout, recipe.name)?),
+    };
+    let in_milliseconds = |time: Timestamp| Timestamp::from_millisecond(time.as_millisecond()).ok();
+    let fired = fired.and_then(|time| Timestamp::try_from(time).ok());
+    Ok((fired.and_then(in_milliseconds), since.and_then(in_milliseconds)))
 }
