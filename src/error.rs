@@ -60,7 +60,7 @@ codes! {
     GitMissing "GIT_MISSING" Failed "The git program cannot be started.";
     GitFailed "GIT_FAILED" Failed "A git command failed.";
     RepositoryUnsupported "REPOSITORY_UNSUPPORTED" Failed "The repository uses something that git axiom cannot handle.";
-    IdentityMissing "IDENTITY_MISSING" Failed "git does not know who you are, so no commit or tag can be made.";
+    IdentityMissing "IDENTITY_MISSING" Failed "git does not know who you are, so no commit can be made for a branch.";
     UnbornBranch "UNBORN_BRANCH" Failed "The branch has no commit yet.";
     DetachedHead "DETACHED_HEAD" Failed "HEAD is on no branch.";
     TargetMissing "TARGET_MISSING" Failed "The target branch does not exist.";
@@ -106,7 +106,7 @@ codes! {
     ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
     NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is not fully resolved by hand yet; nothing was changed.";
-    NotTheOwner "NOT_THE_OWNER" Refused "Root would make files in the repository of another user, who could not read them.";
+    NotTheOwner "NOT_THE_OWNER" Refused "The repository is another user's: git does not use it, or root would make files that its owner could not read.";
     NotPrivate "NOT_PRIVATE" Refused "A folder or file that must belong to this user alone does not.";
     BranchNotOurs "BRANCH_NOT_OURS" Failed "A branch has the name of a task's branch, and git axiom did not make it.";
     BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out, being rebased or being bisected in a worktree that is not part of the operation.";

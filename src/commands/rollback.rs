@@ -196,11 +196,19 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// `git axiom restore`, which is `git axiom rollback checkpoint`.
+/// `git axiom restore`, which is `git axiom rollback checkpoint` of files alone.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run`]; `USAGE` without a path.
 pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    names_some_path(args)?;
+    if args.paths.is_empty() {
+        // `git restore` never moves HEAD, and whoever forgets the path does not want to lose commits from the branch.
+        let name = args.name.as_deref().unwrap_or("NAME");
+        return Err(Error::new(Code::Usage, "no path is given: 'restore' brings back files, and nothing else")
+            .hint(format!("git axiom restore {name} -- PATH    brings back these files or folders"))
+            .hint(format!("git axiom rollback checkpoint {name}    goes back whole: files, index, HEAD, branches and tasks")));
+    }
     let mut ctx = open_with_usable_config(purpose(args.how.consent.dry_run), global, screen)?;
     ctx.for_humans_only("restore")?;
     let ended = to_named(args, &mut ctx, global, screen);
@@ -212,7 +220,7 @@ pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Resul
 fn names_some_path(to: &Checkpoint) -> Result<()> {
     if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
         return Err(Error::new(Code::Usage, "no path is given after '--'")
-            .hint("without '--', everything is restored; with paths after it, only these"));
+            .hint("git axiom rollback checkpoint without '--' goes back whole; with paths after it, only these"));
     }
     Ok(())
 }

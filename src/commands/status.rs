@@ -13,12 +13,13 @@ use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
+use crate::domain::work::view::commands_of_stuck;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::standing::Attached;
 use crate::ops::attach::watching::record::Standing;
 use crate::ops::revert_task::Settling;
-use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report};
+use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report, StuckLine};
 
 /// How often `--watch` checks for changes.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -27,6 +28,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 const LONGEST_PHASE: usize = 24;
 /// How many characters of an agent's last line are shown.
 const LONGEST_LINE: usize = 52;
+/// How many tasks that do not go on are shown.
+const MOST_STUCK: usize = 5;
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -122,6 +125,7 @@ fn in_words(report: &Report) -> String {
             report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)]);
         text.push_str(&table(&rows.collect::<Vec<_>>()));
     }
+    text.push_str(&stuck_in_words(&report.stuck));
     if !report.delays.is_empty() {
         text.push_str("\nTried again by itself:\n");
         let rows = report.delays.iter().map(|one| vec![format!("  {}", one.task_id), one.delay.in_words(), since(one)]);
@@ -139,6 +143,21 @@ fn in_words(report: &Report) -> String {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
     text + &attached_in_words(&report.attached)
+}
+
+/// The tasks that failed or are blocked, with the reason, and what can be done.
+fn stuck_in_words(stuck: &[StuckLine]) -> String {
+    let Some(first) = stuck.first() else { return String::new() };
+    let row = |one: &StuckLine| {
+        let reason = one.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or("-");
+        vec![format!("  {}", one.task_id), one.status.to_string(), short(reason, LONGEST_LINE)]
+    };
+    let mut text = format!("\nNot going on:\n{}", table(&stuck.iter().take(MOST_STUCK).map(row).collect::<Vec<_>>()));
+    if stuck.len() > MOST_STUCK {
+        text.push_str(&format!("  and {} more: git axiom task list\n", stuck.len() - MOST_STUCK));
+    }
+    commands_of_stuck(&first.task_id).iter().for_each(|command| text.push_str(&format!("  {command}\n")));
+    text
 }
 
 /// What a session with limits may use, and has used.

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
+use crate::ops::undo::Standing;
 
 /// How many events are read for one moment of the picture: most events are none.
 const EVENTS: u64 = 40;
@@ -40,8 +41,22 @@ pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
             }
         }
     }
-    let picture = fold.finish();
-    Ok(most.map_or_else(|| picture.clone(), |most| picture.clone().newest(most)))
+    let whole = fold.finish();
+    let mut picture = match most {
+        Some(most) => whole.newest(most),
+        None => whole,
+    };
+    offer_what_is_accepted(ctx, &mut picture)?;
+    Ok(picture)
+}
+
+/// What `undo` would refuse is not offered.
+fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
+    let Some(oldest) = picture.offered().next().cloned() else { return Ok(()) };
+    let all = history::newest_transactions(ctx, |known| known.iter().any(|one| one.id == oldest))?;
+    let standing = Standing::new(ctx, &all)?;
+    picture.offer_only(|id| all.iter().any(|one| one.id == *id && standing.obstacle(one).is_none()));
+    Ok(())
 }
 
 /// What is at risk now.

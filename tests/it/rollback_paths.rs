@@ -145,6 +145,12 @@ fn a_time_means_the_newest_checkpoint_that_was_there() {
     assert_eq!(named("@1768303000"), "second");
     scratch.refused(&["restore", "--at", "2026-01-13T09:59:59Z", "--", "a.txt"], "UNKNOWN_CHECKPOINT", 2);
     scratch.refused(&["restore", "--at", "nonsense", "--", "a.txt"], "INVALID_INPUT", 2);
+    // A forgotten path must not take commits off the branch.
+    for args in
+        [&["restore", "first", "--yes"][..], &["restore", "first", "--yes", "--"], &["restore", "--at", "now", "--dry-run"]]
+    {
+        scratch.refused(args, "USAGE", 2);
+    }
     scratch.refused(&["restore", "first", "--at", "now"], "USAGE", 2);
     scratch.axiom(&["restore", "--at", "2026-01-13T10:30:00Z", "--yes", "--", "a.txt"]);
     assert_eq!(scratch.read("a.txt"), "first\n");

@@ -98,7 +98,7 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Checkpoint(Later<commands::checkpoint::Checkpoint>),
     /// Go back to a checkpoint, or finish an interrupted rollback
     Rollback(Later<commands::rollback::Rollback>),
-    /// Restore files from a checkpoint: short for 'rollback checkpoint'
+    /// Restore files from a checkpoint: short for 'rollback checkpoint NAME -- PATH'
     Restore(Later<commands::rollback::Checkpoint>),
     /// Undo the last transaction, or the one that you name
     Undo(Later<commands::undo::Undo>),

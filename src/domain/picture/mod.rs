@@ -100,6 +100,23 @@ impl Picture {
         lane.from.is_none_or(|from| from < moment) && lane.to.is_none_or(|to| to >= moment)
     }
 
+    /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way.
+    pub fn offer_only(&mut self, can_undo: impl Fn(&TxnId) -> bool) {
+        for moment in &mut self.moments {
+            let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
+            if undo && !can_undo(&moment.transaction) {
+                let task = moment.lanes.first().filter(|_| moment.kind == Kind::Merged).map(|lane| &self.lanes[*lane].task_id);
+                moment.command = task.map(|task| format!("git axiom rollback task {task}"));
+            }
+        }
+    }
+
+    /// The transactions that are offered to be undone, the oldest first.
+    pub fn offered(&self) -> impl Iterator<Item = &TxnId> {
+        let is_undo = |moment: &&Moment| moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
+        self.moments.iter().filter(is_undo).map(|moment| &moment.transaction)
+    }
+
     /// The newest moments only, at most so many.
     #[must_use]
     pub fn newest(mut self, most: usize) -> Self {
@@ -119,6 +136,10 @@ impl Picture {
         }
         self
     }
+}
+
+fn undo(transaction: &TxnId) -> String {
+    format!("git axiom undo {transaction}")
 }
 
 /// An operation that began.
@@ -265,7 +286,7 @@ impl Fold {
                 }
             }
         }
-        let undo = format!("git axiom undo {}", when.1);
+        let undo = undo(when.1);
         self.last(|moment| {
             moment.command = Some(undo);
             moment.checkpoint = checkpoint;

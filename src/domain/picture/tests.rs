@@ -78,6 +78,12 @@ fn lanes_begin_are_held_by_checkpoints_merge_and_are_rolled_back() {
     assert_eq!(lanes::now(&picture), "○ │ │ ");
     assert_eq!(picture.moments[3].changed_lines, Some(100));
     assert!(picture.moments[5].command.as_ref().unwrap().starts_with("git axiom undo "));
+    let mut refused = picture.clone();
+    assert_eq!(refused.offered().count(), 2);
+    refused.offer_only(|_| false);
+    let command = |place: usize| refused.moments[place].command.as_deref();
+    assert_eq!((command(3), command(5)), (Some("git axiom rollback task a"), None), "only what is accepted is offered");
+    assert_eq!(command(2), Some("git axiom rollback checkpoint one"));
 }
 
 #[test]

@@ -135,19 +135,31 @@ pub fn next_commands(state: &State) -> Vec<String> {
     if waiting.len() > MOST_COMMANDS {
         commands.push("git axiom gate list    shows everything that waits".to_owned());
     }
-    let stuck = |case: &&Case| match case.status {
-        Status::Failed | Status::Blocked => case.kind == Kind::Task,
-        Status::Pending | Status::Active | Status::Done | Status::Archived => false,
-    };
-    let stuck: Vec<&CaseId> = state.restorable.cases.values().filter(stuck).map(|case| &case.id).collect();
-    for id in stuck.iter().take(MOST_COMMANDS) {
-        commands.push(format!("git axiom output {id}    shows what its agent printed"));
-        commands.push(format!("git axiom task unblock {id}    makes it pending again"));
+    let stuck = stuck(state);
+    for case in stuck.iter().take(MOST_COMMANDS) {
+        commands.extend(commands_of_stuck(&case.id));
     }
     if commands.is_empty() || stuck.len() > MOST_COMMANDS {
         commands.push("git axiom task list    shows them".to_owned());
     }
     commands
+}
+
+/// The tasks that do not go on unless a human does something: those that failed or are blocked.
+pub fn stuck(state: &State) -> Vec<&Case> {
+    let is_stuck = |case: &&Case| match case.status {
+        Status::Failed | Status::Blocked => case.kind == Kind::Task,
+        Status::Pending | Status::Active | Status::Done | Status::Archived => false,
+    };
+    state.restorable.cases.values().filter(is_stuck).collect()
+}
+
+/// The commands for one of them.
+pub fn commands_of_stuck(id: &CaseId) -> [String; 2] {
+    [
+        format!("git axiom output {id}    shows what its agent printed"),
+        format!("git axiom task unblock {id}    makes it pending again"),
+    ]
 }
 
 /// Counts all tasks.

@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use command_fds::{CommandFdExt, FdMapping};
 
 use crate::domain::base::own_names::SCRATCH;
+use crate::domain::base::shell_word::shell_word;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
@@ -120,6 +121,15 @@ impl Drop for HeldInChildren<'_> {
     }
 }
 
+/// Where git refuses a repository that another user could have prepared: with what it says to do about it as a hint, from its message.
+fn of_another_user(stderr: &str) -> Option<Error> {
+    let (_, rest) = stderr.split_once("detected dubious ownership in repository at '")?;
+    let (path, _) = rest.split_once("'\n")?;
+    let what = format!("git uses no repository of another user: '{path}'");
+    let hint = format!("git config --global --add safe.directory {}    if you trust whoever owns it", shell_word(path));
+    Some(Error::new(Code::NotTheOwner, what).hint(hint))
+}
+
 impl Repository {
     /// Finds the repository for `cwd` and the caller's `GIT_DIR` and similar variables.
     ///
@@ -174,7 +184,7 @@ impl Repository {
                 let what = format!("'{}' is in no git repository", cwd.display());
                 return Err(Error::new(Code::NotARepository, what).hint("cd into a repository, or make one with 'git init'"));
             }
-            return Err(output.error());
+            return Err(of_another_user(&output.stderr).unwrap_or_else(|| output.error()));
         }
         let unclear = || match String::from_utf8_lossy(&output.stdout).lines().count() {
             more if more > 5 => Error::new(Code::RepositoryUnsupported, "the path of the repository has a line feed in it")

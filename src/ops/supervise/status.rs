@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, Work};
 use crate::domain::work::budget::{Limits, Used, UsedLine};
+use crate::domain::work::case::{Case, Status as CaseStatus};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
@@ -15,7 +17,7 @@ use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Request, SessionState};
 use crate::domain::work::spending::Usd;
 use crate::domain::work::standing::PartCounts;
-use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
+use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks, stuck};
 use crate::error::{Code, Result};
 use crate::ops::attach::standing::{Attached, attached};
 use crate::ops::context::handle::{Context, Progress};
@@ -42,6 +44,8 @@ pub struct Status {
     pub progress: TaskProgress,
     /// Gates that wait for a human.
     pub gates: Vec<GateLine>,
+    /// Tasks that do not go on unless a human does something, by id.
+    pub stuck: Vec<StuckLine>,
     /// What the session tries again later.
     pub delays: Vec<DelayLine>,
     /// Conflicts of rollbacks that a user is resolving.
@@ -189,6 +193,18 @@ pub struct AgentView {
     pub deletions: Option<u64>,
 }
 
+/// A task that failed or is blocked.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StuckLine {
+    /// The task.
+    pub task_id: CaseId,
+    /// failed or blocked.
+    pub status: CaseStatus,
+    /// Why.
+    pub reason: Option<String>,
+}
+
 /// A task for which a step failed and is tried again later.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -293,11 +309,16 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         tasks,
         progress,
         gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
+        stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
         delays: delays(state, alive),
         settling: Vec::new(),
         recovery: recovery(state, who),
         attached: Attached::default(),
     }
+}
+
+fn stuck_line(case: &Case) -> StuckLine {
+    StuckLine { task_id: case.id.clone(), status: case.status, reason: case.reason.clone() }
 }
 
 /// Only a running supervisor tries anything again.
