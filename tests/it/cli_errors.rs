@@ -356,3 +356,17 @@ fn the_state_is_not_given_up_without_a_word() {
     assert_eq!(env.json(&["task", "show", "x"])["status"], "pending");
     env.ok(&["recover", "--from", "fresh", "--yes"]);
 }
+
+/// git refuses it; its advice is a command to copy.
+#[test]
+fn a_repository_of_another_user_comes_with_gits_way_out() {
+    if !crate::common::is_root() {
+        return crate::skipped::skipped("only root can give a repository away");
+    }
+    let env = TestEnv::new();
+    let given = std::process::Command::new("chown").args(["-R", "65534"]).arg(env.repo()).status().unwrap();
+    assert!(given.success());
+    let run = env.axiom(&["status"]).fails_with(Code::NotTheOwner);
+    let hint = format!("hint: git config --global --add safe.directory {}", env.repo().display());
+    assert!(run.stderr.contains(&hint) && !run.stderr.contains(";  ;"), "{run}");
+}

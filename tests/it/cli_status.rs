@@ -11,7 +11,7 @@ use crate::common::TestEnv;
 fn before_the_first_session() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["status", "--json"]), @r#"
-    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0},"limits":null,"tokensUsed":null,"costUsd":null,"timeUsedMs":0},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0,"filesModified":0,"testsPassing":null}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"delays":[],"settling":[],"recovery":{"needed":false,"reasons":[]},"attached":{"sessions":[],"watches":[]}}
+    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0},"limits":null,"tokensUsed":null,"costUsd":null,"timeUsedMs":0},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0,"filesModified":0,"testsPassing":null}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"stuck":[],"delays":[],"settling":[],"recovery":{"needed":false,"reasons":[]},"attached":{"sessions":[],"watches":[]}}
     --- exit 0
     "#);
     assert!(!env.axiom_dir().exists(), "looking makes nothing");
@@ -116,4 +116,17 @@ fn while_a_session_runs_and_after_its_supervisor_was_killed() {
     assert_eq!(project(&status), ["completed", "-", "-"]);
     assert_eq!(status["project"]["metadata"]["filesModified"], 1, "{status}");
     env.fsck();
+}
+
+/// A session that goes on prints no such hints: whoever looks finds them here.
+#[test]
+fn what_does_not_go_on_is_named_with_its_reason_and_the_way_out() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "the one", "--id", "t"]);
+    assert!(!env.ok(&["status"]).contains("Not going on"));
+    env.ok(&["task", "block", "t", "--reason", "there is no key"]);
+    let told = env.ok(&["status"]);
+    assert!(told.contains("Not going on:\n  t  blocked  there is no key\n"), "{told}");
+    assert!(told.contains("  git axiom task unblock t    makes it pending again\n"), "{told}");
+    assert_eq!(env.json(&["status"])["stuck"][0]["reason"], "there is no key");
 }
