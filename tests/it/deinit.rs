@@ -296,3 +296,83 @@ fn a_disk_that_fills_in_the_middle_loses_nothing_and_the_same_call_goes_on() {
         "#,
     );
 }
+
+/// What is taken out must never be found by the `git add` of a repository that this one lies in.
+#[test]
+fn the_folder_is_beside_the_outermost_worktree_however_that_is_known() {
+    for way in ["submodule", "in its worktree", "core.worktree", "GIT_WORK_TREE"] {
+        let scratch = Scratch::new();
+        let inner = scratch.path().join("deep/inner");
+        let git = |args: &[&str]| scratch.git(args);
+        std::fs::create_dir_all(inner.parent().unwrap()).unwrap();
+        match way {
+            "submodule" => {
+                let from = scratch.path().with_file_name("from");
+                copy(&scratch.path(), &from);
+                let from = from.to_str().unwrap().to_owned();
+                git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "deep/inner"]);
+            }
+            "GIT_WORK_TREE" => {
+                git(&["init", "-q", "deep/inner"]);
+                std::fs::rename(inner.join(".git"), scratch.path().with_file_name("files.git")).unwrap();
+            }
+            _ => drop(git(&["init", "-q", "deep/inner"])),
+        }
+        if way == "core.worktree" {
+            let moved = scratch.path().join(".files");
+            std::fs::rename(scratch.path().join(".git"), &moved).unwrap();
+            scratch.git(&["--git-dir=.files", "config", "core.worktree", scratch.path().to_str().unwrap()]);
+        }
+        let run = |args: &[&str]| {
+            let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+            command.args(args).current_dir(&inner);
+            if way == "GIT_WORK_TREE" {
+                command.env("GIT_DIR", scratch.path().with_file_name("files.git")).env("GIT_WORK_TREE", &inner);
+            }
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{way} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+            serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+        };
+        run(&["init"]);
+        std::fs::write(inner.join(".env"), "KEY=secret\n").unwrap();
+        run(&["checkpoint", "create", "one"]);
+        let would = run(&["deinit", "--dry-run", "--json"]);
+        let answer = run(&["deinit", "--yes", "--json"]);
+        for folder in [&would["folder"], &answer["folder"]] {
+            let folder = PathBuf::from(folder.as_str().unwrap());
+            assert_eq!(folder.parent(), scratch.path().canonicalize().unwrap().parent(), "{way}: {}", folder.display());
+        }
+    }
+}
+
+#[test]
+fn where_nothing_can_be_written_beside_it_another_place_is_named_before_anything_is_done() {
+    let scratch = Scratch::new();
+    let inner = scratch.path();
+    scratch.axiom(&["init"]);
+    let outer = inner.parent().unwrap();
+    std::fs::create_dir_all(outer.join(".git")).unwrap();
+    std::fs::write(outer.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let top = outer.parent().unwrap();
+    let refused = |mut command: Command, args: &[&str]| {
+        let output = command.args(args).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains("error[INVALID_INPUT]") && words.contains("deinit --to DIR"), "{args:?}: {words}");
+    };
+    let program = || scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    // In the outer worktree, by whatever name.
+    for place in [outer.join("x"), inner.join("x")] {
+        refused(program(), &["deinit", "--yes", "--to", place.to_str().unwrap()]);
+    }
+    let folder = tempfile::Builder::new().prefix("shut-").tempdir_in(top).unwrap();
+    let shut = folder.path().join("top");
+    std::fs::rename(inner, &shut).unwrap();
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
+    let mut command = scratch.bound_by_permissions();
+    if crate::common::is_root() {
+        assert!(Command::new("chown").args(["-R", "65534:65534"]).arg(&shut).status().unwrap().success());
+    }
+    command.current_dir(&shut);
+    refused(command, &["deinit", "--yes"]);
+    assert!(shut.join(".git/axiom").is_dir() && !shut.join(".git/axiom-deinit.json").exists());
+}

@@ -25,6 +25,7 @@ pub(super) mod repository;
 pub(super) mod scratch;
 pub(super) mod shortcuts;
 pub(super) mod stale_locks;
+pub(super) mod surrounding;
 pub(super) mod times;
 pub(super) mod version;
 pub(super) mod worktrees;

@@ -3,6 +3,7 @@
 //!
 //! What is to be done is in the [`journal`] before the first change. Begin reading with [`leave`].
 
+mod beside;
 mod carry_out;
 pub mod journal;
 pub(in crate::ops) mod nobody_works;
@@ -68,7 +69,7 @@ pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<Left> {
     }
     nobody_works::check(ctx)?;
     ctx.no_open_operation()?;
-    let folder = folder_for(ctx, folder)?;
+    let folder = beside::folder(ctx, folder)?;
     let captured = checkpoint::capture_all(ctx)?;
     let (journal, _) = plan::plan(ctx, folder, &captured.coverage)?;
     let detached = detach(ctx, Doing::DryRun)?;
@@ -90,9 +91,10 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<Left> {
         ctx.no_open_operation()?;
         merge::scratch::clear_left(ctx)?;
         begin_anew(ctx.repo.common_dir())?;
+        let place = beside::folder(ctx, folder)?;
         let (record, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeDeinit))?;
         env::fault_point("deinit.checkpoint");
-        let (mut journal, bundled) = plan::plan(ctx, folder_for(ctx, folder)?, &captured.coverage)?;
+        let (mut journal, bundled) = plan::plan(ctx, place, &captured.coverage)?;
         journal.checkpoint = Some(record.name);
         journal.write(ctx.repo.common_dir())?;
         env::fault_point("deinit.preparing");
@@ -192,46 +194,6 @@ fn make_bundle(ctx: &Context, journal: &Journal, refs: &[crate::git::RefValue]) 
     let size = ctx.repo.write_bundle(refs, &journal.bundle())?;
     env::fault_point("deinit.bundled");
     Ok(size)
-}
-
-/// The folder beside the repository: the one that was named, or a free name.
-fn folder_for(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {
-    let main = ctx.repo.worktrees().main_worktree()?;
-    if let Some(wanted) = wanted {
-        return checked(ctx, wanted);
-    }
-    let time = env::time_zone().to_datetime(env::now()).strftime("%Y-%m-%dT%H-%M-%S").to_string();
-    let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let beside = main.path().with_file_name(format!("{name}-axiom-{time}"));
-    let free = if beside.symlink_metadata().is_ok() {
-        beside.with_file_name(format!("{name}-axiom-{time}-{}", env::fresh_id()))
-    } else {
-        beside
-    };
-    checked(ctx, &free)
-}
-
-fn checked(ctx: &Context, folder: &Path) -> Result<PathBuf> {
-    let refused = |what: &str| {
-        let text = format!("'{}' {what}", folder.display());
-        Err(Error::new(Code::InvalidInput, text).hint("git axiom deinit --to FOLDER    chooses another place"))
-    };
-    let Some(above) = folder.parent().and_then(|above| above.canonicalize().ok()) else {
-        return refused("is in a folder that does not exist");
-    };
-    let place = above.join(folder.file_name().unwrap_or_default());
-    let main = ctx.repo.worktrees().main_worktree()?;
-    let is_within = |outer: &Path| outer.canonicalize().is_ok_and(|outer| place.starts_with(outer));
-    if folder.symlink_metadata().is_ok() {
-        return refused("exists already");
-    }
-    if is_within(main.path()) || is_within(ctx.repo.common_dir()) {
-        return refused("is in the repository itself");
-    }
-    if place.to_str().is_none() {
-        return refused("is not UTF-8");
-    }
-    Ok(place)
 }
 
 /// Takes our hooks and our skill out of the files of programs; returns those that change.
