@@ -1,5 +1,8 @@
 //! `git axiom purge`.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use clap::Args;
 use serde::Serialize;
 
@@ -8,36 +11,46 @@ use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::grammar::consent::Consent;
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::RefName;
-use crate::domain::base::plural::count_of;
+use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::{Context, called_by_human};
-use crate::ops::purge::{self, Purged, Subject};
+use crate::ops::purge::{self, Fate, Purged, Subject};
 
 /// Arguments of `purge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 For a secret that got into what was saved. The file at PATH, or whatever has the content ID, is
 taken out of all checkpoints, of captures of workspaces, of what is kept for undo, of the trash;
-its longer lines and its values are masked in the log, in texts of tasks and in what agents
-printed; words that are also in paths, branches and ids stay. Checkpoints stay, without that
-path: a rollback leaves it alone. A checkpoint that holds commits with it, which no branch has
-any more, goes as a whole; so does what undo would need. Then the objects are deleted that
-nothing else holds.
+its longer lines and its values become as many letters x in the log, in texts of tasks and in
+what agents printed; words that are also in paths, branches and ids stay. A task of which a word
+was masked waits at its claim gate. Checkpoints stay, without that path: a rollback leaves it
+alone. A checkpoint that holds commits with it, which no branch has any more, goes as a whole; so
+does what undo would need. Then the objects are deleted that nothing else holds.
 
-It cannot be undone. What has it still is named: a branch, a remote, a stash, a reflog, an index
-with conflict stages, ORIG_HEAD, FETCH_HEAD, a rebase, the file in the worktree, a log that
-nobody can read. Reflogs of our own refs are emptied. A secret that was ever pushed or seen
-should be changed all the same.
+It cannot be undone. What has it still is named: other saved files with the same value, a branch,
+a remote, a stash, a reflog, an index, ORIG_HEAD, FETCH_HEAD, a rebase, the file in the worktree,
+your hooks, what 'detach' puts back, what you approved, a log that nobody can read. A secret that
+was ever pushed or seen should be changed all the same.
+
+Clones made with --shared or --reference borrow objects of this repository, and may lose these;
+no repository knows who borrows from it. --grace leaves the objects to git, which deletes them
+after its own two weeks (gc.pruneExpire), --now deletes them at once. Without a terminal one of
+the two has to be there, or --yes where no borrower is known.
 
 No session, agent, watch or planner may run. After a crash, --continue completes it.")]
 pub struct Purge {
     /// The path of a file or folder, or the id of a content (git hash-object FILE)
     #[arg(value_name = "PATH|ID", required_unless_present = "go_on")]
-    what: Option<String>,
+    what: Option<OsString>,
+    /// Delete the objects at once, whoever borrows them
+    #[arg(long, conflicts_with = "grace")]
+    now: bool,
+    /// Leave the objects to git, which deletes them after its own two weeks
+    #[arg(long)]
+    grace: bool,
     /// Complete an interrupted purge
-    #[arg(long = "continue", conflicts_with_all = ["what", "dry_run"])]
+    #[arg(long = "continue", conflicts_with_all = ["what", "dry_run", "now", "grace"])]
     go_on: bool,
     #[command(flatten)]
     consent: Consent,
@@ -48,12 +61,15 @@ pub struct Purge {
 struct PurgeAnswer {
     dry_run: bool,
     found: bool,
-    contents: usize,
+    contents: Vec<Oid>,
+    left_to_git: bool,
     made_anew: Vec<CheckpointName>,
     gone: Vec<CheckpointName>,
     refs: Vec<RefName>,
-    files: usize,
+    files: Vec<String>,
+    masked_tasks: Vec<CaseId>,
     held_by: Vec<String>,
+    borrowers: Vec<String>,
 }
 
 /// Takes it out, or shows what that would do.
@@ -68,53 +84,107 @@ pub fn run(args: &Purge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         let Some(purged) = purge::complete(&mut ctx)? else {
             return Err(Error::new(Code::InvalidInput, "no purge was interrupted"));
         };
-        return told(purged, false, screen);
+        return told(purged, purge::known_borrowers(&ctx)?, false, screen);
     }
     let mut ctx = open_with_usable_config(purpose(args.consent.dry_run), global, screen)?;
     ctx.for_humans_only("purge")?;
+    let fate = if args.grace { Fate::LeftToGit } else { Fate::Deleted };
+    let borrowers = purge::known_borrowers(&ctx)?;
     let subject = Subject::of(&ctx, args.what.as_deref().unwrap_or_default(), &here)?;
     if args.consent.dry_run || !args.consent.yes {
-        let would = purge::preview(&ctx, &subject)?;
+        let would = purge::preview(&ctx, &subject, fate)?;
         if args.consent.dry_run || !would.found() {
-            return told(would, args.consent.dry_run, screen);
+            return told(would, borrowers, args.consent.dry_run, screen);
         }
-        screen.note_text(in_words(&would, true).trim_end());
-        screen.confirm("Take it out for good? Nothing brings it back.", false)?;
+        screen.note_text(in_words(&would, &borrowers, true).trim_end());
     }
-    let purged = purge::purge(&mut ctx, &subject)?;
-    told(purged, false, screen)
+    consent(args, &borrowers, screen)?;
+    let purged = purge::purge(&mut ctx, &subject, fate)?;
+    told(purged, borrowers, false, screen)
 }
 
-fn told(purged: Purged, dry_run: bool, screen: &mut Screen) -> Result<Exit> {
-    let text = in_words(&purged, dry_run);
+/// Asks at a terminal. Without one, whoever may borrow the objects is decided about in the call.
+fn consent(args: &Purge, borrowers: &[String], screen: &mut Screen) -> Result<()> {
+    let is_decided = args.now || args.grace;
+    let is_asked = screen.can_ask() && !args.consent.yes;
+    if is_asked {
+        return screen.confirm("Take it out for good? Nothing brings it back.", false);
+    }
+    let what = match borrowers {
+        _ if is_decided => return Ok(()),
+        [] if args.consent.yes => return Ok(()),
+        [] => "this needs a confirmation, and there is no terminal to ask at".to_owned(),
+        some => format!("these borrow objects of this repository: {}", some.join(", ")),
+    };
+    Err(Error::new(Code::NeedsConfirmation, what)
+        .why("clones made with --shared or --reference may lose what is deleted")
+        .hint("git axiom purge --grace PATH    leaves the objects to git, which deletes them after two weeks (gc.pruneExpire)")
+        .hint("git axiom purge --now PATH    deletes them at once"))
+}
+
+fn told(purged: Purged, borrowers: Vec<String>, dry_run: bool, screen: &mut Screen) -> Result<Exit> {
+    let text = in_words(&purged, &borrowers, dry_run);
     let found = purged.found();
-    let Purged { contents, made_anew, gone, refs, files, held_by } = purged;
-    screen.answer(&PurgeAnswer { dry_run, found, contents, made_anew, gone, refs, files, held_by }, || text)?;
+    let Purged { contents, fate, made_anew, gone, refs, files, masked, held_by } = purged;
+    let files = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let left_to_git = fate == Fate::LeftToGit;
+    let answer = PurgeAnswer {
+        dry_run,
+        found,
+        contents,
+        left_to_git,
+        made_anew,
+        gone,
+        refs,
+        files,
+        masked_tasks: masked,
+        held_by,
+        borrowers,
+    };
+    screen.answer(&answer, || text)?;
     Ok(Exit::Done)
 }
 
-fn in_words(purged: &Purged, would: bool) -> String {
+fn in_words(purged: &Purged, borrowers: &[String], would: bool) -> String {
     let (be, it, go) = if would { ("would be", "would be", "would go") } else { ("were", "was", "went") };
     let mut lines = Vec::new();
     if !purged.found() {
         lines.push("Nothing of ours has it.".to_owned());
     }
-    let names = |names: &[CheckpointName]| names.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(", ");
-    if !purged.made_anew.is_empty() {
-        lines.push(format!("These checkpoints {be} made anew without it: {}", names(&purged.made_anew)));
-    }
-    if !purged.gone.is_empty() {
-        lines.push(format!("These checkpoints {go}: commits that only they hold have it: {}", names(&purged.gone)));
-    }
-    for name in &purged.refs {
-        lines.push(format!("{name} {}", if would { "would change or go" } else { "was changed, or went" }));
-    }
-    if purged.files > 0 {
-        lines.push(format!("It {it} masked in, or deleted from, {}", count_of(purged.files, "file of ours", "files of ours")));
-    }
-    if purged.contents > 0 {
-        lines.push(format!("Deleted from the repository {be}: {}", count_of(purged.contents, "content", "contents")));
+    let mut list = |what: String, names: Vec<String>| {
+        if !names.is_empty() {
+            lines.push(format!("{what}: {}", visible::line(&names.join(", "))));
+        }
+    };
+    let names = |names: &[CheckpointName]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    list(format!("These checkpoints {be} made anew without it"), names(&purged.made_anew));
+    list(format!("These checkpoints {go}: commits that only they hold have it"), names(&purged.gone));
+    list(
+        format!("These refs {}", if would { "would change or go" } else { "were changed, or went" }),
+        purged.refs.iter().map(ToString::to_string).collect(),
+    );
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    list(format!("It {it} masked in, or deleted from"), purged.files.iter().map(|file| path(file)).collect());
+    list(
+        format!(
+            "These tasks {be} masked, and {} at their claim gates until a human has read them",
+            if would { "would wait" } else { "wait" }
+        ),
+        purged.masked.iter().map(ToString::to_string).collect(),
+    );
+    let contents: Vec<String> = purged.contents.iter().map(|oid| oid.short().to_owned()).collect();
+    let has_contents = !contents.is_empty();
+    match purged.fate {
+        Fate::Deleted => list(format!("Deleted from the repository {be} these contents"), contents),
+        Fate::LeftToGit => {
+            list(format!("Left to git, which deletes them after two weeks (gc.pruneExpire), {be} these contents"), contents)
+        }
     }
     lines.extend(purged.held_by.iter().map(|what| format!("still there: {}", visible::line(what))));
+    if has_contents && purged.fate == Fate::Deleted {
+        let lose = if would { "may lose" } else { "may have lost" };
+        lines.push(format!("Clones made with --shared or --reference {lose} these objects: nobody can know that from here."));
+    }
+    lines.extend(borrowers.iter().map(|one| format!("known to borrow objects: {}", visible::line(one))));
     lines.join("\n") + "\n"
 }

@@ -52,6 +52,8 @@ pub struct World {
     pub titles: BTreeMap<String, String>,
     /// Who decides.
     pub mode: String,
+    /// Of a world that a checkpoint saved: what was taken out of it since.
+    pub purged: Vec<String>,
 }
 
 impl World {

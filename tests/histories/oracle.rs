@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use crate::look::{File, World, blob, keys};
 use crate::place::Place;
+use crate::purged::is_at;
 
 /// Two looks see the same.
 pub fn same(place: &Place, one: &World, two: &World, words: &str) {
@@ -39,6 +40,16 @@ fn whose(world: &World, id: &str) -> String {
 /// From now on all that a capture holds can be got back: files, staged contents, refs, stash entries.
 pub fn owes(place: &mut Place, world: &World) {
     let step = place.last();
+    for tree in world.worktrees.values() {
+        let files = tree.files.iter().filter_map(|(path, file)| Some((path.as_str(), file.id()?)));
+        let staged = tree.index.lines().filter_map(|line| {
+            let (facts, path) = line.split_once('\t')?;
+            Some((path, facts.split(' ').nth(2)?))
+        });
+        for (path, id) in files.chain(staged) {
+            place.paths.entry(id.to_owned()).or_default().insert(path.to_owned());
+        }
+    }
     let mut ids: Vec<String> = world.contents().into_iter().map(str::to_owned).collect();
     for tree in world.worktrees.values() {
         let staged = tree.index.lines().filter(|line| !line.starts_with("S ")).filter_map(|line| line.split(' ').nth(2));
@@ -67,14 +78,19 @@ pub fn is_as_saved(place: &Place, name: &str, before: &World, after: &World) {
         panic!("{}no main worktree", place.story());
     };
     let held_by_none = |path: &String| [then, now, was].iter().any(|tree| tree.ignored.contains(path));
-    for path in keys(&then.files, &now.files) {
+    let is_purged = |path: &str| saved.purged.iter().any(|purged| is_at(path, purged));
+    for path in keys(&then.files, &now.files).into_iter().filter(|path| !is_purged(path)) {
         let [saved, found] = [then, now].map(|tree| tree.files.get(path));
         let special = [saved, found].iter().any(|file| matches!(file, Some(File::Special)));
         if saved != found && !special && !held_by_none(path) && !only_narrower(saved, found) {
             panic!("{}{path} is not as checkpoint {name} saved it: {saved:?} -> {found:?}", place.story());
         }
     }
-    assert_eq!(then.index, now.index, "{}the index is not as saved", place.story());
+    let of_others = |index: &str| -> Vec<String> {
+        let stays = |line: &&str| line.split_once('\t').is_none_or(|(_, path)| !is_purged(path));
+        index.lines().filter(stays).map(str::to_owned).collect()
+    };
+    assert_eq!(of_others(&then.index), of_others(&now.index), "{}the index is not as saved", place.story());
     assert_eq!(then.head, now.head, "{}HEAD is not as saved", place.story());
     assert_eq!(then.sequencer, now.sequencer, "{}the operation in progress is not as saved", place.story());
     for name in saved.refs.keys() {
@@ -120,7 +136,7 @@ pub fn at_the_end(place: &mut Place) {
 }
 
 /// Objects that a ref, an index, a worktree's HEAD or a stash entry reaches.
-fn reachable(place: &Place) -> BTreeSet<String> {
+pub fn reachable(place: &Place) -> BTreeSet<String> {
     let stash = place.env.try_git(&["stash", "list", "--format=%H"]).stdout;
     let mut args = vec!["rev-list", "--objects", "--all", "--indexed-objects", "--no-object-names"];
     args.extend(stash.lines());

@@ -1,6 +1,6 @@
 //! The repository of a history, what was done in it so far, and what the oracle remembers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,6 +21,8 @@ pub struct Place {
     pub transcript: Transcript,
     /// Checkpoints that were made and not deleted, with the world at that moment.
     pub checkpoints: BTreeMap<String, World>,
+    /// Where each content lay when a verb of ours saved it.
+    pub paths: BTreeMap<String, BTreeSet<String>>,
     /// Ids of contents and commits that a verb of ours saved, with the step that did it.
     pub owed: BTreeMap<String, String>,
     /// The object format of the repository.
@@ -46,6 +48,7 @@ impl Place {
             contents: 0,
             transcript: Transcript::default(),
             checkpoints: BTreeMap::new(),
+            paths: BTreeMap::new(),
             owed: BTreeMap::new(),
             hash,
         };

@@ -8,11 +8,11 @@ use crate::common::Run;
 use crate::dice::Dice;
 use crate::look::World;
 use crate::place::Place;
-use crate::{foretold, human, oracle, transcript};
+use crate::{foretold, human, oracle, purged, transcript};
 
 /// Does one thing with git axiom.
 pub fn step(place: &mut Place, dice: &mut Dice) {
-    match dice.roll(24) {
+    match dice.roll(26) {
         0..=4 => create(place, dice),
         5 => only(place, dice),
         6..=9 => rollback_checkpoint(place, dice),
@@ -25,6 +25,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         18 => cases(place, dice),
         19..=21 => session(place, dice),
         22 => delete(place, dice),
+        23..=24 => purged::step(place, dice),
         _ => housekeeping(place, dice),
     }
 }
@@ -282,7 +283,7 @@ fn delete(place: &mut Place, dice: &mut Dice) {
 }
 
 /// Checkpoints that are no longer listed cannot be gone back to.
-fn forget_deleted(place: &mut Place) {
+pub fn forget_deleted(place: &mut Place) {
     let names = listed(place);
     place.checkpoints.retain(|name, _| names.contains(name));
 }
@@ -314,7 +315,7 @@ fn housekeeping(place: &mut Place, dice: &mut Dice) {
 }
 
 /// Calls our program; once in `cases` it is killed at some point of its own, where it comes by there.
-fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> Run {
+pub fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> Run {
     if !dice.once_in(cases) {
         return place.axiom(args);
     }
@@ -327,7 +328,7 @@ fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> Run 
 }
 
 /// What a person does after a crash; nothing may be missing then.
-fn after_kill(place: &mut Place, dice: &mut Dice, before: &World, run: &Run) {
+pub fn after_kill(place: &mut Place, dice: &mut Dice, before: &World, run: &Run) {
     let is_open = place.env.axiom(&["recover", "--json"]);
     let document: Value = serde_json::from_str(&is_open.stdout).unwrap_or_default();
     let abort = !document["operation"].is_null() && dice.once_in(2);

@@ -86,6 +86,7 @@ mod panel;
 mod performance;
 mod prompts;
 mod purge;
+mod purge_keeps;
 mod recover_damaged;
 mod restore_special;
 mod rollback_disasters;

@@ -259,7 +259,7 @@ fn in_a_partial_clone_nothing_is_fetched_and_what_was_promised_stays_so() {
     let promisors = packs();
     assert!(promisors > 0);
     let answer = scratch.json(&["purge", ".env", "--yes"]);
-    assert!(answer["contents"].as_u64().unwrap() > 0, "{answer}");
+    assert!(!answer["contents"].as_array().unwrap().is_empty(), "{answer}");
     is_gone(&scratch, "in a partial clone");
     assert_eq!((promised(), packs() > 0), (before, true));
     assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true);

@@ -13,3 +13,4 @@ pub mod marks;
 pub mod older;
 pub mod purge;
 pub mod retention;
+pub mod word_finder;

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
+use super::word_finder::{PREFIX, WordFinder};
 use crate::domain::base::names::{Oid, RepoPath};
 
 /// The shortest text that is masked: shorter ones are in too many texts that have nothing to do with it.
-const SHORTEST: usize = 8;
+pub const SHORTEST: usize = PREFIX;
 
 /// Whole lines are masked from this length on.
 const LINE: usize = 16;
@@ -13,17 +16,29 @@ const LINE: usize = 16;
 /// From so many lines on, only the whole text counts: it is a source file, and its lines are in others too.
 const MOST_LINES: usize = 200;
 
+/// What each byte of a masked word becomes. No shell, pattern or parser does anything with a word of it, and no one takes it for a value.
+const MASK: u8 = b'x';
+
 /// The version of documents that say what was taken out of them.
 pub fn version() -> u32 {
     crate::domain::state::version::PURGED
 }
 
+/// Contents of a path that a purge could not delete: something else held them, or they were left to git.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftByPurge {
+    /// The path.
+    pub path: RepoPath,
+    /// The contents.
+    pub contents: BTreeSet<Oid>,
+}
+
 /// What is taken out of captures.
 #[derive(Debug, Clone, Default)]
 pub struct Cut {
-    /// Files at this path, or below it.
+    /// Files at this path, or below it. What other paths hold stays, be it the same: an empty file is no secret.
     pub path: Option<RepoPath>,
-    /// Files with these contents, wherever they are.
+    /// Files with these contents, wherever they are: where a content was named, and no path.
     pub blobs: BTreeSet<Oid>,
 }
 
@@ -69,7 +84,7 @@ impl Masks {
             words.iter().filter_map(|word| Some(as_json(word)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?.to_vec())).collect();
         words.extend(escaped);
         words.retain(|word| word.len() >= SHORTEST);
-        let mut pairs: Vec<_> = words.into_iter().map(|word| (word.clone(), vec![b'*'; word.len()])).collect();
+        let mut pairs: Vec<_> = words.into_iter().map(|word| (word.clone(), vec![MASK; word.len()])).collect();
         // The longest first: a part of it is masked with it.
         pairs.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
         Self(pairs)
@@ -101,6 +116,13 @@ impl Masks {
         Self(self.0.iter().filter(|(word, _)| is_sure(word)).cloned().collect())
     }
 
+    /// Only what tells of the contents wherever it is: words of letters alone, such as `production`, only if they are long.
+    #[must_use]
+    pub fn telling(&self) -> Self {
+        let is_telling = |word: &[u8]| word.len() >= LINE || !word.iter().all(u8::is_ascii_alphabetic);
+        Self(self.0.iter().filter(|(word, _)| is_telling(word)).cloned().collect())
+    }
+
     /// The text with everything replaced that leaves it `readable`, one word after the other; `None` where nothing is replaced.
     pub fn applied_where(&self, text: &[u8], readable: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
         let whole = self.applied(text)?;
@@ -130,6 +152,11 @@ impl Masks {
         new
     }
 
+    /// A finder of all that is replaced.
+    pub fn finder(&self) -> WordFinder {
+        WordFinder::of(self.0.iter().map(|(word, _)| word.as_slice()))
+    }
+
     /// Whether a text has anything to replace.
     pub fn find_in(&self, text: &[u8]) -> bool {
         self.0.iter().any(|(word, _)| memchr::memmem::find(text, word).is_some())
@@ -156,12 +183,12 @@ mod tests {
     #[test]
     fn lines_and_values_are_masked_and_short_words_are_not() {
         let secret = "API_KEY=sk-12345678\nDEBUG=1\npassword: \"hunter2-hunter2\",\n";
-        assert_eq!(masked(secret, "{\"text\":\"it is sk-12345678.\"}"), "{\"text\":\"it is ***********.\"}");
-        assert_eq!(masked(secret, "hunter2-hunter2"), "***************");
+        assert_eq!(masked(secret, "{\"text\":\"it is sk-12345678.\"}"), "{\"text\":\"it is xxxxxxxxxxx.\"}");
+        assert_eq!(masked(secret, "hunter2-hunter2"), "xxxxxxxxxxxxxxx");
         assert_eq!(masked(secret, "DEBUG=1 and 1"), "DEBUG=1 and 1");
         assert_eq!(masked(secret, &secret.replace('\n', "\\n")).matches("sk-").count(), 0);
         let json = serde_json::to_string("say \"hello\" twice\tx").unwrap();
-        assert_eq!(masked("say \"hello\" twice\tx", &json), format!("\"{}\"", "*".repeat(json.len() - 2)));
+        assert_eq!(masked("say \"hello\" twice\tx", &json), format!("\"{}\"", "x".repeat(json.len() - 2)));
     }
 
     #[test]
@@ -189,7 +216,7 @@ mod tests {
         assert_eq!(masks.applied(b"production"), None);
         let line = b"{\"mode\":\"autopilot\",\"text\":\"sk-12345678\"}";
         let reads = |text: &[u8]| text.starts_with(b"{\"mode\":\"autopilot\"");
-        assert_eq!(masks.applied_where(line, reads).unwrap(), b"{\"mode\":\"autopilot\",\"text\":\"***********\"}");
+        assert_eq!(masks.applied_where(line, reads).unwrap(), b"{\"mode\":\"autopilot\",\"text\":\"xxxxxxxxxxx\"}");
         assert_eq!(masks.applied_where(b"{\"mode\":\"autopilot\"}", reads), None);
     }
 
@@ -197,7 +224,7 @@ mod tests {
     fn a_source_file_is_masked_only_as_a_whole() {
         let source: String = (0..300).map(|n| format!("let variable_{n} = {n};\n")).collect();
         assert_eq!(masked(&source, "let variable_7 = 7;"), "let variable_7 = 7;");
-        assert_eq!(masked(&source, source.trim()), "*".repeat(source.trim().len()));
+        assert_eq!(masked(&source, source.trim()), "x".repeat(source.trim().len()));
     }
 
     #[test]

@@ -101,7 +101,11 @@ impl State {
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
             Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
-            Event::Purged { what: _, made_anew, gone, forgotten } => self.purge(made_anew, gone, forgotten)?,
+            Event::Purged { what: _, made_anew, gone, forgotten, masked, left } => {
+                self.purge(made_anew, gone, forgotten)?;
+                self.hold_masked(masked, at);
+                self.remember_left(left.as_ref());
+            }
             Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,

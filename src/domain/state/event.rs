@@ -16,6 +16,7 @@ use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestI
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::purge::LeftByPurge;
 use crate::domain::hook::run::HookRun;
 use crate::domain::operation::journaled::{AsideChange, Operation, RefChange};
 use crate::domain::planning::step::PlanStep;
@@ -340,6 +341,12 @@ pub enum Event {
         gone: Vec<CheckpointName>,
         /// The captures of deleted checkpoints that can no longer be brought back.
         forgotten: Vec<Oid>,
+        /// The tasks whose text or verify steps were masked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        masked: Vec<CaseId>,
+        /// Where a path was named: its contents that could not be deleted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<LeftByPurge>,
     },
     /// An operation was planned and is about to change refs or files.
     OperationBegan {

@@ -309,6 +309,7 @@ fn of_gate(gate: &Gate) -> u32 {
     let held = gate.held.map_or(FIRST, |held| match held {
         Held::Stopped | Held::Killed | Held::Redirected | Held::RolledBack | Held::Broken => FIRST,
         Held::Failed => SECOND,
+        Held::Masked => EIGHTH,
     });
     let cause = gate.cause.map_or(FIRST, |cause| match cause {
         Cause::VerifyFailed => FIRST,

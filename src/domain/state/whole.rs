@@ -14,6 +14,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
 use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::existing::Checkpoints;
+use crate::domain::checkpoint::purge::LeftByPurge;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::planning::plan::Plan;
 use crate::domain::recovery::decide::Decided;
@@ -95,6 +96,9 @@ pub struct Record {
     pub checkpoints: Checkpoints,
     /// Checkpoints that were deleted and can still be brought back, by capture.
     pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
+    /// What purges could not delete: the next one of the path looks again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_by_purges: Vec<LeftByPurge>,
     /// The checkpoint that is being made.
     pub checkpoint_intent: Option<CheckpointName>,
     /// The operation that has begun and not ended.

@@ -85,11 +85,14 @@ pub enum Held {
     Broken,
     /// A step for it failed again and again, and a human has to look at the reason.
     Failed,
+    /// A purge masked words of its text or of its verify steps: they may no longer say what was meant.
+    Masked,
 }
 
 impl Held {
     /// All reasons.
-    pub const ALL: [Self; 6] = [Self::Stopped, Self::Killed, Self::Redirected, Self::RolledBack, Self::Broken, Self::Failed];
+    pub const ALL: [Self; 7] =
+        [Self::Stopped, Self::Killed, Self::Redirected, Self::RolledBack, Self::Broken, Self::Failed, Self::Masked];
 
     const fn in_words(self) -> &'static str {
         match self {
@@ -99,6 +102,7 @@ impl Held {
             Self::RolledBack => "was taken back",
             Self::Broken => "has an unusable workspace",
             Self::Failed => "could not go on",
+            Self::Masked => "has words that a purge masked (see 'git axiom task show')",
         }
     }
 }
@@ -413,6 +417,11 @@ impl Gate {
             | GateKind::Planning
             | GateKind::Disk => self.detail_lines(),
         }
+    }
+
+    /// Whether the task waits there because a purge masked words of it, or has waited.
+    pub fn is_for_masked(&self, task: &CaseId) -> bool {
+        self.held == Some(Held::Masked) && self.task_id.as_ref() == Some(task)
     }
 
     /// Whether it prevents claims of its task, because no human has decided yet.

@@ -29,6 +29,7 @@ pub mod last_run;
 pub mod learnings;
 pub mod ledger;
 pub mod lock;
+pub mod masked;
 pub mod needs;
 pub mod old_logs;
 pub mod outcome;

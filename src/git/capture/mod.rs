@@ -13,6 +13,7 @@ pub(super) mod file_stat;
 pub(super) mod gaps;
 pub(super) mod given_back;
 pub(super) mod given_memory;
+pub(super) mod holding;
 pub(super) mod ignored_held;
 pub(super) mod ignored_then;
 pub(super) mod kept;

@@ -8,7 +8,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::purge::Cut;
 use crate::error::{Code, Error, Result};
 use crate::git::checkpoint::limits;
-use crate::git::objects::database::{ObjectKind, TREE, TreeEntry};
+use crate::git::objects::database::{CommitData, ObjectKind, TREE, TreeEntry};
 use crate::git::repo::handles::{Captures, Objects};
 
 /// A capture that was made anew.
@@ -18,8 +18,19 @@ pub struct Rewritten {
     pub capture: Oid,
     /// The paths that it lacks.
     pub paths: BTreeSet<RepoPath>,
-    /// The contents that were at these paths.
-    pub blobs: BTreeSet<Oid>,
+}
+
+/// What a capture consists of, without what is taken out.
+struct Trees {
+    base: Oid,
+    index: Oid,
+    files: Oid,
+    staged: Oid,
+    /// The further parents of the index commit, and what becomes of those with extras.
+    extras: Vec<(Oid, Option<Oid>)>,
+    paths: BTreeSet<RepoPath>,
+    /// Whether anything is another one.
+    changed: bool,
 }
 
 impl Captures<'_> {
@@ -31,27 +42,63 @@ impl Captures<'_> {
     /// `CHECKPOINT_DAMAGED` where it is no capture; `GIT_FAILED`, `DISK_FULL`.
     pub fn without(&self, capture: &Oid, cut: &Cut, mut further: impl FnMut(&Oid) -> Result<Oid>) -> Result<Option<Rewritten>> {
         let objects = self.repo.objects();
+        let Trees { base, index, files, staged, extras, paths, changed: _ } = self.trees_without(capture, cut)?;
+        let mut parents = vec![base.clone()];
+        for (parent, extras) in extras {
+            parents.push(match extras {
+                Some(extras) => extras,
+                None => further(&parent)?,
+            });
+        }
+        let new_index = objects.commit_with(&index, &staged, &parents)?;
+        let made = objects.commit_with(capture, &files, &[base, new_index])?;
+        Ok((made != *capture).then_some(Rewritten { capture: made, paths }))
+    }
+
+    /// The paths that a capture has and lacks without what `cut` takes; `None` where nothing changes. No capture is made.
+    ///
+    /// # Errors
+    /// As [`Captures::without`].
+    pub fn paths_without(&self, capture: &Oid, cut: &Cut) -> Result<Option<BTreeSet<RepoPath>>> {
+        self.trees_without(capture, cut).map(|trees| trees.changed.then_some(trees.paths))
+    }
+
+    fn trees_without(&self, capture: &Oid, cut: &Cut) -> Result<Trees> {
+        let objects = self.repo.objects();
         let commit = objects.read_commit(capture)?;
         let [base, index, ..] = commit.parents.as_slice() else {
             return Err(Error::new(Code::CheckpointDamaged, format!("{} is not a capture", capture.short())));
         };
         let instead = objects.read_commit(base)?.tree;
         let index_data = objects.read_commit(index)?;
-        let mut made = Rewritten { capture: capture.clone(), paths: BTreeSet::new(), blobs: BTreeSet::new() };
-        let root = RepoPath::new(Vec::new());
-        let files = objects.tree_without(&commit.tree, Some(&instead), cut, &root, &mut made)?;
-        let staged = objects.tree_without(&index_data.tree, Some(&instead), cut, &root, &mut made)?;
-        let mut parents = vec![base.clone()];
-        for parent in index_data.parents.iter().skip(1) {
-            let extras = self.extras_without(parent, cut, &mut made)?;
-            parents.push(match extras {
-                Some(extras) => extras,
-                None => further(parent)?,
-            });
+        let (root, mut paths) = (RepoPath::new(Vec::new()), BTreeSet::new());
+        let files = objects.tree_without(&commit.tree, Some(&instead), cut, &root, &mut paths)?;
+        let staged = objects.tree_without(&index_data.tree, Some(&instead), cut, &root, &mut paths)?;
+        let extras = index_data.parents.into_iter().skip(1);
+        let extras: Vec<(Oid, Option<Oid>)> =
+            extras.map(|parent| Ok((parent.clone(), self.extras_without(&parent, cut)?))).collect::<Result<_>>()?;
+        let others = extras.iter().any(|(old, new)| new.as_ref().is_some_and(|new| new != old));
+        let changed = others || files != commit.tree || staged != index_data.tree;
+        Ok(Trees { base: base.clone(), index: index.clone(), files, staged, extras, paths, changed })
+    }
+
+    /// The contents that a capture has at a path: of files, staged ones, those with exact bytes and in conflict. What is missing of it is
+    /// passed over, and nothing is written.
+    pub fn contents_at(&self, capture: &Oid, path: &RepoPath) -> BTreeSet<Oid> {
+        let objects = self.repo.objects();
+        let mut found = BTreeSet::new();
+        let Ok(commit) = objects.read_commit(capture) else { return found };
+        found.extend(objects.contents_at(&commit.tree, path).unwrap_or_default());
+        let Some(index) = commit.parents.get(1).and_then(|index| objects.read_commit(index).ok()) else { return found };
+        found.extend(objects.contents_at(&index.tree, path).unwrap_or_default());
+        let cut = Cut { path: Some(path.clone()), blobs: BTreeSet::new() };
+        for parent in index.parents.iter().skip(1).filter(|parent| objects.holds(parent)) {
+            let Ok(Some((_, extras, _))) = self.extras_in(parent) else { continue };
+            let raw = extras.raw.into_iter().map(|raw| (raw.path, raw.oid));
+            let stages = extras.index.unmerged.into_iter().map(|stage| (stage.path, stage.oid));
+            found.extend(raw.chain(stages).filter(|(path, _)| cut.names(path)).map(|(_, oid)| oid));
         }
-        let new_index = objects.commit_with(index, &staged, &parents)?;
-        made.capture = objects.commit_with(capture, &files, &[base.clone(), new_index])?;
-        Ok((made.capture != *capture).then_some(made))
+        found
     }
 
     /// The captures that are not among what is held.
@@ -59,7 +106,6 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn left_over(&self, held: &BTreeSet<Oid>) -> Result<Vec<Oid>> {
-        let objects = self.repo.objects();
         let args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
         let mut left = Vec::new();
         self.repo.git().args(args).each_part(b'\n', |line| {
@@ -69,26 +115,28 @@ impl Captures<'_> {
             }
             Ok(())
         })?;
-        let is_capture = |oid: &Oid| {
-            let Ok(commit) = objects.read_commit(oid) else { return false };
-            let [base, index, ..] = commit.parents.as_slice() else { return false };
-            objects
-                .read_commit(index)
-                .is_ok_and(|index| index.parents.first() == Some(base) && index.message.starts_with(INDEX_OF))
-        };
-        left.retain(is_capture);
+        left.retain(|oid| self.kept_beside_index(oid).is_some());
         Ok(left)
     }
 
+    /// Of these commits, those that captures keep beside the index: documents, flags and what else has no files of a worktree.
+    pub fn structure<'c>(&self, commits: impl Iterator<Item = &'c Oid>) -> BTreeSet<Oid> {
+        commits.filter_map(|commit| self.kept_beside_index(commit)).flatten().collect()
+    }
+
+    /// What the index commit of a capture keeps besides the checked-out commit; `None` where the commit is no capture.
+    fn kept_beside_index(&self, commit: &Oid) -> Option<Vec<Oid>> {
+        let commit = self.repo.objects().read_commit(commit).ok()?;
+        let [base, index, ..] = commit.parents.as_slice() else { return None };
+        let index = self.repo.objects().read_commit(index).ok()?;
+        let is_capture = index.parents.first() == Some(base) && index.message.starts_with(INDEX_OF);
+        is_capture.then(|| index.parents.into_iter().skip(1).collect())
+    }
+
     /// The commit with the extras, without bytes and stages of what is taken out; `None` where it is no such commit.
-    fn extras_without(&self, commit: &Oid, cut: &Cut, made: &mut Rewritten) -> Result<Option<Oid>> {
+    fn extras_without(&self, commit: &Oid, cut: &Cut) -> Result<Option<Oid>> {
         let objects = self.repo.objects();
-        let data = objects.read_commit(commit)?;
-        let mut entries = objects.read_tree(&data.tree)?;
-        let Some(list) = entries.iter_mut().find(|entry| entry.name == LIST) else { return Ok(None) };
-        let damaged = |e: serde_json::Error| Error::new(Code::CheckpointDamaged, "extras of a capture are damaged").because(e);
-        let mut extras: CaptureExtras =
-            serde_json::from_slice(&objects.read_blob(&list.oid, limits::EXTRAS)?).map_err(damaged)?;
+        let Some((data, mut extras, mut entries)) = self.extras_in(commit)? else { return Ok(None) };
         let before = extras.clone();
         let mut gone = BTreeSet::new();
         let mut taken = |is_taken: bool, oid: &Oid| {
@@ -103,14 +151,29 @@ impl Captures<'_> {
         if extras == before {
             return Ok(Some(commit.clone()));
         }
-        made.blobs.extend(gone.iter().cloned());
-        list.oid = objects.write_blob(&serde_json::to_vec_pretty(&extras).map_err(damaged)?)?;
-        let kept: BTreeSet<&Oid> =
-            extras.raw.iter().map(|raw| &raw.oid).chain(extras.index.unmerged.iter().map(|one| &one.oid)).collect();
+        let list = objects.write_blob(&serde_json::to_vec_pretty(&extras).map_err(damaged)?)?;
+        entries.iter_mut().filter(|entry| entry.name == LIST).for_each(|entry| entry.oid = list.clone());
+        let raw = extras.raw.iter().map(|raw| &raw.oid);
+        let stages = extras.index.unmerged.iter().map(|one| &one.oid);
+        let kept: BTreeSet<&Oid> = raw.chain(stages).chain(extras.operation.iter().map(|file| &file.oid)).collect();
         let is_gone = |oid: &Oid| gone.contains(oid) && !kept.contains(oid);
         let tree = objects.entries_without(entries, &is_gone)?;
         objects.commit_with(commit, &tree, &data.parents).map(Some)
     }
+
+    /// A commit with extras, what is in it, and the entries of its tree; `None` where it is no such commit.
+    fn extras_in(&self, commit: &Oid) -> Result<Option<(CommitData, CaptureExtras, Vec<TreeEntry>)>> {
+        let objects = self.repo.objects();
+        let data = objects.read_commit(commit)?;
+        let entries = objects.read_tree(&data.tree)?;
+        let Some(list) = entries.iter().find(|entry| entry.name == LIST) else { return Ok(None) };
+        let extras = serde_json::from_slice(&objects.read_blob(&list.oid, limits::EXTRAS)?).map_err(damaged)?;
+        Ok(Some((data, extras, entries)))
+    }
+}
+
+fn damaged(e: serde_json::Error) -> Error {
+    Error::new(Code::CheckpointDamaged, "extras of a capture are damaged").because(e)
 }
 
 impl Objects<'_> {
@@ -128,7 +191,14 @@ impl Objects<'_> {
     }
 
     /// A tree without what is taken out, with what `instead` has in its place.
-    fn tree_without(&self, tree: &Oid, instead: Option<&Oid>, cut: &Cut, above: &RepoPath, made: &mut Rewritten) -> Result<Oid> {
+    fn tree_without(
+        &self,
+        tree: &Oid,
+        instead: Option<&Oid>,
+        cut: &Cut,
+        above: &RepoPath,
+        gone: &mut BTreeSet<RepoPath>,
+    ) -> Result<Oid> {
         if instead == Some(tree) {
             return Ok(tree.clone());
         }
@@ -142,7 +212,7 @@ impl Objects<'_> {
             let other = others.iter().find(|other| other.name == entry.name);
             if entry.mode == TREE {
                 let below = other.filter(|other| other.mode == TREE).map(|other| &other.oid);
-                let oid = self.tree_without(&entry.oid, below, cut, &path, made)?;
+                let oid = self.tree_without(&entry.oid, below, cut, &path, gone)?;
                 changed |= oid != entry.oid;
                 if oid != self.empty_tree()? || oid == entry.oid {
                     left.push(TreeEntry { oid, ..entry });
@@ -152,8 +222,7 @@ impl Objects<'_> {
             } else {
                 changed = true;
                 left.extend(other.filter(|other| !cut.blobs.contains(&other.oid)).cloned());
-                made.blobs.insert(entry.oid);
-                made.paths.insert(path);
+                gone.insert(path);
             }
         }
         if !changed {

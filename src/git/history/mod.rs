@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `questions`, then `task_commits`.
 
+pub(super) mod at_path;
 pub(super) mod merge;
 pub(super) mod patch;
 pub(super) mod questions;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::Oid;
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::objects::database::gix_id;
+use crate::git::objects::database::{GITLINK as SUBMODULE, TREE, TreeEntry, gix_id};
 use crate::git::repo::handles::Objects;
 
 /// What belongs to a pack, but the pack itself; the index first, since without it git does not use the pack.
@@ -19,8 +19,13 @@ const PROMISED: &str = "--missing=allow-promisor";
 impl Objects<'_> {
     /// Whether an object is a blob; `false` where it is missing.
     pub fn is_blob(&self, oid: &Oid) -> bool {
-        let kind = |gix: gix::Repository| gix.find_header(gix_id(oid).ok()?).ok().map(|header| header.kind());
-        self.repo.gix().ok().and_then(kind) == Some(gix::objs::Kind::Blob)
+        self.blob_size(oid).is_some()
+    }
+
+    /// The size of a blob; `None` where it is missing, or no blob.
+    pub fn blob_size(&self, oid: &Oid) -> Option<u64> {
+        let header = self.repo.gix().ok()?.find_header(gix_id(oid).ok()?).ok()?;
+        (header.kind() == gix::objs::Kind::Blob).then(|| header.size())
     }
 
     /// The id that a blob with this content has.
@@ -31,6 +36,33 @@ impl Objects<'_> {
         let failed = |e: String| Error::new(Code::GitFailed, "an id cannot be computed").why(e);
         let id = gix::objs::compute_hash(self.repo.hash().gix(), gix::objs::Kind::Blob, content);
         Oid::new(id.map_err(|e| failed(e.to_string()))?.to_string())
+    }
+
+    /// The contents of the file at a path of a tree, or of all files below it; submodules have none here.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn contents_at(&self, tree: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
+        let (mut folder, mut found) = (tree.clone(), None);
+        for (number, name) in path.as_bytes().split(|byte| *byte == b'/').enumerate() {
+            if number > 0 {
+                match found {
+                    Some(TreeEntry { mode: TREE, oid, .. }) => folder = oid,
+                    Some(_) | None => return Ok(BTreeSet::new()),
+                }
+            }
+            found = self.read_tree(&folder)?.into_iter().find(|entry| entry.name == name);
+        }
+        let mut contents = BTreeSet::new();
+        let mut open: Vec<TreeEntry> = found.into_iter().collect();
+        while let Some(entry) = open.pop() {
+            match entry.mode {
+                TREE => open.extend(self.read_tree(&entry.oid)?),
+                SUBMODULE => {}
+                _ => drop(contents.insert(entry.oid)),
+            }
+        }
+        Ok(contents)
     }
 
     /// Everything that these commits and tags reach, with the path where it was found first. What `without` and its history have is left
@@ -85,6 +117,16 @@ impl Objects<'_> {
         let listed = git.stdin(named).run_ok()?;
         let lines = listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|id| Oid::new(String::from_utf8_lossy(id).into_owned())).collect()
+    }
+
+    /// Gives these objects the time of now: git deletes what nothing refers to when it is old enough (`gc.pruneExpire`, two weeks).
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn leave_to_git(&self, doomed: &BTreeSet<Oid>) -> Result<()> {
+        let ids = doomed.iter().map(gix_id).collect::<Result<_>>()?;
+        drop(self.repo.durability().freshen_all(&ids));
+        Ok(())
     }
 
     /// Deletes these objects from the repository's own object database. What refers to them has to be gone. Safe to repeat; a crash leaves

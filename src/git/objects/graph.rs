@@ -14,6 +14,8 @@ const TAG: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct Graph {
     below: BTreeMap<Oid, Vec<Oid>>,
+    /// The tree of each commit.
+    trees: BTreeMap<Oid, Oid>,
 }
 
 impl Graph {
@@ -27,9 +29,24 @@ impl Graph {
         walk(wanted.iter().filter(known), |oid| above.get(oid).map(Vec::as_slice).unwrap_or_default().iter().copied())
     }
 
+    /// The commits, with their trees.
+    pub fn commits(&self) -> impl Iterator<Item = (&Oid, &Oid)> {
+        self.trees.iter()
+    }
+
+    /// All that was walked over.
+    pub fn all(&self) -> impl Iterator<Item = &Oid> {
+        self.below.keys()
+    }
+
+    /// All that some objects reach, with themselves.
+    pub fn below_all<'o>(&'o self, from: impl Iterator<Item = &'o Oid>) -> BTreeSet<Oid> {
+        walk(from, |oid| self.below.get(oid).map(Vec::as_slice).unwrap_or_default().iter())
+    }
+
     /// All that an object reaches, with itself.
     pub fn below(&self, oid: &Oid) -> BTreeSet<Oid> {
-        walk(std::iter::once(oid), |oid| self.below.get(oid).map(Vec::as_slice).unwrap_or_default().iter())
+        self.below_all(std::iter::once(oid))
     }
 }
 
@@ -50,21 +67,22 @@ impl Objects<'_> {
     /// # Errors
     /// As [`Objects::reached`]; `GIT_FAILED` where an object cannot be read.
     pub fn graph(&self, from: &[Oid], without: &[&str]) -> Result<Graph> {
-        let mut below = BTreeMap::new();
+        let mut graph = Graph::default();
         for (oid, _) in self.reached(from, without)? {
-            let children = self.referred_to(&oid)?;
-            below.insert(oid, children);
+            let children = self.referred_to(&oid, &mut graph.trees)?;
+            graph.below.insert(oid, children);
         }
-        Ok(Graph { below })
+        Ok(graph)
     }
 
-    fn referred_to(&self, oid: &Oid) -> Result<Vec<Oid>> {
+    fn referred_to(&self, oid: &Oid, trees: &mut BTreeMap<Oid, Oid>) -> Result<Vec<Oid>> {
         use gix::objs::Kind;
         let kind = self.repo.gix()?.find_header(gix_id(oid)?).map(|header| header.kind());
         match kind {
             Ok(Kind::Blob) => Ok(Vec::new()),
             Ok(Kind::Commit) => {
                 let commit = self.read_commit(oid)?;
+                trees.insert(oid.clone(), commit.tree.clone());
                 Ok([vec![commit.tree], commit.parents].concat())
             }
             Ok(Kind::Tree) => {
@@ -95,7 +113,7 @@ mod tests {
         // 1 → 2 → 3 → 9, 4 → 3, 5 → 6; 9 is a blob that is not listed itself.
         let edges = [(1, vec![2]), (2, vec![3]), (3, vec![9]), (4, vec![3]), (5, vec![6]), (6, vec![])];
         let below = edges.into_iter().map(|(from, to)| (oid(from), to.into_iter().map(oid).collect())).collect();
-        let graph = Graph { below };
+        let graph = Graph { below, trees: BTreeMap::new() };
         let all = |numbers: &[u32]| numbers.iter().copied().map(oid).collect::<BTreeSet<Oid>>();
         assert_eq!(graph.reaching(&all(&[9])), all(&[1, 2, 3, 4, 9]));
         assert_eq!(graph.reaching(&all(&[6, 77])), all(&[5, 6]));

@@ -6,6 +6,7 @@
 //! Begin reading with `repository`, then `discovery` and `program`.
 
 pub(super) mod bare;
+pub(super) mod borrowers;
 pub(super) mod branch_config;
 pub(super) mod bundle;
 pub(super) mod discovery;

@@ -3,20 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::find::Subject;
+use super::holders::Besides;
 use super::journal::{Journal, Moved};
-use super::{find, others, words};
+use super::{contents, others, words};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::own_names::{KEPT, LIVE, LOST, NOTES, TEXTS, capture_ref, checkpoint_tag};
+use crate::domain::base::own_names::{NOTES, TEXTS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::domain::checkpoint::purge::{Cut, Masks};
 use crate::error::{Code, Error, Result};
-use crate::git::{Marking, RefEdit, RefValue, Rewritten};
+use crate::git::{Graph, Marking, RefEdit, RefValue};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::own_refs;
-
-/// Contents that are shorter are taken out at their path alone: they are in files that have nothing to do with it.
-const SHORTEST: usize = 8;
 
 struct Making<'c> {
     ctx: &'c Context,
@@ -35,73 +33,43 @@ struct Making<'c> {
 /// Those of reading and writing objects.
 pub(super) fn plan(ctx: &Context, subject: &Subject) -> Result<Journal> {
     let mut journal = Journal::new(&subject.given);
+    journal.path.clone_from(&subject.path);
     let (own, _) = own_refs(ctx)?;
-    let values: Vec<Oid> = own.iter().map(|value| value.oid.clone()).collect();
     let others = others();
     let without: Vec<&str> = others.iter().map(String::as_str).collect();
-    let reached = ctx.repo.objects().reached(&values, &without)?;
-    journal.secrets = secrets(ctx, subject, &reached)?;
-    journal.ours = reached.into_iter().map(|(oid, _)| oid).collect();
-    let besides = find::Besides::of(ctx)?;
+    let values: Vec<Oid> = own.iter().map(|value| value.oid.clone()).collect();
+    let graph = ctx.repo.objects().graph(&values, &without)?;
+    journal.secrets = contents::of(ctx, subject, &own, &graph)?;
+    journal.ours = graph.all().cloned().collect();
+    let besides = Besides::of(ctx)?;
     left_over(ctx, subject, &besides, &mut journal)?;
     journal.held = besides.held_elsewhere(ctx, &journal.secrets)?;
-    let is_short = |oid: &Oid| ctx.repo.objects().read_blob(oid, super::CONTENT).is_ok_and(|content| content.len() < SHORTEST);
-    let blobs = journal.secrets.difference(&journal.held).filter(|oid| !is_short(oid)).cloned().collect();
-    let cut = Cut { path: subject.path.clone(), blobs };
     let masks = words(ctx, &journal.secrets);
     let (captures, paths, notes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut making = Making { ctx, cut, masks, captures, paths, notes, journal };
+    let mut making = Making { ctx, cut: contents::cut(subject), masks, captures, paths, notes, journal };
     making.texts()?;
     making.checkpoints()?;
     making.live_captures()?;
-    making.what_cannot_be_made_anew()?;
+    making.what_cannot_be_made_anew(subject)?;
     making.notes()?;
     Ok(making.journal)
 }
 
-/// The contents at the path in what only we hold, and in captures; or the one that was named.
-fn secrets(ctx: &Context, subject: &Subject, reached: &[(Oid, Vec<u8>)]) -> Result<BTreeSet<Oid>> {
-    if let Some(blob) = &subject.blob {
-        return Ok(BTreeSet::from([blob.clone()]));
-    }
-    let cut = Cut { path: subject.path.clone(), blobs: BTreeSet::new() };
-    let named = reached.iter().filter(|(_, path)| cut.names(&RepoPath::new(path.clone())));
-    let is_blob = |oid: &&Oid| ctx.repo.objects().is_blob(oid);
-    let mut found: BTreeSet<Oid> = named.map(|(oid, _)| oid).filter(is_blob).cloned().collect();
-    // An object that several paths have is listed with one of them.
-    let mut look = |capture: &Oid| -> Result<()> {
-        if let Some(made) = ctx.repo.captures().without(capture, &cut, |further| Ok(further.clone()))? {
-            found.extend(made.blobs);
-        }
-        Ok(())
-    };
-    for record in ctx.state().record.checkpoints.all()? {
-        look(&record.capture)?;
-        for workspace in &checkpoint::read_document(ctx, record)?.workspaces {
-            look(&workspace.capture)?;
-        }
-    }
-    for live in live(ctx)? {
-        look(&live.oid)?;
-    }
-    Ok(found)
-}
-
 /// Captures that nothing refers to any more, and that git has not deleted yet: those that have it go as a whole.
-fn left_over(ctx: &Context, subject: &Subject, besides: &find::Besides, journal: &mut Journal) -> Result<()> {
-    let cut = Cut { path: subject.path.clone(), blobs: journal.secrets.clone() };
+fn left_over(ctx: &Context, subject: &Subject, besides: &Besides, journal: &mut Journal) -> Result<()> {
     for capture in ctx.repo.captures().left_over(&besides.reached_with_all(ctx)?)? {
-        if let Some(made) = ctx.repo.captures().without(&capture, &cut, |further| Ok(further.clone()))? {
-            let reached = ctx.repo.objects().reached(std::slice::from_ref(&capture), &[])?;
-            journal.ours.extend(reached.into_iter().map(|(oid, _)| oid));
-            journal.secrets.extend(made.blobs);
+        // A part of it may be gone.
+        let reached = ctx.repo.objects().reached_from(&BTreeSet::from([capture.clone()]))?;
+        let found = match &subject.path {
+            Some(path) => ctx.repo.captures().contents_at(&capture, path),
+            None => journal.secrets.intersection(&reached).cloned().collect(),
+        };
+        if !found.is_empty() {
+            journal.ours.extend(reached);
+            journal.secrets.extend(found);
         }
     }
     Ok(())
-}
-
-fn live(ctx: &Context) -> Result<Vec<crate::git::RefValue>> {
-    Ok([ctx.repo.refs().refs_below(LIVE)?, ctx.repo.refs().refs_below(LOST)?].concat())
 }
 
 impl Making<'_> {
@@ -150,9 +118,9 @@ impl Making<'_> {
         let document = CheckpointDocument::from_json(&old).map_err(damaged)?;
         document.workspaces.iter().try_for_each(|workspace| self.capture(&workspace.capture))?;
         // First what the main worktree's capture loses: the document says it.
-        let main = self.ctx.repo.captures().without(&record.capture, &self.cut, |further| Ok(further.clone()))?;
+        let main = self.ctx.repo.captures().paths_without(&record.capture, &self.cut)?;
         let masked = self.masks.applied(&old);
-        let lost: Vec<(String, BTreeSet<RepoPath>)> = self.lost(&document, main.as_ref());
+        let lost: Vec<(String, BTreeSet<RepoPath>)> = self.lost(&document, main);
         if lost.is_empty() && masked.is_none() {
             return Ok(());
         }
@@ -189,19 +157,19 @@ impl Making<'_> {
     }
 
     /// The paths that each worktree of a checkpoint loses, by the worktree's path.
-    fn lost(&self, document: &CheckpointDocument, main: Option<&Rewritten>) -> Vec<(String, BTreeSet<RepoPath>)> {
+    fn lost(&self, document: &CheckpointDocument, main: Option<BTreeSet<RepoPath>>) -> Vec<(String, BTreeSet<RepoPath>)> {
         let of = |workspace: &crate::domain::checkpoint::document::WorkspaceState| {
             Some((workspace.path.clone(), self.paths.get(&workspace.capture)?.clone()))
         };
         let mut lost: Vec<_> = document.workspaces.iter().filter_map(of).collect();
-        if let (Some(made), Some(path)) = (main, document.main_path()) {
-            lost.push((path.to_owned(), made.paths.clone()));
+        if let (Some(paths), Some(path)) = (main, document.main_path()) {
+            lost.push((path.to_owned(), paths));
         }
         lost
     }
 
     fn live_captures(&mut self) -> Result<()> {
-        for value in live(self.ctx)? {
+        for value in contents::live(self.ctx)? {
             self.capture(&value.oid)?;
             if let Some(new) = self.captures.get(&value.oid).cloned() {
                 self.journal.refs.push(Moved { name: value.name, old: value.oid, new: Some(new) });
@@ -222,21 +190,8 @@ impl Making<'_> {
     }
 
     /// What still has it goes as a whole: checkpoints that hold commits with it which nobody else has, and what undo would need.
-    fn what_cannot_be_made_anew(&mut self) -> Result<()> {
+    fn what_cannot_be_made_anew(&mut self, subject: &Subject) -> Result<()> {
         let (own, _) = own_refs(self.ctx)?;
-        let others = others();
-        let without: Vec<&str> = others.iter().map(String::as_str).collect();
-        let mut bad: BTreeSet<Oid> = self.journal.secrets.difference(&self.journal.held).cloned().collect();
-        bad.extend(self.journal.texts.iter().map(|(old, _)| old.clone()));
-        let deleted: Vec<CheckpointRecord> =
-            self.ctx.state().record.deleted_checkpoints.values().map(|gone| gone.record.clone()).collect();
-        for record in &deleted {
-            if let Ok((id, json)) = self.ctx.repo.checkpoints().checkpoint_json(&record.capture)
-                && self.masks.find_in(&json)
-            {
-                bad.insert(id);
-            }
-        }
         let places: BTreeMap<RefName, usize> =
             self.journal.refs.iter().enumerate().map(|(at, one)| (one.name.clone(), at)).collect();
         let now = |value: &RefValue| match places.get(&value.name).and_then(|at| self.journal.refs.get(*at)) {
@@ -250,11 +205,17 @@ impl Making<'_> {
             .collect();
         // One walk over all of them: there may be thousands.
         let tips: Vec<Oid> = own.iter().map(|(_, now)| now.clone()).collect();
+        let others = others();
+        let without: Vec<&str> = others.iter().map(String::as_str).collect();
         let graph = self.ctx.repo.objects().graph(&tips, &without)?;
+        let kept: BTreeSet<&Oid> = own.iter().filter(|(value, _)| contents::is_kept(&value.name)).map(|(_, now)| now).collect();
+        let bad = self.still_has_it(subject, &graph, &kept)?;
         let reaching = graph.reaching(&bad);
+        let stays = graph.below_all(own.iter().map(|(_, now)| now).filter(|now| !reaching.contains(*now)));
+        self.journal.elsewhere = self.journal.secrets.intersection(&stays).cloned().collect();
         let mut lost_captures: BTreeSet<Oid> = BTreeSet::new();
         for (value, now) in own.into_iter().filter(|(_, now)| reaching.contains(now)) {
-            if value.name.as_str().starts_with(KEPT) {
+            if contents::is_kept(&value.name) {
                 lost_captures.extend(graph.below(&now));
             }
             match self.journal.refs.iter_mut().find(|one| one.name == value.name) {
@@ -263,9 +224,34 @@ impl Making<'_> {
             }
             self.goes(&value.name)?;
         }
-        let forgotten = deleted.into_iter().map(|record| record.capture).filter(|capture| lost_captures.contains(capture));
-        self.journal.forgotten = forgotten.collect();
+        let deleted = self.ctx.state().record.deleted_checkpoints.values().map(|gone| &gone.record.capture);
+        self.journal.forgotten = deleted.filter(|capture| lost_captures.contains(*capture)).cloned().collect();
         Ok(())
+    }
+
+    /// What has it after all that could be made anew was: commits and what undo needs, by what they have at the path, whatever
+    /// else holds the same; or the content that was named; and texts of deleted checkpoints.
+    fn still_has_it(&self, subject: &Subject, graph: &Graph, kept: &BTreeSet<&Oid>) -> Result<BTreeSet<Oid>> {
+        let is_to_go = |oid: &Oid| self.journal.secrets.contains(oid) && !self.journal.held.contains(oid);
+        let mut bad: BTreeSet<Oid> = self.journal.texts.iter().map(|(old, _)| old.clone()).collect();
+        bad.extend(subject.blob.iter().filter(|oid| is_to_go(oid)).cloned());
+        if let Some(path) = &subject.path {
+            let commits = contents::in_commits(self.ctx, graph, kept, path)?;
+            bad.extend(commits.into_iter().filter(|(_, contents)| contents.iter().any(is_to_go)).map(|(commit, _)| commit));
+            for kept in kept {
+                if contents::in_kept(self.ctx, kept, path)?.iter().any(is_to_go) {
+                    bad.insert((*kept).clone());
+                }
+            }
+        }
+        for gone in self.ctx.state().record.deleted_checkpoints.values() {
+            if let Ok((id, json)) = self.ctx.repo.checkpoints().checkpoint_json(&gone.record.capture)
+                && self.masks.find_in(&json)
+            {
+                bad.insert(id);
+            }
+        }
+        Ok(bad)
     }
 
     /// A checkpoint whose capture ref goes takes its tag and note along.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::domain::base::names::Oid;
 use crate::domain::base::sealed;
 use crate::domain::checkpoint::purge::Masks;
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
@@ -20,13 +21,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Larger files are read in no memory: they are named, and stay.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
+/// The largest file that is read as one JSON document.
+const WHOLE: usize = 16 * 1024 * 1024;
+
 /// What is known of our files.
 #[derive(Debug, Default)]
 pub(super) struct OurFiles {
-    /// How many have it, or had it.
-    pub count: usize,
-    /// Those that could not be looked through, in words.
-    pub unread: Vec<String>,
+    /// Those that have it, or had it.
+    pub paths: Vec<PathBuf>,
+    /// Those that could not be looked through, and those of the user's that have it, in words.
+    pub left: Vec<String>,
 }
 
 /// Which of our files have it.
@@ -34,57 +38,97 @@ pub(super) struct OurFiles {
 /// # Errors
 /// `IO_FAILED`.
 pub(super) fn look(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<OurFiles> {
-    let (mut found, sure) = (OurFiles::default(), masks.sure());
+    let (mut found, by_kind) = (OurFiles::default(), ByKind::of(masks));
     for (path, kind) in ours(ctx)? {
-        let masks = if kind == Kind::Trash { &sure } else { masks };
         match content(&path, kind)? {
-            Content::Bytes(bytes) => found.count += usize::from(has(ctx, masks, secrets, &bytes)),
-            Content::Unread(why) => found.unread.push(why),
+            Content::Bytes(bytes) if !has(ctx, by_kind.masks(kind), secrets, &bytes) => {}
+            Content::Bytes(_) => match kind.users(&path) {
+                Some(why) => found.left.push(why),
+                None => found.paths.push(path),
+            },
+            Content::Unread(why) => found.left.push(why),
             Content::Nothing => {}
         }
     }
     Ok(found)
 }
 
+/// What is looked for in which files.
+struct ByKind<'m> {
+    all: &'m Masks,
+    sure: Masks,
+    telling: Masks,
+}
+
+impl<'m> ByKind<'m> {
+    fn of(all: &'m Masks) -> Self {
+        Self { all, sure: all.sure(), telling: all.telling() }
+    }
+
+    fn masks(&self, kind: Kind) -> &Masks {
+        match kind {
+            Kind::Log | Kind::Copy | Kind::Options | Kind::Text | Kind::Packed => self.all,
+            Kind::Trash => &self.sure,
+            Kind::Users(_) => &self.telling,
+        }
+    }
+}
+
 fn has(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> bool {
     masks.find_in(bytes) || ctx.repo.objects().id_of_blob(bytes).is_ok_and(|id| secrets.contains(&id))
 }
 
-/// Masks it in all our files, and deletes what has it from the trash; returns what had it. The log's lines get new sums; the
+/// Masks it in all our files, and deletes what has it from the trash; returns what had it. What is the user's stays as it is. The log's lines get new sums; the
 /// snapshot, its copies and the backups are made again from the log.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`: the same call goes on later.
 pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<OurFiles> {
-    let (mut changed, sure) = (OurFiles::default(), masks.sure());
+    let (mut changed, by_kind) = (OurFiles::default(), ByKind::of(masks));
     // Nobody appends to a file of the log while it is replaced.
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().state_lock(), PATIENCE)? else {
         return Err(Error::new(Code::Busy, "another process writes to the event log"));
     };
     for (path, kind) in ours(ctx)? {
-        let looked_for = if kind == Kind::Trash { &sure } else { masks };
         let bytes = match content(&path, kind)? {
-            Content::Bytes(bytes) if has(ctx, looked_for, secrets, &bytes) => bytes,
+            Content::Bytes(bytes) if has(ctx, by_kind.masks(kind), secrets, &bytes) => bytes,
             Content::Bytes(_) | Content::Nothing => continue,
             Content::Unread(why) => {
-                changed.unread.push(why);
+                changed.left.push(why);
                 continue;
             }
         };
-        changed.count += 1;
-        match kind {
-            Kind::Trash | Kind::Copy => files::remove_file(&path)?,
-            Kind::Log | Kind::Text => files::write_atomic(&path, &lines_with_sums(&bytes, masks))?,
-            Kind::Packed => files::write_atomic(&path, &files::packed(&lines_with_sums(&bytes, masks))?)?,
+        if let Some(why) = kind.users(&path) {
+            changed.left.push(why);
+            continue;
         }
+        match kind {
+            Kind::Trash | Kind::Copy | Kind::Options => files::remove_file(&path)?,
+            Kind::Log | Kind::Text => files::write_atomic(&path, &masked(&bytes, masks))?,
+            Kind::Packed => files::write_atomic(&path, &files::packed(&masked(&bytes, masks))?)?,
+            Kind::Users(_) => continue,
+        }
+        changed.paths.push(path);
     }
     drop(lock);
-    if changed.count > 0 {
+    if !changed.paths.is_empty() {
         snapshot::forget(ctx.layout())?;
         ctx.store.read_anew()?;
         ctx.store.save_snapshot()?;
     }
     Ok(changed)
+}
+
+/// A file, masked. What is JSON as a whole stays that; else each line counts by itself.
+fn masked(bytes: &[u8], masks: &Masks) -> Vec<u8> {
+    if bytes.len() <= WHOLE && is_json(bytes) {
+        return masks.applied_where(bytes, is_json).unwrap_or_else(|| bytes.to_vec());
+    }
+    lines_with_sums(bytes, masks)
+}
+
+fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Masks each line; one that ended in its right sum gets the sum of what it is now. An event stays one: a word that is also one of the
@@ -99,7 +143,10 @@ fn lines_with_sums(bytes: &[u8], masks: &Masks) -> Vec<u8> {
                 let readable = |body: &[u8]| !is_event || line::decode(sealed_again(body).trim_ascii_end()).is_ok();
                 masks.applied_where(body, readable).map(|body| sealed_again(&body))
             }
-            Err(_) => masks.applied(line),
+            Err(_) => {
+                let was_json = is_json(line);
+                masks.applied_where(line, |new| !was_json || is_json(new))
+            }
         };
         match masked {
             None => new.extend_from_slice(whole),
@@ -125,13 +172,34 @@ enum Kind {
     Log,
     /// A copy of the state, which is made again.
     Copy,
+    /// The options of the last session: with words that are masked it must not be run again.
+    Options,
     /// Text, which is masked.
     Text,
     /// Text that is compressed.
     Packed,
     /// A file that was put aside, which goes.
     Trash,
+    /// The user's, or what is put back for the user: it is named, and never changed.
+    Users(&'static str),
 }
+
+impl Kind {
+    /// What is said of a file of the user's that has it.
+    fn users(self, path: &Path) -> Option<String> {
+        match self {
+            Self::Users(what) => Some(format!("'{}' has it: {what}", path.display())),
+            Self::Log | Self::Copy | Self::Options | Self::Text | Self::Packed | Self::Trash => None,
+        }
+    }
+}
+
+/// What of the user's is in our folder.
+const HOOK: &str = "a hook of yours, which stays as it is";
+const PUT_BACK: &str = "what 'git axiom detach' puts back, which stays as it was";
+const APPROVAL: &str = "what you approved, which counts only as it is; 'git axiom trust --revoke' takes it away";
+const OF_USER: &str = "a file of all your repositories, which stays as it is";
+const CONFIGURATION: &str = "the configuration that 'git axiom config restore' puts back; 'config edit' and a change replace it";
 
 fn kind(ctx: &Context, path: &Path) -> Kind {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -139,6 +207,14 @@ fn kind(ctx: &Context, path: &Path) -> Kind {
     let below = |name: &str| path.starts_with(ctx.layout().root().join(name));
     if in_state && name.starts_with("events") && name.ends_with(".jsonl") {
         Kind::Log
+    } else if below("hooks") {
+        Kind::Users(HOOK)
+    } else if below("attach/kept") {
+        Kind::Users(PUT_BACK)
+    } else if path.parent() == Some(ctx.layout().root()) && name.starts_with("config.toml.backup") {
+        Kind::Users(CONFIGURATION)
+    } else if *path == ctx.layout().last_options() {
+        Kind::Options
     } else if path.starts_with(ctx.layout().damaged_dir()) || below("quarantine") || below("trash") || below("tmp") {
         Kind::Trash
     } else if in_state && name != "planning-state.json" {
@@ -162,6 +238,15 @@ fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
     })?;
     for place in trash::places(ctx)? {
         files_below(&place, &mut |path| all.push((path, Kind::Trash)))?;
+    }
+    // For all repositories of this user: what is there is put back, or was approved.
+    if let Some(state) = env::user_state_dir().map(|state| state.join("git-axiom")) {
+        let what = |path: &Path| match path {
+            _ if path.starts_with(state.join("trust")) => APPROVAL,
+            _ if path.starts_with(state.join("attach/kept")) => PUT_BACK,
+            _ => OF_USER,
+        };
+        files_below(&state, &mut |path| all.push((path.clone(), Kind::Users(what(&path)))))?;
     }
     // The log first: what is made again is made from it.
     all.sort_by_key(|(_, kind)| *kind != Kind::Log);

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::purge::LeftByPurge;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::placement::Purpose;
@@ -30,6 +31,16 @@ pub struct Moved {
     pub new: Option<Oid>,
 }
 
+/// What becomes of objects that nothing refers to any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fate {
+    /// They are deleted at once, whoever borrows them.
+    Deleted,
+    /// They are left to git, which deletes them when they are old enough: until then whoever borrows them has them.
+    LeftToGit,
+}
+
 /// All that is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,10 +48,16 @@ pub struct Journal {
     schema: u32,
     /// What is taken out, as it was given.
     pub what: String,
+    /// What becomes of the objects.
+    pub fate: Fate,
+    /// The path that is taken out; `None` where a content was named.
+    pub path: Option<RepoPath>,
     /// The contents that are to go.
     pub secrets: BTreeSet<Oid>,
     /// Those of them that something else holds.
     pub held: BTreeSet<Oid>,
+    /// Those of them that other paths of what was saved have.
+    pub elsewhere: BTreeSet<Oid>,
     /// The refs that change.
     pub refs: Vec<Moved>,
     /// The checkpoints that are made anew.
@@ -49,6 +66,8 @@ pub struct Journal {
     pub gone: Vec<CheckpointName>,
     /// Captures of deleted checkpoints that can no longer be brought back.
     pub forgotten: Vec<Oid>,
+    /// The cases whose text or verify steps are masked.
+    pub masked: Vec<CaseId>,
     /// Long texts that were masked, with their new ids.
     pub texts: Vec<(Oid, Oid)>,
     /// All objects that only our refs held before.
@@ -61,15 +80,26 @@ impl Journal {
         Self {
             schema: SCHEMA,
             what: what.to_owned(),
+            fate: Fate::Deleted,
+            path: None,
             secrets: BTreeSet::new(),
             held: BTreeSet::new(),
+            elsewhere: BTreeSet::new(),
             refs: Vec::new(),
             made_anew: Vec::new(),
             gone: Vec::new(),
             forgotten: Vec::new(),
+            masked: Vec::new(),
             texts: Vec::new(),
             ours: Vec::new(),
         }
+    }
+
+    /// The contents of the path that stay somewhere; `None` where no path was named.
+    pub fn left(&self) -> Option<LeftByPurge> {
+        let stays = |oid: &&Oid| self.fate == Fate::LeftToGit || self.held.contains(*oid) || self.elsewhere.contains(*oid);
+        let contents = self.secrets.iter().filter(stays).cloned().collect();
+        self.path.clone().map(|path| LeftByPurge { path, contents })
     }
 
     /// Reads it; `None` where there is none.

@@ -5,19 +5,25 @@
 //! go that nothing holds any more. Begin reading with [`purge`].
 
 mod anew;
+mod closed_files;
+mod contents;
 mod files_of_ours;
 mod find;
+mod holders;
 pub mod journal;
+mod same_value;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{NOTES, REFS, TAGS};
-use crate::domain::checkpoint::purge::Masks;
+use crate::domain::checkpoint::purge::{LeftByPurge, Masks};
 use crate::domain::state::event::Event;
+use crate::domain::work::masked;
+use crate::domain::work::session::SessionState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -25,10 +31,12 @@ use crate::git::{Expected, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
 use crate::ops::recover::repair;
+use crate::store::known_repositories;
 use files_of_ours::OurFiles;
 use journal::{Journal, Moved};
 
 pub use find::Subject;
+pub use journal::Fate;
 
 /// How long to wait for a process that holds the supervisor's lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -42,16 +50,20 @@ const CONTENT: u64 = 4 * 1024 * 1024;
 /// What was taken out, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purged {
-    /// How many contents go.
-    pub contents: usize,
+    /// The contents that go.
+    pub contents: Vec<Oid>,
+    /// What becomes of them.
+    pub fate: Fate,
     /// The checkpoints that were made anew without it.
     pub made_anew: Vec<CheckpointName>,
     /// The checkpoints that went: commits that only they hold have it.
     pub gone: Vec<CheckpointName>,
     /// The other refs of ours that changed or went: live captures, what is kept for undo.
     pub refs: Vec<RefName>,
-    /// How many of our files had it.
-    pub files: usize,
+    /// Our files that had it.
+    pub files: Vec<PathBuf>,
+    /// The cases whose text or verify steps were masked.
+    pub masked: Vec<CaseId>,
     /// What has it still, in words.
     pub held_by: Vec<String>,
 }
@@ -59,8 +71,14 @@ pub struct Purged {
 impl Purged {
     /// Whether anything of ours had it.
     pub fn found(&self) -> bool {
-        self.contents > 0 || !self.made_anew.is_empty() || self.files > 0
+        !self.contents.is_empty() || !self.made_anew.is_empty() || !self.files.is_empty()
     }
+}
+
+/// Whether a ref is one of ours, whose values purge changes.
+fn is_ours(name: &RefName) -> bool {
+    let name = name.as_str();
+    name.starts_with(REFS) || name.starts_with(TAGS) || name == NOTES
 }
 
 /// The arguments that stand for all refs but ours.
@@ -73,36 +91,49 @@ fn others() -> [String; 4] {
 ///
 /// # Errors
 /// As [`purge`].
-pub fn preview(ctx: &Context, subject: &Subject) -> Result<Purged> {
+pub fn preview(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Purged> {
     if ctx.supervisor_alive()? {
-        return Err(session_runs());
+        return Err(somebody_else(ctx));
     }
     nobody_works::check(ctx)?;
     ctx.no_open_operation()?;
-    let journal = anew::plan(ctx, subject)?;
+    let journal = plan(ctx, subject, fate)?;
     let masks = masks(ctx, &journal)?;
     let files = files_of_ours::look(ctx, &masks, &journal.secrets)?;
-    told(ctx, &journal, files, subject)
+    Ok(told(&journal, files, held_by(ctx, &journal, subject)?))
+}
+
+/// What is to be done: everything is made anew beside what there is.
+fn plan(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Journal> {
+    let mut journal = anew::plan(ctx, subject)?;
+    journal.fate = fate;
+    let masks = masks(ctx, &journal)?;
+    let texts = journal.texts.iter().map(|(old, _)| old.clone()).collect();
+    journal.masked = masked::masked(ctx.state().restorable.cases.values(), |text| masks.find_in(text), &texts);
+    Ok(journal)
 }
 
 /// Takes it out. A crash before the journal is written changes nothing; after it, [`complete`] goes on.
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`, `BUSY`, `OPERATION_OPEN`; those of reading and writing objects, refs and files.
-pub fn purge(ctx: &mut Context, subject: &Subject) -> Result<Purged> {
+pub fn purge(ctx: &mut Context, subject: &Subject, fate: Fate) -> Result<Purged> {
     let _supervisor = supervisor_lock(ctx)?;
     ctx.with_operation_lock(|ctx| {
         nobody_works::check(ctx)?;
         ctx.no_open_operation()?;
         crate::ops::checkpoint::complete_intent(ctx)?;
         ctx.store.log_is_whole()?;
-        let journal = anew::plan(ctx, subject)?;
+        // What a killed process had staged is among the objects then, or gone.
+        ctx.repo.durability().finish_landings()?;
+        let journal = plan(ctx, subject, fate)?;
         ctx.repo.durability().land()?;
+        let held_by = held_by(ctx, &journal, subject)?;
         env::fault_point("purge.planned");
         journal.write(ctx.repo.common_dir())?;
         env::fault_point("purge.journal");
         let files = carry_out(ctx, &journal)?;
-        told(ctx, &journal, files, subject)
+        Ok(told(&journal, files, held_by))
     })
 }
 
@@ -115,8 +146,12 @@ pub fn complete(ctx: &mut Context) -> Result<Option<Purged>> {
     let _supervisor = supervisor_lock(ctx)?;
     ctx.with_operation_lock(|ctx| {
         repair::clear_locks_of_interrupted(&ctx.repo)?;
+        let subject = Subject { path: journal.path.clone(), blob: None, given: journal.what.clone() };
+        // It is completed in any case.
+        let unknown = |error: Error| vec![format!("what has it still could not be looked for: {error}")];
+        let held_by = held_by(ctx, &journal, &subject).unwrap_or_else(unknown);
         let files = carry_out(ctx, &journal)?;
-        told(ctx, &journal, files, &Subject { path: None, blob: None, given: journal.what.clone() }).map(Some)
+        Ok(Some(told(&journal, files, held_by)))
     })
 }
 
@@ -124,13 +159,23 @@ fn supervisor_lock(ctx: &Context) -> Result<FileLock> {
     ctx.layout().ensure()?;
     match FileLock::take(&ctx.layout().supervisor_lock(), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
-        LockAttempt::Held => Err(session_runs()),
+        LockAttempt::Held => Err(somebody_else(ctx)),
     }
 }
 
-fn session_runs() -> Error {
-    Error::new(Code::SupervisorRunning, "a session runs in this repository")
-        .hint("git axiom quit    ends it; then run the command again")
+/// Who has the lock of sessions: one of them, or a purge, which takes it so that none begins.
+fn somebody_else(ctx: &Context) -> Error {
+    let state = ctx.state().record.session.as_ref().map(|session| session.state);
+    match state {
+        Some(SessionState::Running | SessionState::Pausing | SessionState::Paused | SessionState::Ending) => {
+            Error::new(Code::SupervisorRunning, "a session runs in this repository")
+                .hint("git axiom quit    ends it; then run the command again")
+        }
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => {
+            Error::new(Code::Busy, "another process works alone in this repository: a purge, or a session that begins")
+                .hint("wait until it has ended, then run the command again")
+        }
+    }
 }
 
 fn masks(ctx: &Context, journal: &Journal) -> Result<Masks> {
@@ -156,7 +201,9 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
 
 /// What gives the contents away. Those that are gone already were looked for before they went.
 fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
-    let contents: Vec<Vec<u8>> = secrets.iter().filter_map(|oid| ctx.repo.objects().read_blob(oid, CONTENT).ok()).collect();
+    let objects = ctx.repo.objects();
+    let there = secrets.iter().filter(|oid| objects.is_blob(oid));
+    let contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
     Masks::of(contents.iter().map(Vec::as_slice))
 }
 
@@ -177,7 +224,15 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
             all &= checkpoints.get(name)?.is_none();
         }
         let deleted = &ctx.state().record.deleted_checkpoints;
+        let waits = |task: &CaseId| ctx.state().restorable.gates.values().any(|gate| gate.is_for_masked(task));
+        let is_remembered = |left: &LeftByPurge| match left.contents.is_empty() {
+            true => !ctx.state().record.left_by_purges.iter().any(|one| one.path == left.path),
+            false => ctx.state().record.left_by_purges.contains(left),
+        };
+        let runs = |task: &&CaseId| ctx.state().restorable.cases.get(*task).is_some_and(masked::may_run);
         all && journal.forgotten.iter().all(|capture| !deleted.contains_key(capture))
+            && journal.masked.iter().filter(runs).all(waits)
+            && journal.left().is_none_or(|left| is_remembered(&left))
     };
     if !is_recorded {
         ctx.append(Event::Purged {
@@ -185,6 +240,8 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
             made_anew: journal.made_anew.clone(),
             gone: journal.gone.clone(),
             forgotten: journal.forgotten.clone(),
+            masked: journal.masked.clone(),
+            left: journal.left(),
         })?;
     }
     env::fault_point("purge.recorded");
@@ -214,8 +271,7 @@ fn forget_reflogs(ctx: &Context) -> Result<()> {
         RefFormat::Reftable => true,
     };
     let values = ctx.repo.refs().refs_below("refs/")?;
-    let ours: Vec<&RefName> =
-        values.iter().map(|value| &value.name).filter(|name| find::is_ours(name) && has_log(name)).collect();
+    let ours: Vec<&RefName> = values.iter().map(|value| &value.name).filter(|name| is_ours(name) && has_log(name)).collect();
     for some in ours.chunks(AT_ONCE) {
         let expire = ["reflog", "expire", "--expire=all", "--expire-unreachable=all"];
         // Most have none, which some versions of git call a failure.
@@ -226,23 +282,55 @@ fn forget_reflogs(ctx: &Context) -> Result<()> {
 
 /// Deletes what only our refs held before, and nothing holds any more.
 fn forget_objects(ctx: &Context, journal: &Journal) -> Result<()> {
-    let held = find::Besides::of(ctx)?.reached_with_all(ctx)?;
+    let held = holders::Besides::of(ctx)?.reached_with_all(ctx)?;
     let ours = journal.ours.iter().chain(&journal.secrets);
     let doomed: BTreeSet<Oid> = ours.filter(|oid| !held.contains(*oid)).cloned().collect();
-    ctx.repo.objects().forget(&doomed)
+    match journal.fate {
+        Fate::Deleted => ctx.repo.objects().forget(&doomed),
+        Fate::LeftToGit => ctx.repo.objects().leave_to_git(&doomed),
+    }
 }
 
-fn told(ctx: &Context, journal: &Journal, files: OurFiles, subject: &Subject) -> Result<Purged> {
+/// Clones that are known to borrow this repository's objects, in words: those beside it, and those that git axiom was used in.
+///
+/// # Errors
+/// Those of listing worktrees.
+pub fn known_borrowers(ctx: &Context) -> Result<Vec<String>> {
+    let worktrees: Vec<PathBuf> =
+        ctx.repo.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()).collect();
+    let known: Vec<PathBuf> =
+        known_repositories::all().unwrap_or_default().into_iter().map(|one| PathBuf::from(one.common_dir)).collect();
+    Ok(ctx.repo.known_borrowers(&worktrees, &known))
+}
+
+/// What has it still afterwards, in words. It is looked for before anything is taken out: afterwards nobody knows the values.
+fn held_by(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
+    let mut found = holders::named(ctx, &journal.held, subject)?;
+    found.extend(same_value::named(ctx, journal, subject)?);
+    if !journal.secrets.is_empty() {
+        found.extend(closed_files::named(ctx)?);
+    }
+    Ok(found)
+}
+
+fn told(journal: &Journal, files: OurFiles, held_by: Vec<String>) -> Purged {
     let own =
         |name: &&RefName| !name.as_str().starts_with(crate::domain::base::own_names::CAPTURES) && name.as_str().starts_with(REFS);
-    Ok(Purged {
-        contents: journal.secrets.difference(&journal.held).count(),
+    Purged {
+        contents: journal
+            .secrets
+            .iter()
+            .filter(|oid| !journal.held.contains(*oid) && !journal.elsewhere.contains(*oid))
+            .cloned()
+            .collect(),
+        fate: journal.fate,
         made_anew: journal.made_anew.iter().map(|record| record.name.clone()).collect(),
         gone: journal.gone.clone(),
         refs: journal.refs.iter().map(|one| &one.name).filter(own).cloned().collect(),
-        files: files.count,
-        held_by: find::holders(ctx, &journal.held, subject)?.into_iter().chain(files.unread).collect(),
-    })
+        files: files.paths,
+        masked: journal.masked.clone(),
+        held_by: held_by.into_iter().chain(files.left).collect(),
+    }
 }
 
 /// The path of a file in the worktree that it is in.

@@ -8,6 +8,7 @@ use crate::domain::base::ids::{CheckpointName, TxnId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::{CheckpointRecord, DeletedCheckpoint, Trigger};
+use crate::domain::checkpoint::purge::LeftByPurge;
 use crate::domain::operation::journaled::{GateChange, Operation, OperationKind, Way, WorkspaceChange};
 use crate::domain::operation::settle::Settled;
 use crate::domain::state::event::OperationEnd;
@@ -61,6 +62,14 @@ impl State {
         gone.iter().try_for_each(|name| self.record.checkpoints.remove(name).map(drop))?;
         self.record.deleted_checkpoints.retain(|capture, _| !forgotten.contains(capture));
         Ok(())
+    }
+
+    /// What a purge could not delete, in place of what an earlier one of the same path could not.
+    pub(super) fn remember_left(&mut self, left: Option<&LeftByPurge>) {
+        let Some(left) = left else { return };
+        let all = &mut self.record.left_by_purges;
+        all.retain(|one| one.path != left.path);
+        all.extend((!left.contents.is_empty()).then(|| left.clone()));
     }
 
     pub(super) fn delete_checkpoints(&mut self, names: &[CheckpointName]) -> Result<()> {

@@ -9,7 +9,8 @@ use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Stage, Work};
 use crate::domain::work::answer::Answer;
 use crate::domain::work::case::Status;
-use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
+use crate::domain::work::masked::may_run;
 use crate::domain::work::session::{Mode, Session, SessionState};
 use crate::domain::work::session_time::SessionTime;
 use crate::domain::work::spending::Tally;
@@ -96,6 +97,15 @@ impl State {
         let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));
         if case.is_some_and(|case| case.status == Status::Pending) {
             self.restorable.gates.insert(gate.id.clone(), gate.clone());
+        }
+    }
+
+    /// Tasks whose words a purge masked wait for a human, before whatever runs them next.
+    pub(super) fn hold_masked(&mut self, tasks: &[CaseId], at: Timestamp) {
+        for task in tasks {
+            let gate = Gate::holding(task, Held::Masked, at);
+            let may_run = self.restorable.cases.get(task).is_some_and(may_run);
+            self.restorable.gates.extend(gate.filter(|_| may_run).map(|gate| (gate.id.clone(), gate)));
         }
     }
 

@@ -1,0 +1,59 @@
+//! Tasks whose words a purge masks: an agent reads them, or a shell runs them, so somebody has to look first. Pure.
+
+use std::collections::BTreeSet;
+
+use super::case::{Case, Kind, Status};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::Oid;
+use crate::domain::base::text::Text;
+
+/// Whether an agent may still be given the case: then it waits at a gate.
+pub fn may_run(case: &Case) -> bool {
+    let is_open = match case.status {
+        Status::Pending | Status::Active | Status::Blocked | Status::Failed => true,
+        Status::Done | Status::Archived => false,
+    };
+    is_open && case.kind == Kind::Task
+}
+
+/// The cases of which title, body or a verify step is changed: `is_masked` judges texts, `texts` are the stored ones that change.
+pub fn masked<'c>(
+    cases: impl IntoIterator<Item = &'c Case>,
+    is_masked: impl Fn(&[u8]) -> bool,
+    texts: &BTreeSet<Oid>,
+) -> Vec<CaseId> {
+    let has = |case: &&Case| {
+        let body = case.body.as_ref().is_some_and(|body| match body {
+            Text::Inline(text) => is_masked(text.as_bytes()),
+            Text::Stored { blob, .. } => texts.contains(blob),
+        });
+        body || is_masked(case.title.as_bytes()) || case.verify.iter().any(|step| is_masked(step.as_bytes()))
+    };
+    cases.into_iter().filter(has).map(|case| case.id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(id: &str, json: &str) -> Case {
+        let text =
+            format!(r#"{{"id":"{id}","kind":"task","title":"t","status":"pending","createdAt":"2026-01-01T00:00:00Z"{json}}}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn title_body_and_verify_steps_count_wherever_they_are_stored() {
+        let (old, other) = (Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
+        let cases = [
+            case("plain", ""),
+            case("body", r#","body":"use word""#),
+            case("step", r#","verify":["true","test word"]"#),
+            case("stored", &format!(r#","body":{{"blob":"{old}","size":2000}}"#)),
+            case("other", &format!(r#","body":{{"blob":"{other}","size":2000}}"#)),
+        ];
+        let has = |text: &[u8]| text.windows(4).any(|part| part == b"word");
+        let found: Vec<String> = masked(&cases, has, &BTreeSet::from([old])).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["body", "step", "stored"]);
+    }
+}

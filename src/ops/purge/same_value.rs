@@ -1,0 +1,74 @@
+//! Other saved files that have the same value: they are named, since nobody can say whether they are the secret or only use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::find::Subject;
+use super::journal::Journal;
+use super::{contents, words};
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::shell_word::shell_word;
+use crate::error::Result;
+use crate::git::ContentSearch;
+use crate::ops::checkpoint;
+use crate::ops::context::handle::Context;
+
+/// The most paths, and the most checkpoints of one path, that are named.
+const NAMED: usize = 100;
+const CHECKPOINTS: usize = 5;
+
+/// The paths in captures that stay, besides what is taken out, whose content has a value of it or is the same.
+///
+/// # Errors
+/// Those of reading captures.
+pub(super) fn named(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
+    let finder = words(ctx, &journal.secrets).telling().finder();
+    if finder.is_empty() {
+        return Ok(Vec::new());
+    }
+    let has_it = |content: &[u8]| finder.is_in(content);
+    let mut search = ContentSearch::new(&has_it);
+    let cut = contents::cut(subject);
+    let mut found: BTreeMap<RepoPath, Vec<String>> = BTreeMap::new();
+    for (capture, place) in captures(ctx, journal)? {
+        for path in ctx.repo.captures().paths_holding(&capture, &mut search)? {
+            let places = found.entry(path).or_default();
+            if !places.contains(&place) {
+                places.push(place.clone());
+            }
+        }
+    }
+    found.retain(|path, _| !cut.names(path));
+    let many = found.len().saturating_sub(NAMED);
+    let mut lines: Vec<String> = found.iter().take(NAMED).map(|(path, places)| line(path, places)).collect();
+    if many > 0 {
+        lines.push(format!("{many} more saved paths have the same value"));
+    }
+    if !search.too_large.is_empty() {
+        lines.push(format!("saved files over 64 MB were not looked through: {}", search.too_large.len()));
+    }
+    Ok(lines)
+}
+
+fn line(path: &RepoPath, places: &[String]) -> String {
+    let path = path.to_string();
+    let named = places.iter().take(CHECKPOINTS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match places.len().saturating_sub(CHECKPOINTS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{path} in {named}{more} has the same value: git axiom purge {} takes that out", shell_word(&path))
+}
+
+/// The captures that are there afterwards, as they are now, with what they are called.
+fn captures(ctx: &Context, journal: &Journal) -> Result<Vec<(Oid, String)>> {
+    let mut all = Vec::new();
+    let gone: BTreeSet<&str> = journal.gone.iter().map(|name| name.as_str()).collect();
+    for record in ctx.state().record.checkpoints.all()?.into_iter().filter(|record| !gone.contains(record.name.as_str())) {
+        let place = format!("checkpoint {}", record.name);
+        all.push((record.capture.clone(), place.clone()));
+        let document = checkpoint::read_document(ctx, record)?;
+        all.extend(document.workspaces.into_iter().map(|workspace| (workspace.capture, place.clone())));
+    }
+    all.extend(contents::live(ctx)?.into_iter().map(|live| (live.oid, live.name.to_string())));
+    Ok(all)
+}
