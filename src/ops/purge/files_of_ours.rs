@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::lfs;
 use crate::domain::base::names::Oid;
 use crate::domain::base::sealed;
 use crate::domain::checkpoint::purge::Masks;
@@ -12,6 +13,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
+
 use crate::ops::trash;
 use crate::store::{line, snapshot};
 
@@ -232,9 +234,11 @@ fn kind(ctx: &Context, path: &Path) -> Kind {
 /// All regular files of ours, and of the trash; no link is followed.
 fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
     let mut all: Vec<(PathBuf, Kind)> = Vec::new();
+    // What Git LFS keeps is the user's file by another name: see `lfs`.
+    let links = ctx.layout().root().join(lfs::LINKS);
     files_below(ctx.layout().root(), &mut |path| {
         let kind = kind(ctx, &path);
-        all.push((path, kind));
+        all.extend((!path.starts_with(&links)).then_some((path, kind)));
     })?;
     for place in trash::places(ctx)? {
         files_below(&place, &mut |path| all.push((path, Kind::Trash)))?;

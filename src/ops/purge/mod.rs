@@ -11,6 +11,7 @@ mod files_of_ours;
 mod find;
 mod holders;
 pub mod journal;
+mod lfs;
 mod same_value;
 
 use std::collections::BTreeSet;
@@ -99,7 +100,8 @@ pub fn preview(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Purged> {
     ctx.no_open_operation()?;
     let journal = plan(ctx, subject, fate)?;
     let masks = masks(ctx, &journal)?;
-    let files = files_of_ours::look(ctx, &masks, &journal.secrets)?;
+    let mut files = files_of_ours::look(ctx, &masks, &journal.secrets)?;
+    files.paths.extend(lfs::links(ctx, &journal));
     Ok(told(&journal, files, held_by(ctx, &journal, subject)?))
 }
 
@@ -132,7 +134,9 @@ pub fn purge(ctx: &mut Context, subject: &Subject, fate: Fate) -> Result<Purged>
         env::fault_point("purge.planned");
         journal.write(ctx.repo.common_dir())?;
         env::fault_point("purge.journal");
-        let files = carry_out(ctx, &journal)?;
+        let links = lfs::links(ctx, &journal);
+        let mut files = carry_out(ctx, &journal)?;
+        files.paths.extend(links);
         Ok(told(&journal, files, held_by))
     })
 }
@@ -203,7 +207,11 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
 fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
     let objects = ctx.repo.objects();
     let there = secrets.iter().filter(|oid| objects.is_blob(oid));
-    let contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
+    let mut contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
+    match lfs::contents(ctx, secrets, CONTENT) {
+        Ok(large) => contents.extend(large),
+        Err(error) => tracing::warn!(%error, "what Git LFS keeps is not looked for in texts"),
+    }
     Masks::of(contents.iter().map(Vec::as_slice))
 }
 
@@ -247,6 +255,7 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
     env::fault_point("purge.recorded");
     let masks = masks(ctx, journal)?;
     let changed = files_of_ours::mask(ctx, &masks, &journal.secrets)?;
+    lfs::delete_links(ctx, journal)?;
     env::fault_point("purge.files");
     forget_objects(ctx, journal)?;
     env::fault_point("purge.objects");
@@ -306,6 +315,7 @@ pub fn known_borrowers(ctx: &Context) -> Result<Vec<String>> {
 /// What has it still afterwards, in words. It is looked for before anything is taken out: afterwards nobody knows the values.
 fn held_by(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
     let mut found = holders::named(ctx, &journal.held, subject)?;
+    found.extend(lfs::named(ctx, &journal.secrets)?);
     found.extend(same_value::named(ctx, journal, subject)?);
     if !journal.secrets.is_empty() {
         found.extend(closed_files::named(ctx)?);
