@@ -21,6 +21,8 @@ const SMALL_IDS: usize = 4096 - AROUND;
 const READ_AT_ONCE: u64 = 1024 * 1024;
 /// More than the header of an object, in bytes.
 const HEADER: usize = 64;
+/// How often a folder is made again that another process takes away before the object is in it.
+const TRIES: usize = 100;
 /// The bytes that the zlib stream adds around the content.
 const AROUND: usize = 11;
 
@@ -126,9 +128,16 @@ pub(super) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, V
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn move_to(from: &Path, to: &Path) -> Result<()> {
-    // Nearly always the folder is there; and `git gc` removes empty ones, perhaps just now.
-    let make = || to.parent().map_or(Ok(()), files::create_public_dir);
-    files::move_unsynced(from, to).or_else(|_| make().and_then(|()| files::move_unsynced(from, to)))
+    // Nearly always the folder is there. `git gc` removes empty ones, perhaps just when this one was made: then it is made again.
+    let mut moved = files::move_unsynced(from, to);
+    for _ in 0..TRIES {
+        let Err(error) = &moved else { return Ok(()) };
+        if !error.is_of_something_gone() || from.symlink_metadata().is_err() {
+            break;
+        }
+        moved = to.parent().map_or(Ok(()), files::create_public_dir).and_then(|()| files::move_unsynced(from, to));
+    }
+    moved
 }
 
 /// `content`, at most 65,535 bytes, as a zlib stream with one uncompressed block.
@@ -237,6 +246,28 @@ mod tests {
                 assert_eq!(read(&objects, &id, 100), None, "{header}");
             }
         }
+    }
+
+    #[test]
+    fn a_folder_that_somebody_takes_away_all_the_time_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = gix::ObjectId::from_hex(format!("ab{}", "0".repeat(38)).as_bytes()).unwrap();
+        let place = loose_file(dir.path(), &id);
+        let ended = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // As `git gc` does it: only a folder with nothing in it goes.
+            scope.spawn(|| {
+                while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = std::fs::remove_dir(place.parent().unwrap());
+                }
+            });
+            let outcome = (0..3000).try_for_each(|_| {
+                write(dir.path(), &id, &stored(b"blob 0\0"))?;
+                files::remove_file(&place)
+            });
+            ended.store(true, std::sync::atomic::Ordering::Relaxed);
+            outcome.unwrap();
+        });
     }
 
     #[test]
