@@ -56,6 +56,7 @@ pub use index::path_patterns::PathPatterns;
 pub use index::status::{StatusEntry, StatusKind};
 pub use objects::database::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TREE, TreeEntry};
 pub use objects::graph::Graph;
+pub use objects::lost_trees::MendedTrees;
 pub use objects::proof::Proof;
 pub use objects::read_back::ReadBack;
 pub use refs::edits::{Expected, RefEdit, RefValue};

@@ -6,6 +6,7 @@
 mod captures;
 mod compact;
 mod difference;
+mod ended;
 mod excluded;
 mod heal;
 mod known;
@@ -38,6 +39,7 @@ use crate::store::line::MAX_LINE;
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, would_be_held, write_again};
 pub use compact::{Compacted, Objects, Space, compact, objects, space};
 pub use difference::{ChangedPath, Difference, difference};
+pub use ended::{ended, refs_again};
 pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
 pub use known::{Kept, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
@@ -324,7 +326,10 @@ fn document(
         agent_states,
         workspaces: captured.workspaces.iter().map(|w| w.state.clone()).collect(),
         coverage: captured.coverage.clone(),
-        refs_not_held: refs.not_held.clone(),
+        refs_not_held: {
+            let also = captured.broken_refs.iter().filter(|name| !refs.not_held.contains(name));
+            refs.not_held.iter().chain(also).cloned().collect()
+        },
         attached: wanted.attached.clone().map(Box::new),
         marked,
         tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::cli::words;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointType;
+use crate::domain::checkpoint::ended::Standing;
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::env;
 use crate::error::some_of;
@@ -25,12 +26,37 @@ pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
             one.number.to_string().into(),
             words::time_in(&zone, one.created_at).into(),
             kind(one),
-            one.name.as_str().into(),
+            name(one),
             since.into(),
             size_text(one.size).into(),
         ]
     });
     std::iter::once(heading).chain(rows).collect()
+}
+
+/// The name of a checkpoint, and what is wrong with it.
+fn name(one: &Listed) -> Cow<'_, str> {
+    match one.standing {
+        Standing::There => one.name.as_str().into(),
+        Standing::RefGone | Standing::Rewritten | Standing::Gone => format!("{} (see below)", one.name).into(),
+    }
+}
+
+/// What is to be said below the table of those that cannot be restored as they are.
+pub fn below(checkpoints: &[Listed]) -> String {
+    let mut text = String::new();
+    let of = |standing: Standing| checkpoints.iter().filter(move |one| one.standing == standing).map(|one| &one.name);
+    for standing in [Standing::RefGone, Standing::Rewritten, Standing::Gone] {
+        let names: Vec<&CheckpointName> = of(standing).collect();
+        if !names.is_empty() {
+            text.push_str(&format!("{}: {}\n", some_of(&names, 10), standing.words()));
+        }
+    }
+    let ended: Vec<String> = checkpoints.iter().filter(|one| one.standing.is_ended()).map(|one| one.name.to_string()).collect();
+    if !ended.is_empty() {
+        text.push_str(&format!("To forget them: git axiom checkpoint delete --protected --yes {}\n", ended.join(" ")));
+    }
+    text
 }
 
 /// The type of a checkpoint, and for one of known paths their number.

@@ -24,6 +24,7 @@ mod support;
 #[path = "../support/terminal.rs"]
 mod terminal;
 
+mod after_damage;
 mod agents;
 mod agents_check;
 mod arrows;

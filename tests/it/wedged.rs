@@ -146,7 +146,11 @@ fn one_checkpoint_of_which_nothing_is_left_can_be_forgotten() {
     let env = TestEnv::new();
     env.ok(&["checkpoint", "create", "c1"]);
     env.ok(&["checkpoint", "create", "c2"]);
-    env.git(&["update-ref", "-d", "refs/axiom/captures/c1"]);
+    for name in ["refs/axiom/captures/c1", "refs/tags/axiom/c1", "refs/notes/axiom"] {
+        env.git(&["update-ref", "-d", name]);
+    }
+    env.git(&["reflog", "expire", "--expire=now", "--all"]);
+    env.git(&["gc", "-q", "--prune=now"]);
     let [way] = &commands(&env, "checkpointsGone")[..] else { panic!() };
     paste(&env, way);
     assert_eq!((reasons(&env), env.json(&["recover"])["needed"].clone()), (Vec::new(), false.into()));

@@ -13,7 +13,7 @@ use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Depth, Listed, Shown};
 use crate::ops::context::placement::Purpose;
-use crate::told::checkpoints::{only_text, rows, size_text};
+use crate::told::checkpoints::{below, only_text, rows, size_text};
 
 /// Arguments of `checkpoint show`.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<
         if ctx.state().record.checkpoints.is_empty() {
             return "There is no checkpoint yet.\n".to_owned();
         }
-        table(&rows(&answer.checkpoints))
+        table(&rows(&answer.checkpoints)) + &below(&answer.checkpoints)
     })?;
     Ok(Exit::Done)
 }

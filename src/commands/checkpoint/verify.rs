@@ -66,6 +66,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     let found = &verification.checkpoints;
     let damaged: Vec<&Verified> = found.iter().filter(|one| !one.problems.is_empty()).collect();
     let repairable = damaged.iter().any(|one| one.problems.iter().any(|problem| problem.repairable));
+    let ended: Vec<String> = damaged.iter().filter(|one| one.standing.is_ended()).map(|one| one.name.to_string()).collect();
     let names: Vec<&str> = damaged.iter().take(20).map(|one| one.name.as_str()).collect();
     let names = names.join(", ");
     let mut lines = String::new();
@@ -110,6 +111,14 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     };
     let error =
         if repairable { error.hint("git axiom checkpoint verify --repair    rebuilds what can be rebuilt") } else { error };
+    let error = if ended.is_empty() {
+        error
+    } else {
+        error.hint(format!(
+            "git axiom checkpoint delete --protected --yes {}    forgets those that cannot be restored",
+            ended.join(" ")
+        ))
+    };
     screen.answer_with(&answer, &error, || lines)?;
     Err(error)
 }

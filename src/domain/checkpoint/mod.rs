@@ -6,6 +6,7 @@
 
 pub mod branch_config;
 pub mod document;
+pub mod ended;
 pub mod existing;
 pub mod known_paths;
 pub mod local_refs;

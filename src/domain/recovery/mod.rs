@@ -9,6 +9,7 @@ pub mod decide;
 pub mod estimate;
 pub mod evaluator;
 pub mod files;
+pub mod git_damage;
 pub mod heard;
 pub mod lost;
 pub mod marker;

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::domain::base::plural::count;
+use crate::domain::recovery::git_damage::GitDamage;
 
 /// A lasting condition because of which a verb refuses or does less than it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,18 @@ pub enum Wedge {
         /// Whether these are all checkpoints that the state knows: the state may have come from another repository.
         all: bool,
     },
+    /// The refs of checkpoints are gone, and all that they held is there.
+    CheckpointRefsGone {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// A rewrite of the history (`git filter-repo`) has ended checkpoints: perhaps it took a secret out, so nothing is made again.
+    CheckpointsRewritten {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// Files or objects of git's own are damaged.
+    Git(GitDamage),
     /// The folder of a linked worktree holds something else: another repository, a worktree of another repository, or no
     /// `.git`.
     NotTheWorktree {
@@ -122,6 +135,9 @@ impl Wedge {
             Self::DeadLock { .. } => "deadLock",
             Self::EarlierDamage { .. } => "earlierDamage",
             Self::CheckpointsGone { .. } => "checkpointsGone",
+            Self::CheckpointRefsGone { .. } => "checkpointRefsGone",
+            Self::CheckpointsRewritten { .. } => "checkpointsRewritten",
+            Self::Git(_) => "gitDamage",
             Self::NotTheWorktree { .. } => "notTheWorktree",
             Self::DamagedWorktree { .. } => "damagedWorktree",
             Self::WorktreeMoved { .. } => "worktreeMoved",
@@ -139,11 +155,14 @@ impl Wedge {
             Self::DeadLock { .. }
             | Self::EarlierDamage { .. }
             | Self::CheckpointsGone { .. }
+            | Self::CheckpointRefsGone { .. }
+            | Self::CheckpointsRewritten { .. }
             | Self::LeftWorkspace { .. }
             | Self::LeftBranch { .. }
             | Self::PlanCutOff { .. }
             | Self::NoCheckpoint { .. } => true,
             Self::NotTheWorktree { workspace, .. } => *workspace,
+            Self::Git(damage) => damage.stops(),
             Self::DamagedWorktree { .. } | Self::WorktreeMoved { .. } | Self::NotCaptured { .. } => false,
         }
     }
@@ -159,6 +178,14 @@ impl Wedge {
                 let whence = if *all { ": this state may have come from another repository" } else { "" };
                 format!("git has no data of {}{whence}", checkpoints(names))
             }
+            Self::CheckpointRefsGone { names } => format!(
+                "the refs of {} are gone, and all data is there: made again, as by 'git axiom checkpoint verify --repair'",
+                checkpoints(names)
+            ),
+            Self::CheckpointsRewritten { names } => {
+                format!("a rewrite of the history has ended {}: nothing of it is made again", checkpoints(names))
+            }
+            Self::Git(damage) => damage.words(),
             Self::NotTheWorktree { path, what, workspace: false, .. } => {
                 format!("'{path}' is registered as a worktree, and {what}: no checkpoint holds it")
             }
@@ -191,6 +218,7 @@ impl Wedge {
         let by_hand = |hints: &[String]| WayOut::ByHand(hints.to_vec());
         match self {
             Self::DeadLock { .. }
+            | Self::CheckpointRefsGone { .. }
             | Self::NotTheWorktree { workspace: true, .. }
             | Self::DamagedWorktree { by_hand: None, .. } => WayOut::Recover,
             Self::DamagedWorktree { by_hand: Some(command), .. } => by_hand(std::slice::from_ref(command)),
@@ -202,10 +230,12 @@ impl Wedge {
                 "git axiom recover --from fresh --yes    starts a state of this repository's own; tasks stay, old files are kept"
                     .to_owned(),
             ]),
-            Self::CheckpointsGone { names, all: false } => by_hand(&[format!(
-                "git axiom checkpoint delete --protected --yes {}    removes the checkpoints that cannot be restored",
+            Self::CheckpointsGone { names, all: false } | Self::CheckpointsRewritten { names } => by_hand(&[format!(
+                "git axiom checkpoint delete --protected --yes {}    forgets the checkpoints that cannot be restored",
                 names.join(" ")
             )]),
+            Self::Git(damage) if damage.recovers() => WayOut::Recover,
+            Self::Git(damage) => by_hand(&damage.by_hand()),
             Self::NotTheWorktree { path, workspace: false, taken: true, .. } => by_hand(&[
                 format!("mv '{path}' ELSEWHERE && git worktree prune    if you no longer need that worktree"),
                 format!("git worktree repair '{path}'    if its files are right and only its .git is missing"),
@@ -268,6 +298,10 @@ mod tests {
             Wedge::EarlierDamage { what: text() },
             Wedge::CheckpointsGone { names: vec![text()], all: true },
             Wedge::CheckpointsGone { names: vec![text(), text()], all: false },
+            Wedge::CheckpointRefsGone { names: vec![text()] },
+            Wedge::CheckpointsRewritten { names: vec![text()] },
+            Wedge::Git(GitDamage::Stash { number: 1 }),
+            Wedge::Git(GitDamage::Index { worktree: text() }),
             not_it(true, false),
             not_it(false, true),
             not_it(false, false),

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::local_refs::{BUCKET, STASH, buckets, to_lines};
+use crate::domain::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, to_lines};
 use crate::error::Result;
 
 use crate::git::objects::database::{TREE, TreeEntry, gix_id};
@@ -60,15 +60,14 @@ impl Checkpoints<'_> {
     pub fn hold_local_refs(&self) -> Result<HeldRefs> {
         let mut listed = self.repo.refs().listed_refs()?;
         let mut packed = None;
+        let broken = self.broken_ones(&mut listed)?;
         if listed.but_packed {
             match self.packed_group(&listed)? {
                 Some(found) => packed = Some(found),
                 None => listed = self.repo.refs().listed_by_git()?,
             }
         }
-        let Listed { refs, links, mut stash, unclear, but_packed: _ } = listed;
-        let gix = self.repo.gix()?;
-        stash.retain(|entry| self.repo.tips().keep_tip(&gix, &entry.id, &mut Kept::default()).unwrap_or(false));
+        let Listed { refs, links, stash, unclear, but_packed: _ } = listed;
         let lines = refs.iter().map(|(name, oid)| (oid.clone(), name.as_str()));
         let stashed = stash.iter().map(|entry| (entry.id.clone(), STASH));
         let loose = self.write_group(lines.chain(stashed).collect())?;
@@ -104,8 +103,37 @@ impl Checkpoints<'_> {
         let mut commits = packed_group.map_or_else(Vec::new, |group| group.commits.clone());
         commits.extend(loose.commits);
         let missing = packed_group.map_or_else(Vec::new, |group| group.missing.clone());
-        let not_held = [unclear, loose.missing, missing].concat();
+        let not_held = [unclear, broken, loose.missing, missing].concat();
         Ok(HeldRefs { tree: self.repo.objects().write_tree(&entries)?, commits, not_held, packed })
+    }
+
+    /// Takes refs and stash entries out of which something is known to be missing, however far down: a checkpoint that held them
+    /// would not be whole. Returns their names. All are looked at where objects are known to be lost; otherwise only stash entries, and
+    /// only what git wrote together with them: git syncs none of it.
+    fn broken_ones(&self, listed: &mut Listed) -> Result<Vec<RefName>> {
+        let mut broken = BTreeSet::new();
+        if !self.repo.durability().lost_objects()?.is_empty() {
+            if listed.but_packed {
+                let unclear = std::mem::take(&mut listed.unclear);
+                *listed = Listed { unclear, ..self.repo.refs().listed_by_git()? };
+            }
+            let tips: BTreeSet<&Oid> = listed.refs.values().chain(listed.stash.iter().map(|entry| &entry.id)).collect();
+            broken = self.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>())?;
+        }
+        let mut names = Vec::new();
+        for (name, _) in listed.refs.iter().filter(|(_, oid)| broken.contains(*oid)) {
+            names.push(RefName::new(name.as_str()));
+        }
+        listed.refs.retain(|_, oid| !broken.contains(oid));
+        let is_whole = |entry: &StashEntry| !broken.contains(&entry.id) && self.repo.objects().is_whole_nearby(&entry.id);
+        let all = std::mem::take(&mut listed.stash);
+        for (number, entry) in all.into_iter().enumerate() {
+            match is_whole(&entry) {
+                true => listed.stash.push(entry),
+                false => names.push(RefName::new(format!("{STASH}@{{{number}}}"))),
+            }
+        }
+        Ok(names)
     }
 
     /// Writes refs bucket by bucket, ordered by the ids of their targets.

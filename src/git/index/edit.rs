@@ -133,6 +133,21 @@ pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     trees::root(extensions::trees_in(&body[reader.at..])?, hash.gix(), count)
 }
 
+/// An index file without its cached trees, all else byte for byte; `None` where there are none, or it is not fully understood.
+pub(in crate::git) fn without_cached_trees(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
+    let width = hash.bytes();
+    let (body, Header { names, count }) = opened(bytes, width)?;
+    let mut reader = Reader::new(body, names, width);
+    for _ in 0..count {
+        reader.next()?;
+    }
+    let mut out = body[..reader.at].to_vec();
+    extensions::write_without_trees(&body[reader.at..], &mut out)?;
+    let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { hash.digest(&out).ok()? };
+    out.extend_from_slice(&sum);
+    Some(out)
+}
+
 /// Whether no path is both a file and a folder.
 fn fits(writer: &Writer, edits: &[EntryEdit<'_>]) -> Option<bool> {
     let is_added = |edit: &&EntryEdit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));

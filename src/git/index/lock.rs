@@ -128,6 +128,20 @@ impl IndexLock {
         files::remove_file(Path::new(&lock))
     }
 
+    /// Makes these bytes the worktree's index, with the time of the present one: only then git goes on reading what changed in the
+    /// moment in which that was written.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`; the old index is then still in place.
+    pub(in crate::git) fn install_bytes(&self, bytes: &[u8], present: &std::fs::Metadata) -> Result<()> {
+        self.clear_new_index()?;
+        files::write_scratch(&self.new_index, bytes)?;
+        let stamped =
+            present.modified().and_then(|time| std::fs::File::options().write(true).open(&self.new_index)?.set_modified(time));
+        stamped.map_err(|e| Error::io("set the time of", &self.new_index, e))?;
+        self.install()
+    }
+
     /// Makes the built index the worktree's index. It is durable when this returns. A crash leaves the old or the new index.
     ///
     /// # Errors

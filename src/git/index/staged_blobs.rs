@@ -20,6 +20,7 @@ impl Index<'_> {
     /// # Errors
     /// `CHECKPOINT_DAMAGED` naming the paths; `GIT_FAILED`.
     pub fn staged_can_be_read(&self, capture: &WorktreeCapture) -> Result<()> {
+        self.nothing_lost_is_held(capture)?;
         let base = match capture.head.commit() {
             Some(commit) => self.repo.objects().read_commit(commit)?.tree,
             None => self.repo.objects().empty_tree()?,
@@ -41,12 +42,27 @@ impl Index<'_> {
             .hint("git fsck    shows what else is damaged"))
     }
 
+    /// Where objects are known to be lost, all that the capture holds is looked at: what is as in the commit too.
+    fn nothing_lost_is_held(&self, capture: &WorktreeCapture) -> Result<()> {
+        if self.repo.durability().lost_objects()?.is_empty() {
+            return Ok(());
+        }
+        let trees = [capture.index_tree.clone(), capture.tree.clone()];
+        let Some(words) = self.repo.objects().missing_below(&trees)? else { return Ok(()) };
+        let what = format!("something that files or index of '{}' name is lost", self.worktree.path().display());
+        Err(Error::new(Code::CheckpointDamaged, what)
+            .why(words)
+            .hint("git axiom recover    shows what is damaged, and the way out"))
+    }
+
     fn is_readable(&self, change: &TreeChange, whole: bool) -> bool {
         let Some(file) = change.new.as_ref().filter(|file| !file.is_submodule()) else { return true };
         match self.loose(&file.oid) {
             Some(true) if whole => self.is_whole(&file.oid),
             Some(true) => self.repo.gix().is_ok_and(|gix| gix_id(&file.oid).is_ok_and(|id| gix.find_header(id).is_ok())),
-            Some(false) | None => true,
+            // In a pack, or lost.
+            Some(false) => self.repo.objects().holds(&file.oid) || self.repo.objects().is_partial(),
+            None => true,
         }
     }
 

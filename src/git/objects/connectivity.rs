@@ -3,6 +3,8 @@
 //! Nothing is fetched. An object that a promisor remote of a partial clone has does not count as missing, although it is not
 //! here.
 
+use std::collections::BTreeSet;
+
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
@@ -65,6 +67,38 @@ impl Objects<'_> {
         }
         let output = self.walk(roots, &["--quiet"]).args(but).run()?;
         Ok((!output.ok()).then(|| words_of(&output)))
+    }
+
+    /// Those of the tips of which something that they reach is missing. One call of git where all are whole; each broken one costs a
+    /// few more.
+    ///
+    /// # Errors
+    /// As [`Objects::missing_below`].
+    pub fn broken_tips(&self, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
+        let (mut open, mut broken) = (vec![tips], BTreeSet::new());
+        while let Some(part) = open.pop() {
+            if self.missing(part, &[])?.is_none() {
+                continue;
+            }
+            match part {
+                [one] => drop(broken.insert(one.clone())),
+                many => {
+                    let (one, other) = many.split_at(many.len() / 2);
+                    open.extend([one, other]);
+                }
+            }
+        }
+        Ok(broken)
+    }
+
+    /// Whether a commit is here with its tree and its parents, and those with theirs: what git writes at one moment. No process is
+    /// started, and what is further down is not looked at.
+    pub fn is_whole_nearby(&self, commit: &Oid) -> bool {
+        let with_tree = |oid: &Oid| {
+            let read = self.holds(oid).then(|| self.read_commit(oid).ok()).flatten();
+            read.filter(|commit| self.holds(&commit.tree))
+        };
+        with_tree(commit).is_some_and(|commit| commit.parents.iter().all(|parent| with_tree(parent).is_some()))
     }
 
     /// How many of the objects that these trees reach are not here but promised by a promisor remote. Only for trees for

@@ -16,6 +16,8 @@ mod interrupted_landing;
 pub(super) mod kept_trees;
 mod landing;
 mod loose;
+mod lost_tree_search;
+pub(super) mod lost_trees;
 pub(super) mod new_blobs;
 pub(super) mod proof;
 pub(super) mod read_back;

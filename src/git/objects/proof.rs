@@ -21,7 +21,8 @@ use crate::files;
 use super::database::gix_id;
 use super::landing::loose_in;
 use super::loose::loose_file;
-use crate::git::index::file::{self, copy_index, in_folder};
+use super::lost_trees::MendedTrees;
+use crate::git::index::file;
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 use crate::own_process::threads;
@@ -42,6 +43,8 @@ pub struct Proof {
     pub put_aside: Vec<Oid>,
     /// Those of them that were written again.
     pub written_again: Vec<Oid>,
+    /// What became of lost trees.
+    pub trees: MendedTrees,
 }
 
 impl Durability<'_> {
@@ -86,7 +89,16 @@ impl Durability<'_> {
         }
         self.finish_landings()?;
         let bad = self.doubtful_objects()?;
-        let proof = self.quarantine_objects(&bad)?;
+        let mut proof = self.quarantine_objects(&bad)?;
+        match self.mend_trees() {
+            Ok(trees) => {
+                let again = trees.again.iter().filter(|oid| proof.put_aside.contains(oid) && !proof.written_again.contains(oid));
+                let again: Vec<Oid> = again.cloned().collect();
+                proof.written_again.extend(again);
+                proof.trees = trees;
+            }
+            Err(error) => tracing::warn!(%error, "lost trees were not written again"),
+        }
         let boot = env::boot_id();
         if !boot.is_empty() {
             files::write_atomic(&self.proof_note(), format!("{boot}\n").as_bytes())?;
@@ -182,10 +194,10 @@ impl Durability<'_> {
         }
         self.land()?;
         let again = bad.iter().filter(|oid| gix_id(oid).is_ok_and(|id| self.is_there_now(&id).unwrap_or(false)));
-        Ok(Proof { put_aside: bad.to_vec(), written_again: again.cloned().collect() })
+        Ok(Proof { put_aside: bad.to_vec(), written_again: again.cloned().collect(), trees: MendedTrees::default() })
     }
 
-    /// Writes those of the wanted objects again that the files and the index of a worktree still contain.
+    /// Writes those of the wanted objects again that the files of a worktree still contain.
     fn write_again(&self, worktree: &Worktree, wanted: &BTreeSet<&Oid>) -> Result<()> {
         let index = worktree.index_file();
         if let Some(file) = file::read(self.repo, &index) {
@@ -208,12 +220,7 @@ impl Durability<'_> {
                 }
             }
         }
-        // The index's trees, if all objects that it names exist. On a copy, since git may write to the index.
-        let folder = self.repo.scratch_folder()?;
-        let copy = in_folder(&folder, "index");
-        copy_index(self.repo.hash(), &index, &copy)?;
-        let git = self.repo.git_in(worktree).index(&copy).config("core.splitIndex=false").making_objects();
-        git.arg("write-tree").run().map(drop)
+        Ok(())
     }
 }
 

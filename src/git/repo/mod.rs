@@ -14,6 +14,7 @@ pub(super) mod file_system;
 pub(super) mod fresh;
 pub(super) mod handles;
 pub(super) mod head;
+mod headless;
 pub(super) mod identity;
 pub(super) mod main_worktree;
 pub(super) mod nested;

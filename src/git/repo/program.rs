@@ -13,6 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::Builder;
 
+use crate::domain::recovery::git_damage;
 use crate::error::{Code, Error, Result};
 use crate::process::os::command::command;
 
@@ -71,7 +72,8 @@ impl Output {
             || words.contains("No space left on device")
             // Of a pipe into a file of ours, whose file system is another one.
             || words.contains("Out of diskspace")
-            || words.lines().any(could_not_write)
+            // Git refuses to write an index that it has read damaged.
+            || words.lines().any(could_not_write) && !words.contains("null sha1")
             || words.contains("Disk quota exceeded");
         if locked {
             return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
@@ -79,7 +81,8 @@ impl Output {
                 .hint("wait until the other git command has ended; 'git axiom recover' removes locks of dead processes");
         }
         let code = if full { Code::DiskFull } else { Code::GitFailed };
-        Error::new(code, format!("{} failed", self.what)).why(why)
+        let ways = if full { Vec::new() } else { git_damage::ways_out_of(words) };
+        Error::new(code, format!("{} failed", self.what)).why(why).hints_of(ways)
     }
 }
 

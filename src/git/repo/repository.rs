@@ -17,6 +17,7 @@ use crate::files::FileLock;
 use crate::process::os::command::{IN_OPERATION, command_with_callers_repository};
 
 use super::discovery;
+use super::headless::headless;
 use super::identity::Identity;
 use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, Settings};
@@ -181,6 +182,9 @@ impl Repository {
         let output = run_captured(&mut command, None, "'git rev-parse'".to_owned())?;
         if !output.ok() {
             if output.stderr.contains("not a git repository") {
+                if let Some(error) = headless(cwd) {
+                    return Err(error);
+                }
                 let what = format!("'{}' is in no git repository", cwd.display());
                 return Err(Error::new(Code::NotARepository, what).hint("cd into a repository, or make one with 'git init'"));
             }

@@ -215,7 +215,7 @@ pub(in crate::git) fn symbolic(branch: &RefName) -> Vec<u8> {
 }
 
 /// The two ids of a reflog line.
-fn ids(line: &[u8]) -> Option<(Oid, Oid)> {
+pub(super) fn ids(line: &[u8]) -> Option<(Oid, Oid)> {
     let mut words = std::str::from_utf8(line.get(..line.len().min(200))?).ok()?.split(' ');
     Some((Oid::new(words.next()?).ok()?, Oid::new(words.next()?).ok()?))
 }

@@ -5,6 +5,7 @@
 //! Begin reading with `worktrees`.
 
 pub(super) mod begun_merge;
+pub(super) mod git_damage;
 pub(super) mod leftovers;
 pub(super) mod mend;
 pub(super) mod registration;

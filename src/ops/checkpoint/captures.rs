@@ -20,6 +20,8 @@ use crate::own_process::threads;
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;
+/// Of how many worktrees a trial makes the commits too.
+const TRIED: usize = 32;
 
 /// A captured worktree.
 #[derive(Debug, Clone)]
@@ -48,6 +50,8 @@ pub struct Captured {
     pub workspaces: Vec<CapturedWorkspace>,
     /// The task branches, the target branch, and the branch that is checked out in the main worktree.
     pub refs: BTreeMap<RefName, Oid>,
+    /// Those of them that are left out, since something of their history is lost.
+    pub broken_refs: Vec<RefName>,
     /// What the checkpoint does not hold, by the worktree's path.
     pub coverage: BTreeMap<String, Coverage>,
     /// Why everything was examined, where only some paths were requested.
@@ -115,17 +119,32 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     together(ctx, captured.into_iter().map(|one| (one, None)).collect(), coverage)
 }
 
-/// What [`capture_all`] would hold of each worktree, where these are known to be damaged. Makes the captures without their commits: with a thousand workspaces, most of the
-/// time is taken by new files.
+/// A trial of what every checkpoint does, where these worktrees are known to be damaged: what [`capture_all`] would hold of each. Nothing
+/// of it is ever named or kept. With a thousand workspaces most are captured without commits: new files would take the time.
 ///
 /// # Errors
 /// As [`capture_all`].
 pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, Coverage>> {
     let (captured, mut coverage) = each(ctx, &capture_options(ctx), there_beside(ctx, damaged)?)?;
     refs(ctx)?;
-    for one in captured {
-        coverage.insert(one.worktree.path_text()?, one.capture.coverage);
+    let objects = ctx.repo.objects();
+    for (number, one) in captured.into_iter().enumerate() {
+        let path = one.worktree.path_text()?;
+        let tried = ctx.repo.index(&one.worktree).staged_can_be_read(&one.capture).and_then(|()| {
+            // As whoever makes one does at its end: what it adds has to be there.
+            let commit =
+                if number < TRIED { Some(ctx.repo.captures().commit_capture(&one.capture, "trial", &[])?.commit) } else { None };
+            commit.map_or(Ok(0), |commit| objects.added_by_capture(&commit, None))
+        });
+        match tried {
+            Ok(_) => drop(coverage.insert(path, one.capture.coverage)),
+            Err(error) if !one.worktree.is_main() && !error.is_everybodys() => {
+                coverage.insert(path, Coverage::of_nothing(error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
     }
+    ctx.repo.checkpoints().hold_local_refs()?;
     Ok(coverage)
 }
 
@@ -268,7 +287,8 @@ pub(super) fn together(
         coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
         workspaces.push(with_commit(ctx, one, commit)?);
     }
-    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None, nowhere: Vec::new() })
+    let (refs, broken_refs) = refs(ctx)?;
+    Ok(Captured { main, workspaces, refs, broken_refs, coverage, looked_at_all: None, nowhere: Vec::new() })
 }
 
 /// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
@@ -379,12 +399,19 @@ fn capture_in_parallel(
     Ok(all.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// The task branches, the target branch, and the branch that is checked out in the main worktree.
-fn refs(ctx: &Context) -> Result<BTreeMap<RefName, Oid>> {
+/// The task branches, the target branch, and the branch that is checked out in the main worktree; and the names of those of which
+/// something is known to be lost.
+fn refs(ctx: &Context) -> Result<(BTreeMap<RefName, Oid>, Vec<RefName>)> {
     let mut refs: BTreeMap<RefName, Oid> =
         ctx.repo.refs().refs_below(BRANCHES)?.into_iter().map(|value| (value.name, value.oid)).collect();
     let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
     more.extend(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch().cloned());
     refs.extend(ctx.repo.refs().read_refs(&more)?);
-    Ok(refs)
+    if ctx.repo.durability().lost_objects()?.is_empty() {
+        return Ok((refs, Vec::new()));
+    }
+    let tips: BTreeSet<&Oid> = refs.values().collect();
+    let broken = ctx.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>())?;
+    let (out, held): (BTreeMap<_, _>, BTreeMap<_, _>) = refs.into_iter().partition(|(_, oid)| broken.contains(oid));
+    Ok((held, out.into_keys().collect()))
 }

@@ -13,11 +13,12 @@ use crate::domain::base::nearest;
 use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::base::times;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
+use crate::domain::checkpoint::ended::Standing;
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::checkpoint::target_branch;
+use crate::ops::checkpoint::{ended, target_branch};
 use crate::ops::context::handle::Context;
 
 /// The most files that are counted to measure paths that a checkpoint does not hold.
@@ -58,6 +59,8 @@ pub struct Listed {
     pub commits_since: Option<u64>,
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
+    /// Whether it can be restored.
+    pub standing: Standing,
     /// Where only known paths were examined: how many, and which checkpoint holds the rest.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
     pub only: Option<OnlyCount>,
@@ -86,8 +89,10 @@ pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
     let records = all.newest(newest.unwrap_or(usize::MAX))?;
     let first = all.len() - records.len();
     let since = commits_since(ctx, &records)?;
+    let standings = ended::ended_of(ctx, &records)?;
     let numbered = records.into_iter().enumerate();
-    numbered.map(|(index, record)| listed(ctx, first + index + 1, record, &since)).collect()
+    let standing = |record: &CheckpointRecord| standings.get(&record.name).copied().unwrap_or(Standing::There);
+    numbered.map(|(index, record)| listed(ctx, first + index + 1, (record, standing(record)), &since)).collect()
 }
 
 /// For the commits of the newest [`COUNTED`] checkpoints: how many commits the target branch has that they lack. The count
@@ -111,7 +116,12 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     ctx.repo.history().commits_since(&tagged, &others, &target)
 }
 
-fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTreeMap<Oid, u64>) -> Result<Listed> {
+fn listed(
+    ctx: &Context,
+    number: usize,
+    (record, standing): (&CheckpointRecord, Standing),
+    since: &BTreeMap<Oid, u64>,
+) -> Result<Listed> {
     Ok(Listed {
         number,
         name: record.name.clone(),
@@ -125,6 +135,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
+        standing,
         only: record.only.as_ref().map(|only| only.shown(ctx.state())).transpose()?,
     })
 }

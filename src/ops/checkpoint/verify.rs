@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::heal;
 use super::look::document_of;
 use super::marking;
+use super::{ended, heal};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
+use crate::domain::checkpoint::ended::Standing;
 use crate::error::{Result, some_of};
-use crate::git::{Expected, Marking, ReadBack, RefEdit};
+use crate::git::{Marking, ReadBack};
 use crate::ops::checkpoint::{Depth, find};
 use crate::ops::context::handle::Context;
 
@@ -35,6 +36,8 @@ pub struct Verified {
     pub name: CheckpointName,
     /// What is wrong; empty where the checkpoint is complete.
     pub problems: Vec<Problem>,
+    /// How it stands: whether it can be restored at all.
+    pub standing: Standing,
     /// How many of its objects are missing here because this is a partial clone: git fetches them from a promisor remote
     /// when it needs them.
     pub owed: usize,
@@ -84,15 +87,17 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
         None => ctx.state().record.checkpoints.all()?.into_iter().cloned().collect(),
     };
     records.sort_by(|a, b| a.age().cmp(&b.age()));
+    let standings = ended::ended_of(ctx, &records.iter().collect::<Vec<_>>())?;
     // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.objects().missing_below(&all)?.is_none();
     let read = if look == Look::Whole { read(ctx, &records, whole)? } else { ReadBack::default() };
     let verified = |record: &CheckpointRecord| {
-        let mut problems = problems(ctx, record, whole)?;
+        let standing = standings.get(&record.name).copied().unwrap_or(Standing::There);
+        let mut problems = problems(ctx, record, standing, whole)?;
         problems.extend(unreadable(ctx, record, &read.damaged));
         let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
-        Ok(Verified { name: record.name.clone(), problems, owed })
+        Ok(Verified { name: record.name.clone(), problems, standing, owed })
     };
     let mut checkpoints = records.iter().map(verified).collect::<Result<Vec<_>>>()?;
     if name.is_none() {
@@ -112,7 +117,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
 fn no_checkpoint(name: CheckpointName) -> Verified {
     let named = capture_ref(&name);
     let what = format!("{named} holds no checkpoint that can be read; 'git update-ref -d {named}' deletes it");
-    Verified { name, problems: vec![Problem { what, repairable: false }], owed: 0 }
+    Verified { name, problems: vec![Problem { what, repairable: false }], standing: Standing::There, owed: 0 }
 }
 
 /// Reads all objects that the checkpoints hold: what their captures reach, and their tags.
@@ -174,14 +179,10 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let before = verify(ctx, name, look)?.checkpoints;
+        ended::refs_again(ctx)?;
         let mut failed = Vec::new();
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name)?.cloned() else { continue };
-            let capture = capture_ref(&record.name);
-            if ctx.repo.refs().read_ref(&capture)?.is_none() {
-                let edit = RefEdit { name: capture, expected: Expected::Absent, new: Some(record.capture.clone()) };
-                ctx.repo.refs().update_refs(&[edit], "git axiom: repaired")?;
-            }
             if let Err(error) = heal::complete(ctx, &record) {
                 failed.push((record.name, error.to_string()));
             }
@@ -214,16 +215,19 @@ fn put_right(before: Vec<Verified>, after: &[Verified], healed: Vec<CheckpointNa
     repaired
 }
 
-fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec<Problem>> {
+fn problems(ctx: &Context, record: &CheckpointRecord, standing: Standing, whole: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let mut add = |what: String, repairable: bool| problems.push(Problem { what, repairable });
-    let present = whole || ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))?.is_none();
-    match ctx.repo.refs().read_ref(&capture_ref(&record.name))? {
-        Some(capture) if capture == record.capture => {}
-        Some(other) => add(format!("its capture ref names {} instead of {}", other.short(), record.capture.short()), false),
-        None => add("its capture ref is gone".into(), present),
+    match standing {
+        Standing::There => {}
+        Standing::RefGone => add(standing.words().into(), true),
+        Standing::Rewritten | Standing::Gone => {
+            add(standing.words().into(), false);
+            return Ok(problems);
+        }
     }
-    if let Some(words) = if present { None } else { ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))? } {
+    let missing = if whole { None } else { missing_of(ctx, record)? };
+    if let Some(words) = missing {
         add(format!("objects are missing or damaged: {words}"), false);
     }
     let (json, document) = match document_of(ctx, &record.capture) {
@@ -259,6 +263,39 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         Ok(Some((what, repairable))) | Err((what, repairable)) => add(what, repairable),
     }
     Ok(problems)
+}
+
+/// git's message if something that the checkpoint promises is missing: files, indexes, document and refs. The history of what was
+/// checked out is the user's: what was lost of it before the checkpoint was made is missing beside it.
+fn missing_of(ctx: &Context, record: &CheckpointRecord) -> Result<Option<String>> {
+    let objects = ctx.repo.objects();
+    let Some(words) = objects.missing_below(std::slice::from_ref(&record.capture))? else { return Ok(None) };
+    let Ok((_, document)) = document_of(ctx, &record.capture) else { return Ok(Some(words)) };
+    let captures: BTreeSet<&Oid> = document.workspaces.iter().map(|workspace| &workspace.capture).collect();
+    let mut roots = BTreeSet::new();
+    for capture in captures.iter().copied().chain([&record.capture]) {
+        match own_roots(ctx, capture, &captures) {
+            Ok(own) => roots.extend(own),
+            Err(_) => return Ok(Some(words)),
+        }
+    }
+    objects.missing_below(&roots.into_iter().collect::<Vec<_>>())
+}
+
+/// The trees of a capture and of its index, and what hangs on the index commit beside the commit that was checked out.
+fn own_roots(ctx: &Context, capture: &Oid, others: &BTreeSet<&Oid>) -> Result<Vec<Oid>> {
+    let objects = ctx.repo.objects();
+    let commit = objects.read_commit(capture)?;
+    let mut roots = vec![commit.tree];
+    let Some(index) = commit.parents.get(1) else { return Ok(roots) };
+    let index = objects.read_commit(index)?;
+    roots.push(index.tree);
+    for further in index.parents.iter().skip(1) {
+        let further = objects.read_commit(further)?;
+        roots.push(further.tree);
+        roots.extend(further.parents.into_iter().filter(|parent| !others.contains(parent)));
+    }
+    Ok(roots)
 }
 
 /// What is wrong with the note on `noted`, and whether it can be repaired.

@@ -8,6 +8,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Status;
 use crate::error::Result;
+use crate::git::Worktree;
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
@@ -42,6 +43,28 @@ pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
     for damaged in repo.workspaces().damaged_worktrees()? {
         let (place, why, by_hand) = (damaged.place().display(), damaged.why(), damaged.by_hand());
         report.left.push(format!("the worktree '{place}' is unusable: {why}; to repair it: {by_hand}"));
+    }
+    Ok(())
+}
+
+/// Makes indexes of the user's own worktrees again that are empty or cut off, from their commits. The damaged ones are kept.
+///
+/// # Errors
+/// None but those of listing worktrees: a failure is reported, and the others are still repaired.
+pub fn indexes(ctx: &Context, report: &mut Repaired) -> Result<()> {
+    let workspaces: Vec<PathBuf> = known(ctx).into_iter().map(|(_, workspace)| PathBuf::from(workspace.path)).collect();
+    let mut worktrees: Vec<Worktree> = ctx.repo.worktrees().main_worktree().into_iter().collect();
+    worktrees.extend(ctx.repo.worktrees().list_linked()?);
+    for worktree in worktrees.iter().filter(|one| !workspaces.iter().any(|path| path == one.path())) {
+        let (trash, place) = (ctx.repo.common_dir().join("axiom/trash").join(crate::env::fresh_id()), worktree.path().display());
+        match ctx.repo.workspaces().mend_torn_index(worktree, &trash) {
+            Ok(false) => {}
+            Ok(true) => report.done.push(format!(
+                "the index of '{place}' was empty or cut off, and was made again from its commit; what was there is in '{}'",
+                trash.display()
+            )),
+            Err(error) => report.left.push(format!("the index of '{place}' could not be made again: {error}")),
+        }
     }
     Ok(())
 }

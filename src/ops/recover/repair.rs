@@ -8,7 +8,7 @@ use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::error::{Code, Result};
 use crate::files;
-use crate::git::Repository;
+use crate::git::{MendedTrees, Repository};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
@@ -64,12 +64,15 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         wait_for_new_locks(&ctx.repo)?;
         clear_locks(&ctx.repo, &mut report)?;
         let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
-        if damaged || other_boot || ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+        let is_lost = !ctx.repo.durability().lost_objects()?.is_empty();
+        if damaged || other_boot || is_lost || ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open())
+        {
             mend::contents(ctx, &mut report)?;
         }
         if damaged {
             mend::linked_worktrees(ctx, &mut report)?;
         }
+        mend::indexes(ctx, &mut report)?;
         finish_operation(ctx, &mut report)?;
         if let Some(name) = ctx.state().record.checkpoint_intent.clone() {
             report.done.push(match checkpoint::complete_intent(ctx)? {
@@ -236,6 +239,12 @@ fn clear_temporaries(ctx: &Context, age: Duration, report: &mut Repaired) {
 /// failure is reported, and recovery goes on.
 fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
     let lost = ctx.repo.notes().load().is_ok_and(|notes| notes.are_lost());
+    match checkpoint::refs_again(ctx) {
+        Ok(again) => {
+            report.done.extend(again.iter().map(|name| format!("the ref of checkpoint {name} was gone, and was made again")))
+        }
+        Err(error) => report.left.push(format!("refs of checkpoints could not be made again: {error}")),
+    }
     match checkpoint::heal(ctx, checkpoint::Depth::Notes) {
         Ok(healed) => {
             report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was completed, or added to the state")));
@@ -273,8 +282,26 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
         let words = count_of(bad, "object was corrupt", "objects were corrupt");
         report.done.push(format!("{words}: moved to axiom/quarantine; {again} of them written again"));
     }
+    trees(ctx, proof.trees, report);
     report.left.extend(lost_objects(ctx)?);
     Ok(())
+}
+
+/// Writes lost trees again, and says what became of those that were found with the damaged objects.
+fn trees(ctx: &Context, before: MendedTrees, report: &mut Repaired) {
+    match ctx.repo.durability().mend_trees() {
+        Ok(now) => {
+            if !now.again.is_empty() {
+                let words = count_of(now.again.len(), "lost tree was", "lost trees were");
+                report.done.push(format!("{words} written again, from what lists the same files"));
+            }
+            for place in before.dropped.iter().chain(&now.dropped) {
+                let place = place.display();
+                report.done.push(format!("the index of '{place}' named a lost tree as a shortcut: git works it out again"));
+            }
+        }
+        Err(error) => report.left.push(format!("lost trees could not be written again: {error}")),
+    }
 }
 
 /// One line for each damaged object that something needs and that could not be written again.

@@ -128,6 +128,10 @@ pub fn look_with(ctx: &mut Context, wanted: &Wanted) -> Result<View> {
     if !ctx.repo.durability().objects_are_proved() {
         view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
+    if !view.damaged_objects.is_empty() {
+        // Most of them are written again: what is left to do by hand is known only then.
+        view.wedges.retain(|wedge| wedge.recovers || !["noCheckpoint", "gitDamage"].contains(&wedge.reason));
+    }
     view.lost_objects = repair::lost_objects(ctx)?;
     let stopped = look_for_tasks(ctx, wanted, &mut view)?;
     view.lost_files = lost_files::all(ctx, stopped)?;

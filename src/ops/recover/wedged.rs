@@ -7,13 +7,14 @@ use super::log_recovery;
 use super::repair::LOCK_AGE;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
-use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::ended::Standing;
+use crate::domain::recovery::git_damage::GitDamage;
 use crate::domain::state::wedge::Wedge;
 use crate::domain::work::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{DamagedWorktree, FEW_WORKTREES, Head, Owner, Whose, named_by};
+use crate::git::{DamagedWorktree, FEW_WORKTREES, Head, Owner, Whose, Worktree, named_by};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::{checkpoint, plan, revert_task, workspaces};
@@ -43,7 +44,13 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     found.extend(plan_cut_off(ctx)?);
     // An interrupted operation is ended first; that changes what can be captured.
     if ctx.state().record.open.is_none() {
+        let git = git_damage(ctx, &damaged)?;
+        let main = ctx.repo.worktrees().main_worktree().ok().map(|main| main.path().display().to_string());
+        let explained = git.iter().any(|one| one.not_captured().is_some() && one.not_captured() == main.as_deref());
+        found.extend(git.into_iter().map(Wedge::Git));
         let more = not_captured(ctx, &damaged);
+        // What no checkpoint can be made for is named already, with its way out.
+        let more: Vec<Wedge> = more.into_iter().filter(|one| !explained || !matches!(one, Wedge::NoCheckpoint { .. })).collect();
         let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
         let more: Vec<Wedge> = more.into_iter().filter(|one| !is_named(one)).collect();
         found.extend(more);
@@ -67,17 +74,38 @@ fn plan_cut_off(ctx: &Context) -> Result<Option<Wedge>> {
     Ok((!plan::planner_runs(ctx)?).then(|| Wedge::PlanCutOff { phase: plan.phase.as_str() }))
 }
 
-fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {
-    let known = &ctx.state().record.checkpoints;
-    if known.is_empty() {
-        return Ok(None);
+/// What is damaged of git's own files and objects, but for workspaces of agents: those are mended by their own rules.
+fn git_damage(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<GitDamage>> {
+    let workspaces: HashSet<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
+    let is_sound = |worktree: &Worktree| {
+        !workspaces.contains(worktree.path())
+            && !damaged.iter().any(|one| one.is_at(worktree.git_dir()))
+            && worktree.verify().is_ok()
+    };
+    let mut worktrees: Vec<Worktree> = ctx.repo.worktrees().main_worktree().into_iter().collect();
+    worktrees.extend(ctx.repo.worktrees().list_linked()?);
+    worktrees.retain(is_sound);
+    ctx.repo.workspaces().git_damage(&worktrees)
+}
+
+fn checkpoints_gone(ctx: &Context) -> Result<Vec<Wedge>> {
+    let ended = checkpoint::ended(ctx)?;
+    let of = |standing: Standing| -> Vec<String> {
+        ended.iter().filter(|(_, one)| **one == standing).map(|(name, _)| name.to_string()).collect()
+    };
+    let mut found = Vec::new();
+    let (refs, rewritten, names) = (of(Standing::RefGone), of(Standing::Rewritten), of(Standing::Gone));
+    if !refs.is_empty() {
+        found.push(Wedge::CheckpointRefsGone { names: refs });
     }
-    let there = ctx.repo.refs().ref_names(CAPTURES)?;
-    let there: HashSet<String> = there.into_iter().collect();
-    let all = known.all()?.into_iter().map(|one| one.name.to_string());
-    let names: Vec<String> = all.filter(|name| !there.contains(name)).collect();
-    let all = names.len() == known.len();
-    Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
+    if !rewritten.is_empty() {
+        found.push(Wedge::CheckpointsRewritten { names: rewritten });
+    }
+    let all = names.len() == ctx.state().record.checkpoints.len();
+    if !names.is_empty() {
+        found.push(Wedge::CheckpointsGone { names, all });
+    }
+    Ok(found)
 }
 
 /// Linked worktrees that are not where they are registered.
@@ -164,7 +192,7 @@ fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<Wedge> {
         code: error.code().as_str(),
         why: error.to_string(),
         hints: match error.hints() {
-            [] => vec!["git axiom checkpoint create    shows the error again; nothing is lost meanwhile".to_owned()],
+            [] => vec!["git axiom checkpoint create    shows the error again; until then nothing new is saved".to_owned()],
             hints => hints.to_vec(),
         },
     };

@@ -234,6 +234,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), Alive { supervisor: alive, operation }, now) };
     status.attached = attached(ctx);
+    if let Some(damage) = damaged(ctx)? {
+        status.recovery.needed = true;
+        status.recovery.reasons.push(damage);
+    }
     for view in &mut status.agents {
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
         if is_dead(ctx, agent)? {
@@ -251,6 +255,18 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         view.last_line = printed.line;
     }
     Ok(status)
+}
+
+/// What keeps checkpoints from being made, as far as it can be seen without reading objects: a main worktree whose commit, branch or
+/// index is damaged.
+fn damaged(ctx: &Context) -> Result<Option<String>> {
+    let Ok(main) = ctx.repo.worktrees().main_worktree() else { return Ok(None) };
+    let head = ctx.repo.workspaces().head_damage(&main)?;
+    let damage = match head {
+        Some(head) => Some(head),
+        None => ctx.repo.workspaces().blank_index(&main)?,
+    };
+    Ok(damage.map(|damage| damage.words()))
 }
 
 /// Whether the keeper of an agent's iteration has died: no process works on the task until a supervisor handles it.

@@ -74,6 +74,27 @@ pub(super) fn write(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], tree
     Some(())
 }
 
+/// Copies the extensions that follow the entries, but for the cached trees and for what only saves work; `None` where there are no
+/// cached trees, or the file is cut short.
+pub(super) fn write_without_trees(mut rest: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let mut had_trees = false;
+    while let Some((name, data, more)) = next(rest)? {
+        match fate(name) {
+            Fate::Trees => had_trees = true,
+            // Offsets of what has moved. What the monitor has seen stays true: the entries are the same.
+            Fate::LeftOut if name != b"FSMN" => {}
+            Fate::Gits(_) => return None,
+            Fate::Kept | Fate::Emptied | Fate::LeftOut => {
+                out.extend_from_slice(name);
+                out.extend_from_slice(&u32::try_from(data.len()).ok()?.to_be_bytes());
+                out.extend_from_slice(data);
+            }
+        }
+        rest = more;
+    }
+    had_trees.then_some(())
+}
+
 /// The data of the extension with the cached trees, if there is one.
 pub(super) fn trees_in(mut rest: &[u8]) -> Option<&[u8]> {
     while let Some((name, data, more)) = next(rest)? {
