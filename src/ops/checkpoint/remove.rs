@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 
 use super::{heal, release};
 use crate::domain::base::ids::{CheckpointName, TxnId};
-use crate::domain::base::names::RefName;
-use crate::domain::base::own_names::capture_ref;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
@@ -142,6 +142,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     let mut operation = Operation::new(kind, title);
     let names: Vec<RefName> = there.iter().map(|record| capture_ref(&record.name)).collect();
     let values = ctx.repo.refs().read_refs(&names)?;
+    operation.refs.extend(rewritten_tags(ctx, &there, &values)?);
     for name in names {
         let old = values.get(&name).cloned();
         // A missing commit cannot be kept: its contents are lost already.
@@ -153,6 +154,22 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     heal::clear_deleted(ctx)?;
     let names = there.into_iter().map(|record| record.name).collect();
     Ok(Deleted { names, txn: Some(ctx.txn().clone()) })
+}
+
+/// The tags of checkpoints that a rewrite of the history has ended: it has rewritten them too, so that they are none that we know.
+fn rewritten_tags(ctx: &Context, there: &[CheckpointRecord], now: &BTreeMap<RefName, Oid>) -> Result<Vec<RefChange>> {
+    let rewritten = there.iter().filter(|record| now.get(&capture_ref(&record.name)).is_some_and(|now| *now != record.capture));
+    let mut changes = Vec::new();
+    for record in rewritten {
+        let name = checkpoint_tag(&record.name);
+        let tag = ctx.repo.refs().read_ref(&name)?.filter(|tag| *tag != record.tag);
+        if let Some(tag) = tag
+            && ctx.repo.checkpoints().is_tag_of_ours(&record.name, &tag)?
+        {
+            changes.push(RefChange { name, value: Change::new(Some(tag), None) });
+        }
+    }
+    Ok(changes)
 }
 
 /// Retention: deletes expired checkpoints in a transaction of its own, and releases what was kept for undo long enough.
