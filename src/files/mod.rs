@@ -14,6 +14,7 @@ pub(crate) mod bound;
 mod durable;
 mod edited;
 mod git_files;
+mod hashed_copy;
 mod lock;
 mod look;
 mod mounts;
@@ -44,13 +45,14 @@ pub use durable::{
 };
 pub use edited::{EditedFile, Links};
 pub use git_files::{append_keeping, create_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
+pub use hashed_copy::{copy_hashed, sha256_of};
 pub use lock::{FileLock, LockAttempt, is_held, is_locked};
 pub use look::{
     Foreign, Small, begins_with, foreign, list, metadata, open_optional, read_end, read_end_of_regular, read_small,
     read_small_of_user, read_start, same_bytes, says_nothing_is_there,
 };
 pub use mounts::{holds_mount, holds_no_mount, mounts_within};
-pub use moves::{hard_link, move_whole, rename_no_replace};
+pub use moves::{hard_link, move_whole, rename_no_replace, symbolic_link};
 pub use own_folder::OwnFolder;
 pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_group};
 pub use packed::{Unpacked, is_packed, pack_file, packed, packed_name, unpacked_name};

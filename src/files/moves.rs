@@ -150,6 +150,14 @@ fn has_no_links(error: &IoError) -> bool {
     error.raw_os_error().is_some_and(|code| codes.iter().any(|one| one.raw_os_error() == code))
 }
 
+/// Creates a symbolic link `name` to `target`. Not synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path, also where `name` exists.
+pub fn symbolic_link(target: &Path, name: &Path) -> Result<()> {
+    std::os::unix::fs::symlink(target, name).map_err(|e| Error::io("link", name, e))
+}
+
 /// Creates a hard link `name` to the file `existing`. Returns whether it did (`false`: the name is taken), or `None` where
 /// hard links are not possible.
 ///

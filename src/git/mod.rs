@@ -84,4 +84,5 @@ pub use workspace::begun_merge::{BegunMerge, Claim, OpenPath};
 pub use workspace::leftovers::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use workspace::mend::MendedBranch;
 pub use workspace::registration::DamagedWorktree;
+pub use workspace::stored_aside::StoredAside;
 pub use workspace::worktrees::{Aside, Repair, WorkspaceBranch};

@@ -108,6 +108,7 @@ fn not_shown(coverage: &crate::git::Coverage) -> Vec<(RepoPath, &'static str)> {
         ("a nested repository", &coverage.nested_repositories),
         ("not a file", &coverage.special),
         ("cannot be read", &coverage.unreadable),
+        ("its filter encrypts and did not run", &coverage.encrypted),
         ("a name that git does not accept", &coverage.refused_names),
         ("excluded by checkpoints.exclude", &coverage.excluded),
     ]

@@ -93,16 +93,6 @@ fn a_repository_that_cannot_be_written_has_a_code() {
 }
 
 #[test]
-fn a_required_filter_that_fails_fails_the_checkpoint() {
-    let env = TestEnv::new();
-    env.git(&["config", "filter.broken.clean", "false"]);
-    env.git(&["config", "filter.broken.required", "true"]);
-    env.write(".gitattributes", "*.bin filter=broken\n");
-    env.write("x.bin", "x");
-    refused(&env, &["checkpoint", "create", "x"], "GIT_FAILED", 1);
-}
-
-#[test]
 fn damaged_notes_stop_nothing_and_are_rebuilt() {
     for what in ["refs/notes/axiom", "refs/notes/axiom^{tree}"] {
         let env = TestEnv::new();

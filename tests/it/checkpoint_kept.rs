@@ -59,11 +59,9 @@ fn checkpoints_before_autopilot_is_made_whenever_autopilot_begins_and_not_where_
 fn where_the_checkpoint_before_autopilot_cannot_be_made_the_mode_stays() {
     let env = TestEnv::new();
     env.ok(&["mode", "review"]);
-    env.write(".gitattributes", "README filter=broken\n");
     env.write("README", "changed\n");
-    env.git(&["config", "filter.broken.clean", "false"]);
-    env.git(&["config", "filter.broken.required", "true"]);
-    env.axiom(&["mode", "autopilot"]).fails_with(Code::GitFailed);
+    env.write(".git/refs/notes/axiom.lock", "");
+    env.axiom(&["mode", "autopilot"]).fails_with(Code::GitLocked);
     assert_eq!(env.json(&["status"])["session"]["mode"], "review");
     env.git(&["config", "axiom.checkpoints.beforeAutopilot", "false"]);
     env.ok(&["mode", "autopilot"]);

@@ -62,11 +62,9 @@ fn what_cannot_be_saved_is_not_replaced() {
     let scratch = Scratch::new();
     scratch.axiom(&["checkpoint", "create", "safe"]);
     scratch.write("a.txt", "edited\n");
-    // A required filter that fails: `git add` would fail, and so does the safety checkpoint.
-    scratch.git(&["config", "filter.broken.clean", "false"]);
-    scratch.git(&["config", "filter.broken.required", "true"]);
-    scratch.write(".git/info/attributes", "*.secret filter=broken\n");
+    // No note can be written, and so the safety checkpoint fails.
     scratch.write("x.secret", "precious\n");
+    scratch.write(".git/refs/notes/axiom.lock", "");
     let (before, refs) = (contents(&scratch.path()), scratch.git(&["for-each-ref"]));
     let output = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[]);
     assert!(!output.status.success());

@@ -166,6 +166,9 @@ fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Scr
     if let Some(line) = included(&document.coverage, !ctx.config.checkpoints.include.is_empty()) {
         screen.note(&line);
     }
+    if let Some(line) = unfiltered(&document.coverage) {
+        screen.note(&line);
+    }
     if let Some(line) = summary(&document.coverage) {
         screen.note(&line);
     }
@@ -232,6 +235,13 @@ fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<Strin
     }
 }
 
+/// How many files are held as they are because their filter did not run, in one line.
+fn unfiltered(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
+    let (count, named) = first_ones(coverage, |coverage| &coverage.unfiltered);
+    let what = words::count_of(count, "file", "files");
+    (count > 0).then(|| format!("held as they are: {what} whose filter is missing, fails or does not answer ({named})"))
+}
+
 /// How many paths there are of one kind, and the first of them, relative to the worktree if there is only one.
 fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathSample) -> (u64, String) {
     let count: u64 = coverage.values().map(|coverage| of(coverage).count).sum();
@@ -280,6 +290,11 @@ const KINDS: &[Kind] = &[
         one: "file held only as git stores it, not with its original bytes",
         many: "files held only as git stores them, not with their original bytes",
     },
+    Kind {
+        of: |c| &c.encrypted,
+        one: "file whose filter encrypts and did not run",
+        many: "files whose filter encrypts and did not run",
+    },
     Kind { of: |c| &c.purged, one: "purged path", many: "purged paths" },
     Kind { of: |c| &c.excluded, one: "entry excluded by checkpoints.exclude", many: "entries excluded by checkpoints.exclude" },
     Kind {
@@ -307,17 +322,23 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>,
     if let Some(why) = &coverage.not_captured {
         lines.push(format!("not held: '{path_text}', which cannot be captured: {why}"));
     }
+    let some = |sample: &PathSample| {
+        let shown: Vec<String> =
+            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path_text).join(inside.to_path()), sizes)).collect();
+        let more = sample.count - shown.len() as u64;
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", shown.join(", "))
+    };
+    if coverage.unfiltered.count > 0 {
+        lines.push(format!("held as they are, since their filter did not run: {}", some(&coverage.unfiltered)));
+    }
     for kind in KINDS {
         let sample = (kind.of)(coverage);
         if sample.count == 0 {
             continue;
         }
-        let shown: Vec<String> =
-            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path_text).join(inside.to_path()), sizes)).collect();
-        let more = sample.count - shown.len() as u64;
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if sample.count == 1 { kind.one } else { kind.many };
-        lines.push(format!("not held ({} {what}): {}{more}", sample.count, shown.join(", ")));
+        lines.push(format!("not held ({} {what}): {}", sample.count, some(sample)));
     }
     lines
 }

@@ -5,9 +5,11 @@
 //! Begin reading with `ids` and `names`.
 
 mod begun;
+pub mod ciphertext;
 pub mod document_schema;
 pub mod hex;
 pub mod ids;
+pub mod lfs_pointer;
 pub mod line_ends;
 pub mod listed;
 pub mod names;

@@ -37,6 +37,9 @@ pub const BRANCHES: &str = "refs/heads/axiom/";
 /// The scratch folder, within the common git directory. All of it may be deleted.
 pub const SCRATCH: &str = "axiom/tmp";
 
+/// What Git LFS files held that captures name: one file for each content, within the common git directory.
+pub const LFS_OBJECTS: &str = "axiom/lfs";
+
 /// The prefix by which git names the refs of one linked worktree in the other worktrees: `worktrees/<name>/refs/…`.
 pub const LINKED: &str = "worktrees/";
 

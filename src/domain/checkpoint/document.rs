@@ -377,6 +377,12 @@ pub struct Coverage {
     /// Files whose exact bytes are not held, only the content that git's conversions (line ends, keywords, filters,
     /// encodings) restore: larger than the limit for bytes kept next to the tree, or changed while they were read.
     pub converted: PathSample,
+    /// Files that are held with their bytes as they are, in the tree too, because their filter is missing, failed or did not answer.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub unfiltered: PathSample,
+    /// Changed files whose filter encrypts and did not run: they are not held, since their plain text would be.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub encrypted: PathSample,
     /// Untracked and ignored files and folders that `checkpoints.exclude` excludes, the topmost ones.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub excluded: PathSample,
@@ -432,6 +438,7 @@ impl Coverage {
             &self.refused_names,
             &self.excluded,
             &self.purged,
+            &self.encrypted,
             &self.over_include_limit,
         ];
         lists.into_iter().any(|list| !list.is_empty()) || self.missing || self.not_captured.is_some() || self.only.is_some()
@@ -444,11 +451,13 @@ impl Coverage {
         let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
         // The other kinds are held in some form: a submodule by its commit, a file as git converts it. Paths that were not
         // looked at are held as in the earlier checkpoint.
-        let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, .. } = self;
-        let Self { excluded, purged, over_include_limit, git_directories, .. } = self;
-        let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, purged, over_include_limit];
-        let others = others.into_iter().chain([git_directories]);
-        ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
+        let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } =
+            self;
+        let Self { excluded, purged, over_include_limit, git_directories, encrypted, .. } = self;
+        let rules = [excluded, purged, over_include_limit, git_directories, encrypted];
+        let others = [nested_repositories, too_large, special, unreadable, refused_names];
+        let mut others = others.into_iter().chain(rules);
+        ignored.covers(path) || others.any(|sample| sample.is_cut() || sample.covers(path))
     }
 
     /// Whether the exact bytes of a held file are known: they are kept next to the tree, or else they are what a checkout
@@ -493,13 +502,13 @@ impl Coverage {
     }
 
     /// The paths that are not held, or not exactly, one sample for each kind.
-    pub fn samples(&self) -> [&PathSample; 12] {
+    pub fn samples(&self) -> [&PathSample; 13] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
-        let Self { unreadable, refused_names, converted, excluded, purged, over_include_limit, .. } = self;
-        let Self { git_directories, missing: _, not_captured: _, only: _, included: _, .. } = self;
-        let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit];
-        let [a, b, c, d, e, f] = named;
-        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, git_directories]
+        let Self { unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted, .. } = self;
+        let Self { git_directories, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } = self;
+        let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted];
+        let [a, b, c, d, e, f, g] = named;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, g, git_directories]
     }
 }
 

@@ -130,7 +130,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
     };
     let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
     let Coverage { unreadable, refused_names, converted, excluded, purged, over_include_limit, included, .. } = seen;
-    let Coverage { git_directories, missing, not_captured, only, .. } = seen;
+    let Coverage { git_directories, missing, not_captured, only, unfiltered, encrypted, .. } = seen;
     Coverage {
         ignored: join(&then.ignored, ignored),
         nested_repositories: join(&then.nested_repositories, nested_repositories),
@@ -145,6 +145,8 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         purged: join(&then.purged, purged),
         over_include_limit: join(&then.over_include_limit, over_include_limit),
         included: join(&then.included, included),
+        encrypted: join(&then.encrypted, encrypted),
+        unfiltered: join(&then.unfiltered, unfiltered),
         missing,
         not_captured,
         only,

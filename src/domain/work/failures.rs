@@ -163,6 +163,7 @@ impl Class {
             | Code::WorkspaceInTheWay
             | Code::WorkspaceNotOurs
             | Code::CheckpointDamaged
+            | Code::FilterFailed
             | Code::FileUnreadable => Self::User,
             Code::NotARepository | Code::BareRepository | Code::GitTooOld | Code::GitMissing => Self::Everything,
             Code::RepositoryUnsupported | Code::IdentityMissing | Code::NotTheOwner => Self::Everything,
@@ -248,7 +249,9 @@ pub enum Follows {
 /// What follows the failure of a step, where it has failed this often.
 pub fn what_follows(step: Step, code: Code, times: Times) -> Follows {
     let class = Class::of(code);
-    match rule(step, class) {
+    // Nothing is made for a repository that a human has to unlock first: whoever lets it go on has done so.
+    let rule = if (step, code) == (Step::Claim, Code::FilterFailed) { Rule::Gate(GateKind::Claim) } else { rule(step, class) };
+    match rule {
         Rule::Retry(_) | Rule::RetryOrEnd if times.tried < MOST_TRIES => Follows::Retry { after: pause_after(times.tried) },
         Rule::Retry(gate) | Rule::Gate(gate) => Follows::Gate(gate),
         Rule::Wait => Follows::Wait { after: pause_after(times.tried.saturating_add(times.looked)) },

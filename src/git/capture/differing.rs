@@ -62,7 +62,9 @@ impl Captures<'_> {
                 continue;
             }
             let Some(file) = folders.file_at(self.repo, new.tree, path)? else { continue };
-            let held = |one: Option<&RawFile>| one.filter(|one| one.held_as == file.oid).map(|one| one.oid.clone());
+            // What an LFS pointer names is what a checkout writes.
+            let is_own = |one: &&RawFile| one.held_as == file.oid && one.lfs.is_none();
+            let held = |one: Option<&RawFile>| one.filter(is_own).map(|one| one.oid.clone());
             if held(old) != held(new_one) {
                 of_bytes.push(TreeChange { path: path.clone(), old: Some(file.clone()), new: Some(file) });
             }
@@ -169,7 +171,12 @@ mod tests {
                 .edit_tree(&repo.objects().empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>())
                 .unwrap()
         };
-        let raw = |name: &str, held_as: &str, text: &str| RawFile { path: path(name), held_as: blob(held_as), oid: blob(text) };
+        let raw = |name: &str, held_as: &str, text: &str| RawFile {
+            path: path(name),
+            held_as: blob(held_as),
+            oid: blob(text),
+            lfs: None,
+        };
         let one = tree(&[("a", "1"), ("sub/b", "2"), ("c", "3")]);
         let two = tree(&[("a", "1"), ("sub/b", "2"), ("c", "other")]);
         let names = |old: (&Oid, &[RawFile]), new: (&Oid, &[RawFile])| {
@@ -193,7 +200,12 @@ mod tests {
     #[test]
     fn held_bytes_of_some_paths_take_the_place_of_those_of_others() {
         let oid = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
-        let raw = |name: &str, digit: &str| RawFile { path: RepoPath::new(name.as_bytes()), held_as: oid("1"), oid: oid(digit) };
+        let raw = |name: &str, digit: &str| RawFile {
+            path: RepoPath::new(name.as_bytes()),
+            held_as: oid("1"),
+            oid: oid(digit),
+            lfs: None,
+        };
         let (ours, theirs) = ([raw("a", "2"), raw("b", "2"), raw("d", "2")], [raw("b", "3"), raw("c", "3"), raw("d", "3")]);
         let is_theirs = |path: &RepoPath| ["a", "b", "c"].contains(&path.to_string().as_str());
         assert_eq!(bytes_by(&ours, &theirs, is_theirs), [raw("b", "3"), raw("c", "3"), raw("d", "2")]);

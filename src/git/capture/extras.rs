@@ -55,6 +55,9 @@ pub(in crate::git) const OPERATION: &[&str] = &[
 /// The name of the file with the extras in the tree of an extras commit.
 pub(super) const LIST: &[u8] = b"extras.json";
 
+/// The message of a commit with extras.
+pub(super) const SUBJECT: &str = "flags, conflicts and operation in progress";
+
 /// One file of an operation in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationFile {
@@ -164,8 +167,7 @@ impl CaptureExtras {
             }
         }
         let tree = repository.objects().write_tree(&entries)?;
-        let message = "flags, conflicts and operation in progress";
-        repository.objects().write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message }).map(Some)
+        repository.objects().write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message: SUBJECT }).map(Some)
     }
 
     /// Reads the extras that [`CaptureExtras::commit`] wrote, from a capture's commit.
@@ -176,12 +178,20 @@ impl CaptureExtras {
         // Only the first can be the extras commit; the others keep refs and captures alive.
         let further = repository.captures().capture_parts(capture)?.further;
         let Some(parent) = further.first() else { return Ok(Self::default()) };
-        let tree = repository.objects().read_commit(parent)?.tree;
-        let Some(list) = repository.objects().read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
+        Self::of_tree(repository, &repository.objects().read_commit(parent)?.tree)
+    }
+
+    /// The same, from the tree of the commit with the extras.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+    pub(in crate::git) fn of_tree(repository: &Repository, tree: &Oid) -> Result<Self> {
+        let Some(list) = repository.objects().read_tree(tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
         };
         let json = repository.objects().read_blob(&list.oid, limits::EXTRAS)?;
-        let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is not a capture", capture.short())).because(e);
+        let damaged =
+            |e| Error::new(Code::CheckpointDamaged, format!("the tree {} of a capture is damaged", tree.short())).because(e);
         serde_json::from_slice(&json).map_err(damaged)
     }
 }

@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::domain::base::lfs_pointer::{LONGEST, LfsPointer};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
@@ -19,6 +20,7 @@ use crate::files;
 use super::coverage::Coverage;
 use super::file_stat::FileStat;
 use super::given_memory::{Key, Memory};
+use super::lfs_store::{LFS, LfsStore};
 use super::raw::{RAW_LIMIT, RawFile};
 use crate::git::index::conversions::Asked;
 use crate::git::objects::database::gix_id;
@@ -78,6 +80,8 @@ struct Open {
 enum Is {
     GivenBack,
     Differing,
+    /// It is a file of Git LFS: its blob, a pointer, says what its bytes are.
+    Lfs,
     /// Not known yet.
     NotTried,
 }
@@ -130,20 +134,30 @@ impl Captures<'_> {
                     Is::GivenBack if one.file.stat.is_older_than(begun) => next.given_back(one.key),
                     Is::GivenBack => {}
                     Is::Differing => differing.push((one, None)),
+                    Is::Lfs => {
+                        let pointer = Oid::from_bytes(one.file.oid.as_bytes())?;
+                        differing.push((one, Some(pointer)));
+                    }
                     Is::NotTried => coverage.converted.add(one.file.path),
                 }
             }
         }
         let mut raw = Vec::with_capacity(differing.len());
+        let store = LfsStore::of(self.repo);
         for (Open { file, key }, known) in differing {
+            let held_as = Oid::from_bytes(file.oid.as_bytes())?;
+            let is_lfs = known.as_ref() == Some(&held_as);
+            let (known, lfs) =
+                if is_lfs { self.named_by_pointer(at.worktree, &file, held_as.clone(), &store)? } else { (known, None) };
             match self.bytes_of(at.worktree, &file, known)? {
                 Some(oid) => {
                     next.differs(key, oid.clone());
-                    raw.push(RawFile { path: file.path, held_as: Oid::from_bytes(file.oid.as_bytes())?, oid });
+                    raw.push(RawFile { path: file.path, held_as, oid, lfs });
                 }
                 None => coverage.converted.add(file.path),
             }
         }
+        store.sync_new()?;
         match at.scope {
             Scope::Whole => next.write_unless(&memory, self.repo, at.worktree),
             Scope::Part => {}
@@ -156,6 +170,7 @@ impl Captures<'_> {
         let asked = self.repo.conversions().asked_both_ways(at.worktree, at.index, &paths)?;
         let gix = self.repo.gix()?;
         let mut decided = Vec::with_capacity(open.len());
+        let of_lfs = if asked.iter().any(is_more) { self.lfs_files(at, &paths)? } else { BTreeSet::new() };
         let (mut tried, mut bytes) = (Vec::new(), 0);
         for (one, asked) in open.into_iter().zip(asked) {
             let length = match asked {
@@ -165,6 +180,12 @@ impl Captures<'_> {
                     blob.map(|blob| line_ends.length_checked_out(&blob) as u64)
                 }
                 (Asked::LineEnds(_), Asked::LineEnds(_)) => gix.find_header(one.file.oid).ok().map(|header| header.size()),
+                (Asked::More, _) | (_, Asked::More)
+                    if of_lfs.contains(&one.file.path) && self.pointer_in(&one.file).is_some() =>
+                {
+                    decided.push((one, Is::Lfs));
+                    continue;
+                }
                 (Asked::More, _) | (_, Asked::More) => {
                     bytes += u64::from(one.file.stat.size);
                     if bytes <= TRIED.0 && tried.len() < TRIED.1 {
@@ -195,11 +216,50 @@ impl Captures<'_> {
         Ok(decided)
     }
 
+    /// Those of the files that have the filter of Git LFS.
+    fn lfs_files(&self, at: &Unchanged<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
+        let filters = self.repo.conversions().filters(at.worktree)?;
+        if filters.get(LFS).is_none() {
+            return Ok(BTreeSet::new());
+        }
+        let attributes = self.repo.git_in(at.worktree).index(at.index).args(["check-attr", "--cached"]);
+        let mut sorted = self.repo.conversions().by_filter(&filters, attributes, paths)?;
+        Ok(sorted.filtered.remove(LFS).unwrap_or_default().into_iter().collect())
+    }
+
+    /// The pointer that the blob of a file is, if it is one.
+    fn pointer_in(&self, file: &Tracked) -> Option<LfsPointer> {
+        let oid = Oid::from_bytes(file.oid.as_bytes()).ok()?;
+        LfsPointer::parse(&self.repo.objects().read_blob(&oid, LONGEST).ok()?)
+    }
+
+    /// What holds the bytes of a file whose blob is a pointer: the blob itself, with the content that it names once that is in our
+    /// store; nothing known yet where it is not there, nor in the file.
+    fn named_by_pointer(
+        &self,
+        worktree: &Worktree,
+        file: &Tracked,
+        blob: Oid,
+        store: &LfsStore,
+    ) -> Result<(Option<Oid>, Option<LfsPointer>)> {
+        let Some(pointer) = self.pointer_in(file) else { return Ok((None, None)) };
+        let is_size = |size: u64| FileStat::low_bits(size) == file.stat.size;
+        // A file that was never fetched is the pointer.
+        if is_size(pointer.text().len() as u64) && !is_size(pointer.size) {
+            return Ok((Some(blob), None));
+        }
+        let kept = is_size(pointer.size) && store.keep(&pointer, &worktree.path().join(file.path.to_path()))?;
+        Ok(if kept { (Some(blob), Some(pointer)) } else { (None, None) })
+    }
+
     /// The blob with the bytes of a file; `None` if they cannot be kept.
     fn bytes_of(&self, worktree: &Worktree, file: &Tracked, known: Option<Oid>) -> Result<Option<Oid>> {
         if let Some(oid) = known.filter(|oid| self.repo.objects().has_object(oid)) {
             self.repo.durability().note_written(gix_id(&oid)?);
             return Ok(Some(oid));
+        }
+        if self.is_encrypted(worktree, &file.path, &Oid::from_bytes(file.oid.as_bytes())?) {
+            return Ok(None);
         }
         let place = worktree.path().join(file.path.to_path());
         let is_it = || stat_of(worktree, &file.path).as_ref() == Some(&file.stat);
@@ -223,6 +283,10 @@ impl Captures<'_> {
         let meta = scratch.path().metadata().map_err(|e| Error::io("access", scratch.path(), e))?;
         Ok(i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()))
     }
+}
+
+fn is_more((stored, written): &(Asked, Asked)) -> bool {
+    matches!((stored, written), (Asked::More, _) | (_, Asked::More))
 }
 
 /// The stat data of a regular file; `None` for anything else.

@@ -56,7 +56,7 @@ impl Captures<'_> {
             let raw = &mut capture.extras.raw;
             raw.retain(|one| one.path != file.path);
             if held_as != oid {
-                raw.push(RawFile { path: file.path.clone(), held_as: held_as.clone(), oid });
+                raw.push(RawFile { path: file.path.clone(), held_as: held_as.clone(), oid, lfs: None });
                 raw.sort_by(|one, other| one.path.cmp(&other.path));
             }
             changes.push(TreeChange { path: file.path.clone(), old: None, new: Some(FileId { mode: file.mode, oid: held_as }) });

@@ -17,6 +17,7 @@ pub(super) mod holding;
 pub(super) mod ignored_held;
 pub(super) mod ignored_then;
 pub(super) mod kept;
+pub(super) mod lfs_store;
 pub(super) mod named_objects;
 pub(super) mod never_content;
 pub(super) mod parts;

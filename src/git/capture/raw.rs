@@ -10,6 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::base::ciphertext;
+use crate::domain::base::lfs_pointer::LfsPointer;
 use crate::domain::base::line_ends::LineEnds;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
@@ -21,6 +23,8 @@ use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::Asked;
 use crate::git::index::file::{in_folder, nul_list};
+use crate::git::index::filter_memory::{hung_lately, note_hung};
+use crate::git::index::filters::{ByFilter, FilterTime};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::prepared::quoted_lines;
@@ -41,6 +45,16 @@ pub struct RawFile {
     pub held_as: Oid,
     /// The blob with its bytes.
     pub oid: Oid,
+    /// Of a Git LFS file: what its pointer names. Then the blob is the pointer, and the bytes are in our own store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lfs: Option<LfsPointer>,
+}
+
+impl RawFile {
+    /// How many bytes it may have. Where they are the only form in which the file is held, there is no limit.
+    pub(in crate::git) fn largest(&self) -> u64 {
+        if self.held_as == self.oid { u64::MAX } else { RAW_LIMIT }
+    }
 }
 
 /// Those of the kept bytes that belong to files that a restore writes, ordered by path.
@@ -73,6 +87,15 @@ impl Captures<'_> {
             return Ok(Vec::new());
         }
         let wanted = self.blobs(worktree, index, &kept)?;
+        // What a filter has encrypted must not be stored as plain text beside that.
+        let is_plain =
+            |(path, blob): &(RepoPath, Option<Oid>)| !blob.as_ref().is_some_and(|blob| self.is_encrypted(worktree, path, blob));
+        let (kept, encrypted): (Vec<_>, Vec<_>) = kept.into_iter().zip(wanted).partition(is_plain);
+        encrypted.into_iter().for_each(|(path, _)| coverage.converted.add(path));
+        let (kept, wanted): (Vec<RepoPath>, Vec<Option<Oid>>) = kept.into_iter().unzip();
+        if kept.is_empty() {
+            return Ok(Vec::new());
+        }
         let ids = self.write_raw(worktree, &kept)?;
         // A file may change at this moment: the bytes must be those that the tree was made of.
         let all: Vec<&RepoPath> = kept.iter().collect();
@@ -82,7 +105,7 @@ impl Captures<'_> {
             let converted = converted.as_ref().and_then(|hashes| hashes.get(place)?.as_ref());
             match (held_as, ids.get(place)) {
                 (Some(held_as), Some(oid)) if converted == Some(&held_as) => {
-                    raw.push(RawFile { path, held_as, oid: oid.clone() });
+                    raw.push(RawFile { path, held_as, oid: oid.clone(), lfs: None });
                 }
                 // Not in the index: it vanished, or git refused its name.
                 (None, _) => {}
@@ -176,11 +199,26 @@ impl Captures<'_> {
         let folder = scratch.path().join("given-back");
         files::create_dir_all(&folder)?;
         let there = worktree.with_files_in(&folder);
-        let git = self.repo.git_in(&there).index(index).config("core.sparseCheckout=false");
-        // Git LFS downloads nothing for this: it writes what it has, and its pointer if it has nothing.
-        let git = git.env("GIT_LFS_SKIP_SMUDGE", "1");
-        // If a filter fails, files are missing, and their bytes are kept.
-        git.args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(tried.iter().copied())).run()?;
+        let filters = self.repo.conversions().filters(worktree)?;
+        let attributes = self.repo.git_in(worktree).index(index).args(["check-attr", "--cached"]);
+        let ByFilter { plain, filtered } = self.repo.conversions().by_filter(&filters, attributes, tried)?;
+        let time = FilterTime::begin();
+        let plain = (!plain.is_empty()).then(|| (String::new(), plain));
+        for (name, paths) in plain.into_iter().chain(filtered) {
+            let filter = filters.get(&name).cloned().unwrap_or_default();
+            let what = format!("smudge of {name}");
+            if hung_lately(self.repo, &what, &filter) {
+                continue;
+            }
+            let git = self.repo.git_in(&there).index(index).with_filters().config("core.sparseCheckout=false");
+            // Git LFS downloads nothing for this: it writes what it has, and its pointer if it has nothing.
+            let git = git.env("GIT_LFS_SKIP_SMUDGE", "1").limited(time.of_next());
+            // If a filter fails or does not answer, files are missing, and their bytes are kept.
+            let hangs = git.args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(&paths)).run()?.is_over_limit();
+            if hangs {
+                note_hung(self.repo, &what, &filter);
+            }
+        }
         let mut differing = Vec::new();
         for path in tried {
             let (ours, gits) = (worktree.path().join(path.to_path()), folder.join(path.to_path()));
@@ -198,6 +236,29 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
+        Ok(self.entries(worktree, index, paths)?.into_iter().map(|entry| Some(entry?.1)).collect())
+    }
+
+    /// Whether the blob of a file is what a filter has encrypted: [`ciphertext`]. One that cannot be read is none.
+    pub(in crate::git) fn is_encrypted(&self, worktree: &Worktree, path: &RepoPath, blob: &Oid) -> bool {
+        let Ok(stored) = self.repo.objects().read_blob(blob, RAW_LIMIT) else { return false };
+        let plain = files::read_start(&worktree.path().join(path.to_path()), ciphertext::LOOKED_AT as u64)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        ciphertext::is_encrypted(&stored, &plain)
+    }
+
+    /// The modes and blobs of paths in a private index, in the order of `paths`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn entries(
+        &self,
+        worktree: &Worktree,
+        index: &Path,
+        paths: &[RepoPath],
+    ) -> Result<Vec<Option<(u32, Oid)>>> {
         let git = self.repo.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
         // Too many paths are not passed as arguments: then the whole index is listed.
         let named = if paths.len() <= FEW { paths } else { &[] };
@@ -206,15 +267,16 @@ impl Captures<'_> {
         for line in output.stdout.split(|byte| *byte == 0) {
             let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
             let meta = String::from_utf8_lossy(&line[..tab]);
-            if let Some(oid) = meta.split(' ').nth(1) {
-                known.insert(RepoPath::new(&line[tab + 1..]), Oid::new(oid)?);
+            let mut meta = meta.split(' ');
+            if let (Some(mode), Some(oid)) = (meta.next().and_then(|mode| u32::from_str_radix(mode, 8).ok()), meta.next()) {
+                known.insert(RepoPath::new(&line[tab + 1..]), (mode, Oid::new(oid)?));
             }
         }
         Ok(paths.iter().map(|path| known.remove(path)).collect())
     }
 
     /// Writes files as blobs, without conversion; returns nothing if one of them cannot be read any more.
-    fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
+    pub(in crate::git) fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
         let input = quoted_lines(paths);
         let git = self.repo.git_in(worktree).making_objects();
         let output = git.args(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input).run()?;

@@ -16,9 +16,11 @@ use super::gaps::{Gaps, reads_through};
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::ignored_held::{SortedIgnored, sort_ignored};
 use super::permissions::Usual;
+use super::raw::RawFile;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::{IndexInfo, copy_index, in_folder, index_facts, mark};
 use crate::git::index::path_patterns::PathPatterns;
+use crate::git::index::staged_paths::StagedPaths;
 use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::objects::database::{NewCommit, gix_id};
 use crate::git::repo::handles::Captures;
@@ -72,6 +74,15 @@ pub struct CaptureCommit {
     pub commit: Oid,
     /// The commit of the index.
     pub index: Oid,
+}
+
+/// The files of a worktree as a tree.
+struct FilesTree {
+    tree: Oid,
+    /// The bytes that are kept beside it.
+    raw: Vec<RawFile>,
+    /// Files that are left out, because only their plain text could be held: as much out of reach as what cannot be read.
+    encrypted: Vec<RepoPath>,
 }
 
 /// How a worktree differs from its index.
@@ -155,13 +166,13 @@ impl Captures<'_> {
         let settled = facts.unmerged.is_empty();
         // If nothing differs from the index, its tree is also the tree of the files; and git caches that tree in the index
         // itself.
-        let (files, mut raw, index) = if changed.is_empty() && settled {
-            (None, Vec::new(), staged.clone())
+        let (files, mut raw, encrypted, index) = if changed.is_empty() && settled {
+            (None, Vec::new(), Vec::new(), staged.clone())
         } else {
             let index = if as_is { another("index")? } else { looked_at };
-            let tree = self.files_tree(worktree, &index, &mut changed, (&mut coverage, &mut gaps))?;
-            let raw = self.raw_files(worktree, &index, &changed, &mut coverage)?;
-            (Some(tree), raw, index)
+            let FilesTree { tree, raw, encrypted } =
+                self.files_tree(worktree, &index, &mut changed, (&mut coverage, &mut gaps))?;
+            (Some(tree), raw, encrypted, index)
         };
         let hidden = facts.skip_worktree.iter().chain(changed.gone()).filter(|path| path.file_name() == b".gitattributes");
         let attributes: BTreeSet<RepoPath> = attributes.into_iter().chain(hidden.cloned()).collect();
@@ -177,6 +188,7 @@ impl Captures<'_> {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
         extras.gaps = gaps.name(&mut coverage);
+        extras.gaps.extend(encrypted);
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {
@@ -270,14 +282,15 @@ impl Captures<'_> {
         Ok(tracked.filter(|path| paths.contains(path)).collect())
     }
 
+    /// The tree of the files, and the bytes that are held beside it.
     fn files_tree(
         &self,
         worktree: &Worktree,
         index: &Path,
         changed: &mut ChangedPaths,
         (coverage, gaps): (&mut Coverage, &mut Gaps),
-    ) -> Result<Oid> {
-        let refused = match changed.stage(self.repo, worktree, Some(index)) {
+    ) -> Result<FilesTree> {
+        let staged = match changed.stage_held(self.repo, worktree, index) {
             // A file that can be opened may fail in the middle. git says which one it met first; all are tried.
             Err(error) if error.code() == Code::FileUnreadable => {
                 let before = changed.there().count();
@@ -291,13 +304,20 @@ impl Captures<'_> {
                 if changed.there().count() == before {
                     return Err(error);
                 }
-                changed.stage(self.repo, worktree, Some(index))?
+                changed.stage_held(self.repo, worktree, index)?
             }
             staged => staged?,
         };
+        let StagedPaths { refused, unfiltered, encrypted, lfs } = staged;
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
         let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
-        Oid::new(git.arg("write-tree").text()?)
+        let tree = Oid::new(git.arg("write-tree").text()?)?;
+        encrypted.iter().for_each(|path| coverage.encrypted.add(path.clone()));
+        let held: Vec<RawFile> = held_as_they_are(unfiltered, coverage).chain(lfs).collect();
+        let decided = held.iter().map(|one| &one.path).chain(&encrypted).cloned().collect();
+        let mut raw = self.raw_files(worktree, index, &changed.without(&decided), coverage)?;
+        raw.extend(held);
+        Ok(FilesTree { tree, raw, encrypted })
     }
 
     fn staged_tree(&self, worktree: &Worktree, staged: &Path, extras: &CaptureExtras) -> Result<Oid> {
@@ -338,6 +358,12 @@ impl Captures<'_> {
         let commit = self.repo.objects().write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
         Ok(CaptureCommit { commit, index })
     }
+}
+
+/// The kept bytes of files whose filter did not run. Where such bytes are kept, no filter runs when they are written either.
+fn held_as_they_are(unfiltered: Vec<(RepoPath, Oid)>, coverage: &mut Coverage) -> impl Iterator<Item = RawFile> {
+    unfiltered.iter().for_each(|(path, _)| coverage.unfiltered.add(path.clone()));
+    unfiltered.into_iter().map(|(path, oid)| RawFile { path, held_as: oid.clone(), oid, lfs: None })
 }
 
 /// The files that exist and are not over the limit; files over it are listed in the coverage.

@@ -1,12 +1,13 @@
 //! Updates an index to what is in the worktree, for given paths.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
 use super::file::nul_list;
+use super::filters::is_of_a_filter;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::{Found, look};
@@ -52,6 +53,17 @@ impl ChangedPaths {
         self.update.retain(keep);
     }
 
+    /// The same, but of those to be updated only these.
+    pub(super) fn with_only(&self, update: Vec<RepoPath>) -> Self {
+        Self { update, remove: self.remove.clone() }
+    }
+
+    /// The same without these.
+    pub(in crate::git) fn without(&self, paths: &BTreeSet<RepoPath>) -> Self {
+        let others = |path: &&RepoPath| !paths.contains(*path);
+        self.with_only(self.update.iter().filter(others).cloned().collect())
+    }
+
     /// Whether there are no paths.
     pub fn is_empty(&self) -> bool {
         self.update.is_empty() && self.remove.is_empty()
@@ -92,7 +104,7 @@ const REFUSED: &str = "Ignoring path ";
 ///
 /// # Errors
 /// `FILE_UNREADABLE` if git's message does not show which.
-fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
+pub(super) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     let said = stderr.matches(REFUSED).count();
     if said == 0 {
         return Ok(Vec::new());
@@ -112,9 +124,11 @@ fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     Ok(refused)
 }
 
-fn unreadable_file(error: Error, stderr: &str) -> Error {
-    if error.code() == Code::GitFailed && stderr.contains("filter '") {
-        return error.hint("fix the filter (git config --get-regexp '^filter'), or remove its attribute");
+pub(super) fn unreadable_file(error: Error, stderr: &str) -> Error {
+    if error.code() == Code::GitFailed && is_of_a_filter(stderr) {
+        return Error::new(Code::FilterFailed, "a filter fails")
+            .why(stderr.trim().replace('\n', "; "))
+            .hint("fix the filter (git config --get-regexp '^filter'), or remove its attribute");
     }
     let signs =
         ["Permission denied", "unable to index file", "Unable to process path", "unsupported file type", "failed to insert"];

@@ -2,7 +2,7 @@
 //! change. Also restores the files and refs of an operation in progress.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
+use super::filters::{FILTER_LIMIT, is_of_a_filter};
 use super::lock::IndexLock;
 use super::users::UsersEntries;
 use crate::git::capture::differing::Folders;
@@ -21,6 +22,13 @@ use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Index;
 use crate::git::restore::place::Trash;
 use crate::git::restore::types::Placed;
+
+/// The lock that git takes when it writes an index of ours.
+fn lock_of(index: &Path) -> PathBuf {
+    let mut name = index.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
 
 impl Index<'_> {
     /// Makes a worktree's index hold `tree` and `extras`. Entries that stay keep their stat data, so unchanged files are not
@@ -165,13 +173,24 @@ impl Index<'_> {
         git.stdin(nul_list(paths)).run_ok().map(drop)
     }
 
-    /// Updates the stat data of entries whose files are unchanged. Exit code 1 means that some files have changed.
+    /// Updates the stat data of entries whose files are unchanged. Exit code 1 means that some files have changed. Where a filter
+    /// fails or does not answer, its files are left to the next `git status`.
     fn refresh(&self, index: &Path) -> Result<()> {
-        let git = self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").writing();
-        let output = git.args(["update-index", "-q", "--unmerged", "--refresh"]).run()?;
-        match output.code {
-            Some(0 | 1) => Ok(()),
-            Some(_) | None => Err(output.error()),
+        let git = || {
+            let git = self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").writing();
+            git.args(["update-index", "-q", "--unmerged", "--refresh"])
+        };
+        let filters = self.repo.conversions().filters(self.worktree)?;
+        let output = if filters.is_empty() { git().run()? } else { git().with_filters().limited(FILTER_LIMIT).run()? };
+        let failed = matches!(output.code, Some(0 | 1)).then_some(()).ok_or(&output);
+        match failed {
+            Ok(()) => Ok(()),
+            Err(output) if output.is_over_limit() || is_of_a_filter(&output.stderr) => {
+                files::remove_file(&lock_of(index))?;
+                let output = git().run()?;
+                if matches!(output.code, Some(0 | 1)) { Ok(()) } else { Err(output.error()) }
+            }
+            Err(output) => Err(output.error()),
         }
     }
 

@@ -7,7 +7,9 @@ use std::path::Path;
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
+use super::filters::{FILTER_LIMIT, Filters};
 use crate::git::repo::handles::Index;
+use crate::git::repo::program::Git;
 use crate::git::repo::worktrees::Worktree;
 
 /// How a path differs from HEAD or from the index.
@@ -97,9 +99,30 @@ impl Index<'_> {
         Ok(hidden.collect())
     }
 
-    /// The entries, the folders that git could not read, and what it said of others.
+    /// The entries, the folders that git could not read, and what it said of others. Of an index of ours, no filter is at work: a
+    /// file with a filter whose stat data are no proof counts as changed, and whoever stores it finds out that it is not. Else
+    /// filters have a limit.
     fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<(Vec<StatusEntry>, Vec<RepoPath>, Option<String>)> {
-        let git = config.iter().fold(self.repo.git_in(self.worktree), |git, pair| git.config(*pair));
+        let filters = if index.is_some() { Filters::default() } else { self.repo.conversions().filters(self.worktree)? };
+        if filters.is_empty() {
+            return self.status_by(index, config, |git| git);
+        }
+        match self.status_by(index, config, |git| git.limited(FILTER_LIMIT)) {
+            // A filter is at fault, or the call without any fails as well.
+            Err(error) if matches!(error.code(), Code::FilterFailed | Code::GitFailed) => {
+                self.status_by(index, config, |git| git.without(&filters))
+            }
+            told => told,
+        }
+    }
+
+    fn status_by(
+        &self,
+        index: Option<&Path>,
+        config: &[&str],
+        with: impl FnOnce(Git<'_>) -> Git<'_>,
+    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>, Option<String>)> {
+        let git = config.iter().fold(with(self.repo.git_in(self.worktree)), |git, pair| git.config(*pair));
         let git = git.config("status.renames=false").args([
             "status",
             "--porcelain=v2",

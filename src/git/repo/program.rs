@@ -4,6 +4,7 @@
 //! work on the worktree above it. Exit codes are returned as data; git's stderr is kept for error messages.
 
 mod in_two;
+mod limited;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
+use std::time::Duration;
 
 use crate::domain::recovery::git_damage;
 use crate::error::{Code, Error, Result};
@@ -19,6 +23,7 @@ use crate::process::os::command::command;
 
 use super::repository::Repository;
 use super::worktrees::Worktree;
+use crate::git::index::filters::FILTER_OFF;
 use crate::git::objects::stage_folder::StageFolder;
 
 /// The output of a git call, and how it ended.
@@ -35,6 +40,8 @@ pub struct Output {
     signal: Option<i32>,
     /// Whether one of the file systems that git writes to is full.
     full: bool,
+    /// The limit in time that ended git.
+    over: Option<Duration>,
 }
 
 impl Output {
@@ -53,9 +60,19 @@ impl Output {
         Ok(text.trim_end_matches('\n'))
     }
 
-    /// The failure as an error: `GIT_LOCKED` or `DISK_FULL` where git's message shows that, `GIT_FAILED` otherwise.
+    /// Whether git was ended because its time was over, see [`Git::limited`].
+    pub(in crate::git) fn is_over_limit(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// The failure as an error: `FILTER_FAILED`, `GIT_LOCKED` or `DISK_FULL` where git's message shows that, `GIT_FAILED` otherwise.
     pub fn error(&self) -> Error {
         let words = self.stderr.trim();
+        if let Some(limit) = self.over {
+            return Error::new(Code::FilterFailed, format!("{} was ended: it took longer than {} s", self.what, limit.as_secs()))
+                .why("a filter does not answer, or the file system does not")
+                .hint("git config --get-regexp '^filter'    shows the filters");
+        }
         let how = match self.code {
             Some(code) => format!("exit code {code}"),
             None => match self.signal {
@@ -118,6 +135,18 @@ enum Objects<'r> {
     In(&'r StageFolder),
 }
 
+/// When a call is ended, whatever it waits for.
+#[derive(Debug)]
+struct Limit {
+    time: Duration,
+    /// Nobody wants what it does any more.
+    given_up: Option<Arc<AtomicBool>>,
+}
+
+/// The limit of a call in a worktree that is not the user's main one, where no other is given: agents work there, and programs that
+/// git starts there may be theirs.
+const IN_A_WORKSPACE: Duration = Duration::from_secs(300);
+
 /// One call of git, as a builder.
 #[derive(Debug)]
 pub struct Git<'r> {
@@ -129,6 +158,8 @@ pub struct Git<'r> {
     variables: Vec<(OsString, OsString)>,
     stdin: Option<Vec<u8>>,
     effect: Effect,
+    limit: Option<Limit>,
+    runs_filters: bool,
 }
 
 impl<'r> Git<'r> {
@@ -142,6 +173,8 @@ impl<'r> Git<'r> {
             variables: Vec::new(),
             stdin: None,
             effect: Effect::Reads,
+            limit: None,
+            runs_filters: false,
         }
     }
 
@@ -205,6 +238,30 @@ impl<'r> Git<'r> {
         self
     }
 
+    /// Ends git, with all that it has started, after this time: for calls that may run filters.
+    #[must_use]
+    pub fn limited(mut self, limit: Duration) -> Self {
+        self.limit = Some(Limit { time: limit, given_up: None });
+        self
+    }
+
+    /// Ends a call with a limit before, when this becomes true.
+    #[must_use]
+    pub fn ended_by(mut self, given_up: Arc<AtomicBool>) -> Self {
+        if let Some(limit) = &mut self.limit {
+            limit.given_up = Some(given_up);
+        }
+        self
+    }
+
+    /// Lets filters run in a call for an index of ours. Without this they do not: whatever command writes an index also looks
+    /// whether files have changed in the moment of the last write, and would run their filters for that.
+    #[must_use]
+    pub(in crate::git) fn with_filters(mut self) -> Self {
+        self.runs_filters = true;
+        self
+    }
+
     fn objects(&self) -> Result<Objects<'r>> {
         match self.effect {
             Effect::Reads => {
@@ -257,6 +314,13 @@ impl<'r> Git<'r> {
         for pair in &self.config {
             command.arg("-c").arg(pair);
         }
+        if self.index.is_some() && !self.runs_filters {
+            for name in repository.filter_names() {
+                for off in FILTER_OFF {
+                    command.arg("-c").arg(format!("filter.{name}.{off}"));
+                }
+            }
+        }
         match self.worktree {
             Some(worktree) => {
                 command.arg(joined("--work-tree=", worktree.path().as_os_str())).current_dir(worktree.path());
@@ -286,12 +350,28 @@ impl<'r> Git<'r> {
     /// # Errors
     /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. A nonzero exit code is not an
     /// error.
-    pub fn run(self) -> Result<Output> {
+    pub fn run(mut self) -> Result<Output> {
         let objects = self.objects()?;
         let mut command = self.build(&objects);
         let what = self.name();
-        self.repository.lend_lock(&mut command, self.stdin.is_some())?;
-        let ended = run_captured(&mut command, self.stdin.as_deref(), what);
+        let in_a_workspace = self.worktree.is_some_and(|worktree| !worktree.is_main());
+        let limit = self.limit.take().or(in_a_workspace.then_some(Limit { time: IN_A_WORKSPACE, given_up: None }));
+        let ended = match (limit, self.effect) {
+            // A filter that outlives us holds no lock of ours: such a call changes nothing that stays.
+            (Some(limit), Effect::Reads | Effect::MakesObjects) => {
+                command.stdin(Stdio::null());
+                self.repository.say_if_in_operation(&mut command);
+                limited::run_limited(&mut command, self.stdin.take(), what, &limit)
+            }
+            (Some(limit), Effect::Writes) => {
+                self.repository.lend_lock(&mut command, self.stdin.is_some())?;
+                limited::run_limited(&mut command, self.stdin.take(), what, &limit)
+            }
+            (None, _) => {
+                self.repository.lend_lock(&mut command, self.stdin.is_some())?;
+                run_captured(&mut command, self.stdin.as_deref(), what)
+            }
+        };
         if let (Objects::In(_), Some(stage)) = (objects, self.repository.stage.get()) {
             stage.note_git();
         }
@@ -351,7 +431,7 @@ impl<'r> Git<'r> {
         parts?;
         let stderr = String::from_utf8_lossy(&complaint).into_owned();
         let (code, signal) = (status.code(), status.signal());
-        let output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false };
+        let output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false, over: None };
         if output.ok() { Ok(()) } else { Err(output.error()) }
     }
 
@@ -404,5 +484,5 @@ pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, 
     let output = output.map_err(|e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let (code, signal) = (output.status.code(), output.status.signal());
-    Ok(Output { code, signal, stdout: output.stdout, stderr, what, full: false })
+    Ok(Output { code, signal, stdout: output.stdout, stderr, what, full: false, over: None })
 }

@@ -106,6 +106,8 @@ pub struct Repository {
     pub(in crate::git) stage: OnceLock<Stage>,
     /// Commits that are signed, or have to be signed.
     pub(in crate::git) signatures: Mutex<Signatures>,
+    /// The names of the filters that are configured.
+    pub(in crate::git) filter_names: OnceLock<Vec<String>>,
     /// What the settings forbid, once they were read.
     pub(in crate::git) settings: OnceLock<Settings>,
 }
@@ -163,6 +165,7 @@ impl Repository {
             written: Written::default(),
             stage: OnceLock::new(),
             signatures: Mutex::default(),
+            filter_names: OnceLock::new(),
             settings: OnceLock::new(),
         })
     }
@@ -231,6 +234,7 @@ impl Repository {
             written: Written::default(),
             stage: OnceLock::new(),
             signatures: Mutex::default(),
+            filter_names: OnceLock::new(),
             settings: OnceLock::new(),
         })
     }
@@ -317,6 +321,13 @@ impl Repository {
             command.stdin(Stdio::from(copy));
         }
         Ok(())
+    }
+
+    /// Lets a git child, and its hooks, see that they are part of an operation, without the lock.
+    pub(in crate::git) fn say_if_in_operation(&self, command: &mut Command) {
+        if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            command.env(IN_OPERATION, "1");
+        }
     }
 
     /// The caller's `git -c` values, passed on to our git children.

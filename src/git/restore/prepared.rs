@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::line_ends::Settings;
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::flat::flat_name;
 use super::permissions::Dressed;
 use crate::git::capture::differing::{Folders, bytes_of};
-use crate::git::capture::raw::{RAW_LIMIT, RawFile};
+use crate::git::capture::lfs_store::LfsStore;
+use crate::git::capture::raw::RawFile;
 use crate::git::index::file::{in_folder, nul_list};
+use crate::git::index::filters::{WHOLE_LIMIT, is_of_a_filter};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
@@ -88,12 +90,23 @@ impl Prepared {
         // Kept bytes need no filter, which may be missing or fail by now.
         let Sources { kept, others } = Sources::of(r, tree, paths, raw)?;
         if !others.is_empty() {
-            git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(others)).run_ok()?;
+            let git = git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).with_filters().limited(WHOLE_LIMIT);
+            let output = git.stdin(nul_list(others)).run()?;
+            if !output.ok() {
+                return Err(not_written(output.error(), &output.stderr));
+            }
         }
+        let store = LfsStore::of(r);
         for (raw, executes) in kept {
             let place = prepared.place(&raw.path)?;
             files::create_dir_all(place.parent().unwrap_or(prepared.root()))?;
-            files::write_users_file(&place, &r.objects().read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
+            // Of a content that is not here the pointer is written: the preview of the rollback has named it.
+            if let Some(pointer) = &raw.lfs
+                && store.write(pointer, &place, executes)?
+            {
+                continue;
+            }
+            files::write_users_file(&place, &r.objects().read_blob(&raw.oid, raw.largest())?, executes)?;
         }
         Ok(prepared)
     }
@@ -133,6 +146,16 @@ impl Prepared {
     pub(in crate::git) fn root(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Why git could not write files.
+fn not_written(error: Error, stderr: &str) -> Error {
+    if error.code() != Code::GitFailed || !is_of_a_filter(stderr) {
+        return error;
+    }
+    Error::new(Code::FilterFailed, "files that only a filter can make cannot be written")
+        .why(stderr.trim().replace('\n', "; "))
+        .hint("put the filter's program on the PATH (git config --get-regexp '^filter'), or name other paths: -- PATH...")
 }
 
 /// Where the contents of paths come from: kept bytes or a checkout.

@@ -1,5 +1,6 @@
 //! Whether the files on disk are what a capture holds: by their kept bytes, by git's hash, or by what a checkout writes.
 
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 
 use crate::domain::base::names::{Oid, RepoPath};
@@ -8,10 +9,13 @@ use crate::files;
 
 use super::prepared::{Had, Prepared, quoted_lines};
 use crate::git::capture::differing::bytes_of;
-use crate::git::capture::raw::{RAW_LIMIT, RawFile};
+use crate::git::capture::lfs_store::LfsStore;
+use crate::git::capture::raw::RawFile;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
+use crate::git::index::filter_memory::hung_lately;
+use crate::git::index::filters::{ByFilter, FilterTime, is_of_a_filter};
 use crate::git::repo::program::Git;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
@@ -20,7 +24,7 @@ use crate::git::repo::worktrees::Worktree;
 /// `tree`.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` if a file vanished; `GIT_FAILED` if a filter failed.
+/// `CHANGED_MEANWHILE` if a file vanished; `GIT_FAILED`. A file whose filter fails gets the id of its bytes as they are.
 pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -29,7 +33,28 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
         return Ok(hashes);
     }
     // The attributes on disk may differ from the tree's by now, if an earlier attempt already replaced a .gitattributes.
-    hashes(r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()), paths)
+    let git = || r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str());
+    let filters = r.conversions().filters(worktree)?;
+    let ByFilter { plain, filtered } = r.conversions().by_filter(&filters, git().arg("check-attr"), paths)?;
+    let mut known = BTreeMap::new();
+    if !plain.is_empty() {
+        known.extend(hashes(git(), &[], &plain)?);
+    }
+    let time = FilterTime::begin();
+    for (name, paths) in filtered {
+        let asked = filters.get(&name).filter(|filter| !hung_lately(r, &name, filter));
+        let hashed = match asked.map(|_| hashes(git().limited(time.of_next()), &[], &paths)) {
+            // Such files are held as they are.
+            None => hashes(git(), &["--no-filters"], &paths)?,
+            Some(Err(error)) if matches!(error.code(), Code::FilterFailed | Code::GitFailed) => {
+                hashes(git(), &["--no-filters"], &paths)?
+            }
+            Some(hashed) => hashed?,
+        };
+        known.extend(hashed);
+    }
+    let gone = || Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile");
+    paths.iter().map(|path| known.remove(*path).ok_or_else(gone)).collect()
 }
 
 /// As [`hash_files`], by everything that applies in the worktree now, as a capture would see it: also attributes that no
@@ -50,7 +75,7 @@ pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&R
     mark(r, worktree, &index, "--no-assume-unchanged", &these(facts.assume_unchanged))?;
     mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
     let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
-    ChangedPaths::sort(worktree, paths.clone())?.stage(r, worktree, Some(&index))?;
+    ChangedPaths::sort(worktree, paths.clone())?.stage_held(r, worktree, &index)?;
     r.captures().blobs(worktree, &index, &paths)
 }
 
@@ -65,8 +90,11 @@ pub(in crate::git) fn is_what_is_held(
     let held = bytes_of(raw, path).filter(|held| held.held_as == file.oid)?;
     let place = worktree.path().join(path.to_path());
     let meta = place.symlink_metadata().ok().filter(Metadata::is_file)?;
-    let same =
-        || Some(meta.len() <= RAW_LIMIT && r.objects().read_blob(&held.oid, RAW_LIMIT).ok()? == std::fs::read(&place).ok()?);
+    if let Some(pointer) = &held.lfs {
+        return Some(LfsStore::of(r).is_content_of(pointer, &place));
+    }
+    let limit = held.largest();
+    let same = || Some(meta.len() <= limit && r.objects().read_blob(&held.oid, limit).ok()? == std::fs::read(&place).ok()?);
     Some(same().unwrap_or(false))
 }
 
@@ -119,17 +147,20 @@ fn written_the_same(r: &Repository, worktree: &Worktree, had: Had<'_>, paths: &[
     paths.iter().map(same).collect()
 }
 
-fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
-    let output = git.args(["hash-object", "--stdin-paths"]).stdin(quoted_lines(paths.iter().copied())).run()?;
+fn hashes(git: Git<'_>, how: &[&str], paths: &[RepoPath]) -> Result<Vec<(RepoPath, Oid)>> {
+    let output = git.arg("hash-object").args(how).arg("--stdin-paths").stdin(quoted_lines(paths)).run()?;
     if !output.ok() {
         let words = output.stderr.as_str();
         // The file was removed after it was looked at.
         let vanished = words.contains("could not open '") && words.contains("No such file or directory");
         return Err(if vanished {
             Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile").why(words.trim().replace('\n', "; "))
+        } else if is_of_a_filter(words) {
+            Error::new(Code::FilterFailed, "a filter fails").why(words.trim().replace('\n', "; "))
         } else {
             output.error()
         });
     }
-    output.text()?.lines().map(Oid::new).collect()
+    let ids: Vec<Oid> = output.text()?.lines().map(Oid::new).collect::<Result<_>>()?;
+    Ok(paths.iter().cloned().zip(ids).collect())
 }

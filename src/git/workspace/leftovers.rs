@@ -28,7 +28,7 @@ const TRIES: usize = 3;
 const NAMED: usize = 10;
 
 /// The tag of the lock of the index.
-const LOCK: &str = "leftovers";
+pub(super) const LOCK: &str = "leftovers";
 
 /// What to commit, and how.
 #[derive(Debug, Clone, Copy)]
@@ -282,6 +282,8 @@ fn holds_everything(coverage: &Coverage) -> bool {
         git_directories: _,
         refused_names,
         converted: _,
+        unfiltered,
+        encrypted,
         excluded,
         purged,
         over_include_limit: _,
@@ -290,11 +292,12 @@ fn holds_everything(coverage: &Coverage) -> bool {
         not_captured,
         only,
     } = coverage;
-    let left_out = [nested_repositories, dirty_submodules, too_large, unreadable, refused_names, excluded, purged];
+    let left_out =
+        [nested_repositories, dirty_submodules, too_large, unreadable, refused_names, unfiltered, encrypted, excluded, purged];
     left_out.iter().all(|paths| paths.count == 0) && !missing && not_captured.is_none() && only.is_none()
 }
 
-fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
+pub(super) fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
     root.join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > limit)
 }
 

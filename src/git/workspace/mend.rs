@@ -14,6 +14,7 @@ use crate::files;
 use super::registration::{is_torn_back, is_torn_pointer};
 use super::worktrees::move_once;
 use crate::git::index::file;
+use crate::git::index::filters::FILTER_LIMIT;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::is_same_place;
@@ -193,7 +194,8 @@ impl Workspaces<'_> {
     /// `GIT_FAILED`.
     pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
         let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else { return Ok(false) };
-        let status = self.repo.git_in(&entry.worktree).args(["status", "--porcelain", "--untracked-files=normal"]);
+        let status =
+            self.repo.git_in(&entry.worktree).limited(FILTER_LIMIT).args(["status", "--porcelain", "--untracked-files=normal"]);
         Ok(!status.run_ok()?.stdout.is_empty())
     }
 

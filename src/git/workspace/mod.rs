@@ -5,10 +5,12 @@
 //! Begin reading with `worktrees`.
 
 pub(super) mod begun_merge;
+mod git_crypt;
 pub(super) mod git_damage;
 pub(super) mod leftovers;
 pub(super) mod mend;
 pub(super) mod registration;
 pub(super) mod registration_mend;
+pub(super) mod stored_aside;
 mod switching;
 pub(super) mod worktrees;

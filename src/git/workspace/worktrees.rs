@@ -87,6 +87,11 @@ impl Workspaces<'_> {
             files::create_dir_all(parent)?;
         }
         self.mend_what_stops_git()?;
+        let base = match branch {
+            WorkspaceBranch::New { base, .. } | WorkspaceBranch::Detached(base) => Some(base.clone()),
+            WorkspaceBranch::Existing(name) => self.repo.refs().read_ref(name)?,
+        };
+        base.iter().try_for_each(|base| self.is_not_locked(base))?;
         env::fault_point("git.before-worktree-add");
         let git =
             self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
@@ -97,7 +102,7 @@ impl Workspaces<'_> {
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
             WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
-        let output = git.run()?;
+        let output = self.with_crypt_keys(git).run()?;
         // A post-checkout hook that fails sets git's exit status too, although the worktree was made. git removes a worktree
         // that it could not finish, and unlocks a finished one.
         let stands = || Ok(self.repo.worktrees().worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
@@ -108,8 +113,11 @@ impl Workspaces<'_> {
         sync_file_system(self.repo.common_dir())?;
         sync_file_system(path)?;
         let made = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present);
-        made.map(|entry| entry.worktree)
-            .ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display())))
+        let made = made.map(|entry| entry.worktree).ok_or_else(|| {
+            Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display()))
+        })?;
+        self.link_crypt_keys(&made)?;
+        Ok(made)
     }
 
     fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &Output) -> Error {

@@ -1,5 +1,7 @@
 //! Letting go of what was kept for an undo, and of captures of workspaces that no longer exist, once they have had their time.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::base::names::RefName;
@@ -12,6 +14,9 @@ use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
 use crate::ops::tidy;
 
+/// How long contents of LFS files stay that no capture names: one that is being made may need them. So often it is looked at, too.
+const LFS_AGE: Duration = Duration::from_secs(3600);
+
 /// Releases what has expired. A crash leaves some of it, which the next call releases.
 ///
 /// # Errors
@@ -19,7 +24,12 @@ use crate::ops::tidy;
 pub(super) fn release(ctx: &Context) -> Result<()> {
     let kept = release_kept(ctx);
     // Whatever became of the others.
-    live::release(ctx).map(drop).and(kept)
+    let live = live::release(ctx).map(drop);
+    // What these named is not named any more.
+    if let Err(error) = ctx.repo.captures().release_lfs(LFS_AGE) {
+        tracing::warn!(%error, "contents of LFS files that no checkpoint names stay for now");
+    }
+    live.and(kept)
 }
 
 /// Releases what was kept for undo longer than `keepDeletedDays`.

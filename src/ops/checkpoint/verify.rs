@@ -1,6 +1,6 @@
 //! Verifying that a checkpoint is complete: every object exists and can be read, and capture, document, tag and note agree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -92,14 +92,16 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.objects().missing_below(&all)?.is_none();
     let read = if look == Look::Whole { read(ctx, &records, whole)? } else { ReadBack::default() };
-    let verified = |record: &CheckpointRecord| {
+    let mut contents = BTreeMap::new();
+    let mut verified = |record: &CheckpointRecord| {
         let standing = standings.get(&record.name).copied().unwrap_or(Standing::There);
         let mut problems = problems(ctx, record, standing, whole)?;
+        problems.extend(lfs_contents(ctx, record, look, &mut contents));
         problems.extend(unreadable(ctx, record, &read.damaged));
         let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
         Ok(Verified { name: record.name.clone(), problems, standing, owed })
     };
-    let mut checkpoints = records.iter().map(verified).collect::<Result<Vec<_>>>()?;
+    let mut checkpoints = records.iter().map(&mut verified).collect::<Result<Vec<_>>>()?;
     if name.is_none() {
         checkpoints.extend(heal::look(ctx, Depth::Names)?.unreadable.into_iter().map(no_checkpoint));
     }
@@ -150,6 +152,19 @@ fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Opti
     let only_tag = of_it.iter().all(|oid| **oid == record.tag);
     let what = format!("objects are corrupt: {}", some_of(&of_it, 5));
     Some(Problem { what, repairable: only_tag })
+}
+
+/// The LFS files of a checkpoint whose contents are not here any more, as one problem. A capture that cannot be read is another one.
+fn lfs_contents(ctx: &Context, record: &CheckpointRecord, look: Look, known: &mut BTreeMap<String, bool>) -> Option<Problem> {
+    let document = document_of(ctx, &record.capture).ok().map(|(_, document)| document);
+    let others = document.iter().flat_map(|document| document.workspaces.iter().map(|workspace| &workspace.capture));
+    let captures = std::iter::once(&record.capture).chain(others);
+    let wrong: Vec<String> = captures
+        .flat_map(|capture| ctx.repo.captures().lfs_problems(capture, look == Look::Whole, known).unwrap_or_default())
+        .map(|path| path.to_string())
+        .collect();
+    let what = format!("contents of LFS files are missing or damaged: {}", some_of(&wrong, 5));
+    (!wrong.is_empty()).then_some(Problem { what, repairable: false })
 }
 
 /// How many objects of its trees are missing here, in a partial clone.

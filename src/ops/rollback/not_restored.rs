@@ -39,7 +39,7 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
     let Some(coverage) = coverage else { return lines };
     let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
-    let Coverage { excluded: excluded_then, over_include_limit, .. } = coverage;
+    let Coverage { excluded: excluded_then, over_include_limit, encrypted, .. } = coverage;
     for (sample, why) in [
         (ignored, "ignored"),
         (excluded_then, "excluded"),
@@ -48,6 +48,7 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
         (nested_repositories, "nestedRepositories"),
         (unreadable, "unreadable"),
         (refused_names, "refusedNames"),
+        (encrypted, "encrypted"),
         (special, "special"),
     ] {
         lines.extend(gone(worktree, sample.paths.iter(), why));
@@ -68,7 +69,8 @@ pub(super) fn not_read(
         now.coverage.git_directories.paths.contains(path) || root.join(path.to_path()).join(".git").symlink_metadata().is_ok()
     };
     let is_new = |path: &&RepoPath| !named.iter().any(|one| one.path == **path) && !is_told(path);
-    reach.iter().filter(is_new).map(|path| line(worktree, path, "unreadable")).collect()
+    let why = |path: &RepoPath| if now.coverage.encrypted.paths.contains(path) { "encrypted" } else { "unreadable" };
+    reach.iter().filter(is_new).map(|path| line(worktree, path, why(path))).collect()
 }
 
 /// The linked worktrees that cannot be captured now: nothing in them changes.

@@ -128,6 +128,8 @@ impl NotRestored {
             "notCaptured" => "this worktree cannot be captured, and stays as it is",
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
             "refusedNames" => "git refuses its name",
+            "encrypted" => "its filter encrypts, and did not run",
+            "lfsNotHere" => "its content is not here: it comes back as a pointer of Git LFS",
             other => other,
         };
         format!("{} ({why})", place.display())

@@ -18,7 +18,7 @@ use crate::ops::operation::in_progress::operations;
 use crate::ops::operation::{self, capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_read, not_restored};
-use super::preview::{FileLine, FileLoss, HeadLine, Preview};
+use super::preview::{FileLine, FileLoss, HeadLine, NotRestored, Preview};
 use crate::ops::operation::submodules::with_own_submodules;
 
 /// The state of HEAD, as an operation records it.
@@ -72,6 +72,9 @@ pub(super) fn worktree_change(
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
     // Files that stay also keep their bytes.
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
+    let comes = fitting.raw.iter().filter(|one| differing.contains(&one.path));
+    let pointers = ctx.repo.captures().lfs_not_here(comes).into_iter();
+    preview.not_restored.extend(pointers.map(|inside| NotRestored { worktree: path.clone(), path: inside, why: "lfsNotHere" }));
     let permissions = ctx
         .repo
         .captures()

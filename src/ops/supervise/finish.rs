@@ -22,7 +22,7 @@ use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
 use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Claim, Leftovers, Skipped};
+use crate::git::{Claim, Leftovers, Skipped, StoredAside};
 use crate::ops::output::logs;
 use crate::ops::workspaces;
 use crate::process::keeper::spec::ExitRecord;
@@ -35,14 +35,14 @@ const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 200;
 
 impl Supervisor<'_> {
-    /// Commits what the iteration left uncommitted and records how it ended. Its program has ended by now, with all of its
-    /// processes.
-    pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<()> {
+    /// Commits what the iteration left uncommitted and records how it ended; returns `false` while filters are still at work on it.
+    /// Its program has ended by now, with all of its processes.
+    pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<bool> {
         self.ctx.act_as(By::Supervisor)?;
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
-            return Ok(());
+            return Ok(true);
         };
-        let Some(token) = work.stage.token().cloned() else { return Ok(()) };
+        let Some(token) = work.stage.token().cloned() else { return Ok(true) };
         let halted = self.halted.get(&token).cloned();
         let end = if halted.as_ref().is_some_and(|halted| halted.how == Halt::Kill) { &End::Killed } else { end };
         let case = self.ctx.state().case(&work.task)?.clone();
@@ -53,7 +53,7 @@ impl Supervisor<'_> {
         let Some(from) = work.from.clone() else {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
-        let kept = self.keep_work(agent, &case, work.iteration, &outcome, &from);
+        let Some(kept) = self.kept((agent, &case), &work, &token, &outcome, &from) else { return Ok(false) };
         let (outcome, broken, kept, left) = match kept {
             Ok(kept) => {
                 let left = if kept.to == from { LeftBehind::Unchanged } else { LeftBehind::Changed };
@@ -61,7 +61,7 @@ impl Supervisor<'_> {
             }
             Err(error) => match self.not_committed(end, outcome, error, &case)? {
                 // The end is recorded by the keeper and is handled again.
-                NotCommitted::Yet => return Ok(()),
+                NotCommitted::Yet => return Ok(true),
                 NotCommitted::Ended(outcome, broken) => (outcome, broken, Kept::nothing(&from), LeftBehind::Unchanged),
                 NotCommitted::InConflict(outcome, conflict_round) => {
                     (outcome, None, Kept { conflict_round, ..Kept::nothing(&from) }, LeftBehind::InConflict)
@@ -101,7 +101,7 @@ impl Supervisor<'_> {
         self.tell(Notice::IterationEnded { agent: agent.clone(), task: case.id, how: describe(&outcome), left_out });
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
-        if self.end_work(agent)? { Ok(()) } else { self.save_snapshot() }
+        if self.end_work(agent)? { Ok(true) } else { self.save_snapshot().map(|()| true) }
     }
 
     /// What follows from the output. Where what the task needs is not ready yet, only the agent itself says that it is complete.
@@ -185,7 +185,9 @@ impl Supervisor<'_> {
             // The agent did something unforeseen, and a human has to look at it.
             Follows::Gate(_) | Follows::Block => {
                 let why = cannot_be_committed(&error);
-                let broken = (!self.mend_contents(case)?).then(|| why.clone());
+                // A filter is nothing that can be repaired here.
+                let is_mended = error.code() != Code::FilterFailed && self.mend_contents(case)?;
+                let broken = (!is_mended).then(|| why.clone());
                 ended(unfinished(why), broken)
             }
         }
@@ -275,16 +277,44 @@ impl Supervisor<'_> {
         if self.end_work(agent)? { Ok(()) } else { self.agent_failed(agent, Step::Start, error) }
     }
 
-    /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
-    fn keep_work(&mut self, agent: &AgentId, case: &Case, iteration: u32, outcome: &Outcome, from: &Oid) -> Result<Kept> {
-        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else {
-            return Err(Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)));
+    /// What of the work could be committed; `None` while filters are at work on it.
+    fn kept(
+        &mut self,
+        (agent, case): (&AgentId, &Case),
+        work: &Work,
+        token: &Token,
+        outcome: &Outcome,
+        from: &Oid,
+    ) -> Option<Result<Kept>> {
+        let workspace = match self.workspace_of(case) {
+            Ok(workspace) => workspace,
+            Err(error) => return Some(Err(error)),
         };
+        let stored = match self.stored_aside(token, Path::new(&workspace.path))? {
+            Ok(stored) => stored,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(self.keep_work((agent, case), work.iteration, outcome, (&workspace, from, stored.as_ref())))
+    }
+
+    fn workspace_of(&self, case: &Case) -> Result<Workspace> {
+        let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
+        known.ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)))
+    }
+
+    /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
+    fn keep_work(
+        &mut self,
+        (agent, case): (&AgentId, &Case),
+        iteration: u32,
+        outcome: &Outcome,
+        (workspace, from, stored): (&Workspace, &Oid, Option<&StoredAside>),
+    ) -> Result<Kept> {
         let reports = self.ctx.state().reports(&case.id);
         let message = wip::message(&wip::Leftovers { case, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
         let claim = if *outcome == Outcome::Complete { Claim::Complete } else { Claim::None };
-        self.ctx.with_operation_lock(|ctx| keep_in(ctx, &workspace, from, (&message, claim), limit))
+        self.ctx.with_operation_lock(|ctx| keep_in(ctx, workspace, (from, stored), (&message, claim), limit))
     }
 }
 
@@ -352,7 +382,7 @@ impl Kept {
 fn keep_in(
     ctx: &mut crate::ops::context::handle::Context,
     workspace: &Workspace,
-    from: &Oid,
+    (from, stored): (&Oid, Option<&StoredAside>),
     (message, claim): (&str, Claim),
     limit: u64,
 ) -> Result<Kept> {
@@ -360,6 +390,9 @@ fn keep_in(
     let Some(entry) = ctx.repo.worktrees().worktree_at(path)? else {
         return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is not a workspace any more", workspace.path)));
     };
+    if let Some(stored) = stored {
+        ctx.repo.workspaces().take_stored(&entry.worktree, stored)?;
+    }
     let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit, claim };
     let leftovers = ctx.repo.workspaces().commit_leftovers(&leftovers)?;
     let Some(to) = ctx.repo.refs().read_ref(&workspace.branch)? else {

@@ -161,24 +161,19 @@ impl Supervisor<'_> {
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
             KeeperState::Ended(_) if self.a_human_may_have_ended(token)? => Ok(true),
-            KeeperState::Ended(exit) => {
-                self.finish(agent, &run_end::of(&exit), Some(&exit))?;
-                Ok(true)
-            }
+            KeeperState::Ended(exit) => self.finish(agent, &run_end::of(&exit), Some(&exit)),
             KeeperState::Dead(record) => {
                 let left = leftovers::end_leftovers(&record)?.in_words();
                 if self.tells_end(agent) {
                     self.warn(format!("the keeper of {agent} died; {left}"));
                 }
-                self.finish(agent, &End::KeeperDied, None)?;
-                Ok(true)
+                self.finish(agent, &End::KeeperDied, None)
             }
             KeeperState::Unproved(_) => {
                 if self.tells_end(agent) {
                     self.machine_stopped(agent, &work.task)?;
                 }
-                self.finish(agent, &End::Unproved, None)?;
-                Ok(true)
+                self.finish(agent, &End::Unproved, None)
             }
         }
     }
@@ -190,8 +185,7 @@ impl Supervisor<'_> {
         if self.tells_end(agent) {
             self.warn(format!("the iteration of {agent} is lost: {why}; {left}"));
         }
-        self.finish(agent, &End::KeeperDied, None)?;
-        Ok(true)
+        self.finish(agent, &End::KeeperDied, None)
     }
 
     /// Whether the end of its iteration is to be told now: it may be handled more than once, until its work is committed.
@@ -242,7 +236,7 @@ impl Supervisor<'_> {
             None
         };
         if keeper_state(dir)? == KeeperState::NotStarted || lock.is_some() && !dir.join(KEEPER).exists() {
-            self.finish(agent, &End::Stopped, None)?;
+            return self.finish(agent, &End::Stopped, None);
         }
         drop(lock);
         Ok(true)

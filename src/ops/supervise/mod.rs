@@ -16,6 +16,7 @@ mod conflicts;
 pub mod crash;
 pub mod detach;
 mod failing;
+mod filters_aside;
 mod finish;
 mod gates;
 mod hooks;
@@ -235,6 +236,8 @@ struct Supervisor<'a> {
     target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
     verifying: HashMap<AgentId, verifying::Verifying>,
+    /// Filters that store what an ended iteration has left.
+    filters: HashMap<Token, filters_aside::FiltersAtWork>,
     /// Evaluators that are asked what becomes of a task after a crash.
     evaluating: HashMap<AgentId, steps::Running>,
     /// What became of the tasks that the crash before this session cut off, until it is said.
@@ -355,6 +358,7 @@ impl<'a> Supervisor<'a> {
             watches: HashMap::new(),
             verifying: HashMap::new(),
             evaluating: HashMap::new(),
+            filters: HashMap::new(),
             taken_up: None,
             asking: None,
             reporting: None,

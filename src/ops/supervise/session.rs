@@ -165,7 +165,7 @@ impl Supervisor<'_> {
 
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
     pub(super) fn rest(&mut self, seq: u64) {
-        let waits = self.backs_off() || self.merge_check.is_some() || self.asking.is_some();
+        let waits = self.backs_off() || self.merge_check.is_some() || self.asking.is_some() || !self.filters.is_empty();
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
     }
 
@@ -180,7 +180,8 @@ impl Supervisor<'_> {
         let layout = self.ctx.layout();
         let mut folders = vec![(layout.state_dir(), What::Changes)];
         // Steps ring at their end. A keeper that is just starting is asked to end as soon as it can be.
-        let mut is_quiet = self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty();
+        let mut is_quiet =
+            self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty() && self.filters.is_empty();
         for agent in self.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
                 Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),

@@ -1,7 +1,9 @@
-//! Ending all descendants of a keeper, and recording them for a process that comes after the keeper.
+//! Ending all descendants of a keeper, and recording them for a process that comes after the keeper. Ending one child with all
+//! of its own.
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -67,6 +69,31 @@ pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMu
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Ends a child that leads a process group of its own, with that group and all of its descendants: SIGTERM to it, `grace`, then
+/// SIGKILL to all. `None` where it has not ended even so: it is stuck in the kernel.
+pub(crate) fn end_with_family(child: &mut Child, grace: Duration) -> Option<ExitStatus> {
+    let pid = i32::try_from(child.id()).ok()?;
+    // Looked at while it lives: later nobody knows whose children they were.
+    let family = Table::read().descendants(&[pid]);
+    let group = rustix::process::Pid::from_raw(pid)?;
+    let asked = Instant::now();
+    let _ = rustix::process::kill_process(group, Signal::TERM);
+    // It is not waited for yet: while it is in the table, its number means nobody else.
+    while sys::look(pid).is_some_and(|process| !process.is_gone()) && asked.elapsed() < grace {
+        std::thread::sleep(PAUSE);
+    }
+    let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    for process in family {
+        sys::send(process.id, Signal::KILL);
+    }
+    let (mut ended, killed) = (None, Instant::now());
+    while ended.is_none() && killed.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(PAUSE);
+        ended = child.try_wait().ok().flatten();
+    }
+    ended
 }
 
 /// Writes the list of living descendants to the runtime folder if it has changed, and returns whether it has. Not durable: it

@@ -10,7 +10,7 @@ pub mod caller;
 pub mod changes;
 pub mod command;
 pub mod detached;
-pub(super) mod family;
+pub(crate) mod family;
 pub mod foreground;
 pub(super) mod hold;
 pub(super) mod sys;

@@ -15,6 +15,7 @@ mod crash_points;
 mod crashes;
 mod edge_cases;
 mod failing_steps;
+mod filters;
 mod folder_tricks;
 mod gates;
 mod gits_own_files;

@@ -59,7 +59,7 @@ impl Git<'_> {
         came?;
         let stderr = String::from_utf8_lossy(&complaint).into_owned();
         let (code, signal) = (status.code(), status.signal());
-        let mut output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false };
+        let mut output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false, over: None };
         output.full = !output.ok() && output.stderr.contains("write") && self.is_out_of_room();
         Ok(output)
     }

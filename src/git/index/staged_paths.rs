@@ -1,0 +1,244 @@
+//! Puts changed files into a private index whatever their filters do: a file whose filter is missing, fails or does not answer in
+//! time gets an entry with its bytes as they are. One bad filter costs only its own files, and a limited time.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Instant;
+
+use crate::domain::base::ciphertext::is_by_command;
+use crate::domain::base::lfs_pointer::{LONGEST, LfsPointer};
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::changed_paths::{ChangedPaths, refused, unreadable_file};
+use super::file::{IndexInfo, nul_list};
+use super::filter_memory::{hung_lately, note_hung};
+use super::filters::{ByFilter, FILTER_LIMIT, Filter, FilterTime, Filters};
+use crate::git::capture::lfs_store::{LFS, LfsStore};
+use crate::git::capture::raw::RawFile;
+use crate::git::repo::program::{Git, Output};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// A filter that fails for this many single files, and worked for none, is not tried with the others.
+const FAILURES: usize = 3;
+
+/// At most so many files with a filter are looked at to tell whether it encrypts.
+const SAMPLES: usize = 20;
+
+/// What became of changed paths in a private index.
+#[derive(Debug, Default)]
+pub(in crate::git) struct StagedPaths {
+    /// Paths that git refuses because of their names. They are not in the index.
+    pub refused: Vec<RepoPath>,
+    /// Files whose filter did not run, with the blobs of their bytes, which are their entries.
+    pub unfiltered: Vec<(RepoPath, Oid)>,
+    /// Files whose filter encrypts and did not run: their entries are as they were.
+    pub encrypted: Vec<RepoPath>,
+    /// Files of Git LFS, whose entries are pointers: their contents are in our store.
+    pub lfs: Vec<RawFile>,
+}
+
+/// One filter at work on files.
+struct Cleaning<'a> {
+    index: &'a PrivateIndex<'a>,
+    name: &'a str,
+    filter: &'a Filter,
+    until: Instant,
+    refused: &'a mut Vec<RepoPath>,
+}
+
+/// An index of ours for the files of a worktree.
+struct PrivateIndex<'a> {
+    r: &'a Repository,
+    worktree: &'a Worktree,
+    file: &'a Path,
+}
+
+impl ChangedPaths {
+    /// Updates a private index, as [`ChangedPaths::stage`] does.
+    ///
+    /// # Errors
+    /// `FILE_UNREADABLE`, `CHANGED_MEANWHILE`, `DISK_FULL`, `GIT_FAILED`; never because of a filter.
+    pub fn stage_held(&self, r: &Repository, worktree: &Worktree, file: &Path) -> Result<StagedPaths> {
+        let filters = r.conversions().filters(worktree)?;
+        let paths: Vec<&RepoPath> = self.there().collect();
+        let ByFilter { plain, filtered } = r.conversions().by_filter(&filters, r.git_in(worktree).arg("check-attr"), &paths)?;
+        if filtered.is_empty() {
+            return Ok(StagedPaths { refused: self.stage(r, worktree, Some(file))?, ..StagedPaths::default() });
+        }
+        let index = PrivateIndex { r, worktree, file };
+        let rest = self.with_only(plain);
+        let mut refused = rest.stage(r, worktree, Some(file))?;
+        let time = FilterTime::begin();
+        let (mut left, mut lfs, mut encrypted) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, paths) in filtered {
+            let Some(filter) = filters.get(&name) else { continue };
+            let paths = if name == LFS { index.put_pointers(paths, &mut lfs)? } else { paths };
+            if paths.is_empty() {
+                continue;
+            }
+            let until = Instant::now() + time.of_next();
+            let cleaning = Cleaning { index: &index, name: &name, filter, until, refused: &mut refused };
+            let not_run = cleaning.run(paths)?;
+            if !not_run.is_empty() && index.encrypts((&name, filter), &filters, &not_run)? {
+                encrypted.extend(not_run);
+            } else {
+                left.extend(not_run);
+            }
+        }
+        left.sort();
+        let unfiltered = if left.is_empty() { Vec::new() } else { index.put_as_they_are(&left, &mut refused)? };
+        Ok(StagedPaths { refused, unfiltered, encrypted, lfs })
+    }
+}
+
+impl Cleaning<'_> {
+    /// Lets the filter run; returns the files for which it did not.
+    fn run(self, paths: Vec<RepoPath>) -> Result<Vec<RepoPath>> {
+        if self.filter.stores_by.is_empty() || hung_lately(self.index.r, self.name, self.filter) {
+            return Ok(paths);
+        }
+        let begun = Instant::now();
+        let (mut todo, mut left) = (vec![paths], Vec::new());
+        let (mut failed, mut worked) = (0, false);
+        while let Some(mut part) = todo.pop() {
+            let time = self.until.saturating_duration_since(Instant::now());
+            if time.is_zero() || (failed >= FAILURES && !worked) {
+                left.extend(part);
+                continue;
+            }
+            // Where a filter that is not required fails, git would store the bytes as they are, without a word that we can rely on.
+            let git = self.index.git().with_filters().limited(time).config(format!("filter.{}.required=true", self.name));
+            let output = git.args(["--add", "--remove", "--replace", "-z", "--stdin"]).stdin(nul_list(&part)).run()?;
+            if output.ok() {
+                worked = true;
+                self.refused.extend(refused(&part, &output.stderr)?);
+            } else if output.is_over_limit() {
+                files::remove_file(&self.index.file.with_extension("lock"))?;
+                // A filter that had hardly any time left is asked next time.
+                if begun.elapsed() * 2 > FILTER_LIMIT {
+                    note_hung(self.index.r, self.name, self.filter);
+                }
+                left.extend(part);
+            } else if let Some(error) = other_failure(&output) {
+                return Err(error);
+            } else if part.len() == 1 {
+                failed += 1;
+                left.extend(part);
+            } else {
+                let rest = part.split_off(part.len() / 2);
+                todo.extend([rest, part]);
+            }
+        }
+        Ok(left)
+    }
+}
+
+/// Why git failed, where it was not because of the filter.
+fn other_failure(output: &Output) -> Option<Error> {
+    let error = unreadable_file(output.error(), &output.stderr);
+    // Whatever else goes wrong in a call for the files of one filter, may be its doing: then its files are held as they are.
+    (!matches!(error.code(), Code::GitFailed | Code::FilterFailed)).then_some(error)
+}
+
+impl PrivateIndex<'_> {
+    /// Does what Git LFS does with its files, into our own store: its program may be missing or slow, and contents need not be
+    /// stored twice. Returns the files that are left to it: those that are empty or pointers already, and no regular files.
+    fn put_pointers(&self, paths: Vec<RepoPath>, held: &mut Vec<RawFile>) -> Result<Vec<RepoPath>> {
+        if self.r.conversions().lfs_has_extensions() {
+            return Ok(paths);
+        }
+        let store = LfsStore::of(self.r);
+        let entries = self.r.captures().entries(self.worktree, self.file, &paths)?;
+        let (mut left, mut info) = (Vec::new(), IndexInfo::default());
+        for (path, entry) in paths.into_iter().zip(entries) {
+            let place = self.worktree.path().join(path.to_path());
+            let meta = files::metadata(&place)?.filter(|meta| meta.is_file() && meta.len() > 0);
+            let is_pointer =
+                |len: u64| len < LONGEST && files::read(&place, LONGEST).is_ok_and(|text| LfsPointer::parse(&text).is_some());
+            let Some(meta) = meta.filter(|meta| !is_pointer(meta.len())) else {
+                left.push(path);
+                continue;
+            };
+            let Some(pointer) = store.copy(&place, None)? else {
+                left.push(path);
+                continue;
+            };
+            let mode = match entry {
+                Some((mode, _)) if !self.r.keeps().modes && mode & 0o170_000 == 0o100_000 => mode,
+                Some(_) | None => {
+                    if meta.mode() & 0o100 == 0 {
+                        0o100_644
+                    } else {
+                        0o100_755
+                    }
+                }
+            };
+            let oid = self.r.objects().write_blob(&pointer.text())?;
+            info.set(&path, mode, &oid, 0);
+            held.push(RawFile { path, held_as: oid.clone(), oid, lfs: Some(pointer) });
+        }
+        store.sync_new()?;
+        info.apply(self.r, self.worktree, self.file)?;
+        Ok(left)
+    }
+
+    /// Whether a filter encrypts: what these files, or others with this filter, have in the index shows it; else its command.
+    fn encrypts(&self, (name, filter): (&str, &Filter), filters: &Filters, paths: &[RepoPath]) -> Result<bool> {
+        if is_by_command(&filter.stores_by) || self.are_encrypted(paths)? {
+            return Ok(true);
+        }
+        let listed = self.r.git_in(self.worktree).index(self.file).args(["ls-files", "-z"]).run_ok()?;
+        let all: Vec<RepoPath> =
+            listed.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(RepoPath::new).collect();
+        let attributes = self.r.git_in(self.worktree).arg("check-attr");
+        let mut sorted = self.r.conversions().by_filter(filters, attributes, &all.iter().collect::<Vec<_>>())?;
+        let others: Vec<RepoPath> = sorted.filtered.remove(name).unwrap_or_default().into_iter().take(SAMPLES).collect();
+        self.are_encrypted(&others)
+    }
+
+    fn are_encrypted(&self, paths: &[RepoPath]) -> Result<bool> {
+        if paths.is_empty() {
+            return Ok(false);
+        }
+        let entries = self.r.captures().entries(self.worktree, self.file, paths)?;
+        let stored = paths.iter().zip(entries).filter_map(|(path, entry)| Some((path, entry?.1)));
+        Ok(stored.take(SAMPLES).any(|(path, oid)| self.r.captures().is_encrypted(self.worktree, path, &oid)))
+    }
+
+    fn git(&self) -> Git<'_> {
+        let git = self.r.git_in(self.worktree).index(self.file).config("core.splitIndex=false").making_objects();
+        git.arg("update-index")
+    }
+
+    /// Puts files into the index with their bytes, not converted in any way. Returns their blobs.
+    fn put_as_they_are(&self, paths: &[RepoPath], refused_names: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
+        // git decides about modes and names.
+        let git = self.git().args(["--add", "--remove", "--replace", "-z", "--stdin"]);
+        let output = git.stdin(nul_list(paths)).run()?;
+        if !output.ok() {
+            return Err(unreadable_file(output.error(), &output.stderr));
+        }
+        refused_names.extend(refused(paths, &output.stderr)?);
+        let entries = self.r.captures().entries(self.worktree, self.file, paths)?;
+        let ids = self.r.captures().write_raw(self.worktree, paths)?;
+        if ids.len() != paths.len() {
+            return Err(Error::new(Code::ChangedMeanwhile, "a file of the worktree went away while it was read")
+                .hint("run the command again"));
+        }
+        let mut info = IndexInfo::default();
+        let mut held = Vec::new();
+        for ((path, entry), id) in paths.iter().zip(entries).zip(ids) {
+            // One that is a link is no file with a filter.
+            let Some((mode, oid)) = entry.filter(|(mode, _)| mode & 0o170_000 == 0o100_000) else { continue };
+            if oid != id {
+                info.set(path, mode, &id, 0);
+            }
+            held.push((path.clone(), id));
+        }
+        info.apply(self.r, self.worktree, self.file)?;
+        Ok(held)
+    }
+}

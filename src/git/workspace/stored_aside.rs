@@ -1,0 +1,184 @@
+//! Lets the filters of a workspace's files do their work before the work is committed, in an index of ours, while nobody waits and no
+//! lock is held: a filter may take its time, or never answer. The commit then finds the files stored.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::leftovers::{LOCK, is_larger, looks_secret};
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::index::changed_paths::ChangedPaths;
+use crate::git::index::file::{copy_index, in_folder, nul_list};
+use crate::git::index::filters::{ByFilter, Filters, is_of_a_filter};
+use crate::git::index::lock::IndexLock;
+use crate::git::index::status::{StatusEntry, StatusKind};
+use crate::git::repo::handles::Workspaces;
+use crate::git::repo::worktrees::Worktree;
+
+/// How long the filters of one workspace may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The largest index that is stored aside, in bytes.
+const LARGEST: u64 = 1024 * 1024 * 1024;
+
+/// An index of a workspace in which its changed files with filters are stored.
+#[derive(Debug)]
+pub struct StoredAside {
+    made_from: Option<Vec<u8>>,
+    index: Vec<u8>,
+}
+
+impl Workspaces<'_> {
+    /// Whether files of this repository may have filters at all.
+    pub fn may_have_filters(&self) -> bool {
+        !self.repo.config_lacks_section("filter")
+    }
+
+    /// Stores the changed files of a workspace that have filters; `None` where there are none. Ends the filters when `given_up`
+    /// becomes true. Its index is not touched; a crash leaves unreferenced objects and a scratch folder.
+    ///
+    /// # Errors
+    /// `FILTER_FAILED`, with the filter's name; those of `git status`.
+    pub fn store_aside(
+        &self,
+        workspace: &Worktree,
+        max_file_size: u64,
+        given_up: &Arc<AtomicBool>,
+    ) -> Result<Option<StoredAside>> {
+        workspace.verify()?;
+        let filters = self.repo.conversions().filters(workspace)?;
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let scratch = self.repo.scratch_folder()?;
+        let index = in_folder(&scratch, "index");
+        copy_index(self.repo.hash(), &workspace.index_file(), &index)?;
+        let made_from = files::read_optional(&index, LARGEST)?;
+        let (entries, _) = self.repo.index(workspace).status_and_unread(Some(&index), None)?;
+        let wanted = |entry: &StatusEntry| {
+            let is_new = match entry.kind {
+                StatusKind::Untracked => true,
+                StatusKind::Tracked { worktree, .. } if worktree != b'.' => false,
+                StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::NestedRepository | StatusKind::Ignored => {
+                    return false;
+                }
+            };
+            !(is_new && looks_secret(&entry.path)) && !is_larger(workspace.path(), &entry.path, max_file_size)
+        };
+        let paths = entries.into_iter().filter(wanted).map(|entry| entry.path).collect();
+        let changed = ChangedPaths::sort(workspace, paths)?;
+        let there: Vec<&RepoPath> = changed.there().collect();
+        let attributes = self.repo.git_in(workspace).arg("check-attr");
+        let ByFilter { filtered, plain: _ } = self.repo.conversions().by_filter(&filters, attributes, &there)?;
+        if filtered.is_empty() {
+            return Ok(None);
+        }
+        let until = Instant::now() + LIMIT;
+        for (name, paths) in filtered {
+            let time = until.saturating_duration_since(Instant::now());
+            self.store_by(workspace, &index, (&filters, &name, &paths), (time, given_up))?;
+        }
+        let stored = files::read(&index, LARGEST)?;
+        Ok(Some(StoredAside { made_from, index: stored }))
+    }
+
+    fn store_by(
+        &self,
+        workspace: &Worktree,
+        index: &Path,
+        (filters, name, paths): (&Filters, &str, &[RepoPath]),
+        (time, given_up): (Duration, &Arc<AtomicBool>),
+    ) -> Result<()> {
+        let git = self.repo.git_in(workspace).index(index).config("core.splitIndex=false").making_objects();
+        let git = git.with_filters().limited(time).ended_by(Arc::clone(given_up));
+        let output = git.args(["update-index", "--add", "-z", "--stdin"]).stdin(nul_list(paths)).run()?;
+        let failed = |how: &str| {
+            let some: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
+            let command = filters.get(name).map(|filter| filter.stores_by.replace('\0', " ")).unwrap_or_default();
+            Error::new(Code::FilterFailed, format!("the filter '{name}' {how}"))
+                .why(format!("it stores {} by: {}", some.join(", "), command.trim()))
+                .hint(format!("git config --get-regexp '^filter\\.{name}\\.'    shows it; mend it, or remove the attribute"))
+        };
+        match output {
+            output if output.ok() => Ok(()),
+            output if output.is_over_limit() => Err(failed("does not answer")),
+            output if is_of_a_filter(&output.stderr) => Err(failed("fails")),
+            output => Err(output.error()),
+        }
+    }
+
+    /// Makes the stored files the workspace's, unless its index has changed since; returns whether it has not. The caller holds
+    /// the operation lock. A crash leaves the old index or the new one.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
+    pub fn take_stored(&self, workspace: &Worktree, stored: &StoredAside) -> Result<bool> {
+        IndexLock::remove_if_ours_stale(workspace, LOCK)?;
+        let lock = IndexLock::take_patiently(workspace, LOCK)?;
+        if files::read_optional(&workspace.index_file(), LARGEST)? != stored.made_from {
+            lock.release()?;
+            return Ok(false);
+        }
+        lock.clear_new_index()?;
+        files::write_scratch(lock.new_index(), &stored.index)?;
+        lock.install()?;
+        lock.release()?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    fn with_filter(clean: &str) -> Scratch {
+        let scratch = Scratch::new(&[]);
+        scratch.write(".gitattributes", b"*.f filter=f\n");
+        scratch.git(&["config", "filter.f.clean", clean]);
+        scratch.write("x.f", b"x\n");
+        scratch.write("other", b"o\n");
+        scratch
+    }
+
+    fn store(scratch: &Scratch) -> Result<Option<StoredAside>> {
+        scratch.repo().workspaces().store_aside(&scratch.main(), 1000, &Arc::default())
+    }
+
+    #[test]
+    fn what_was_stored_aside_is_taken_unless_the_index_is_another_one_by_then() {
+        let scratch = with_filter("tr x y");
+        let stored = store(&scratch).unwrap().unwrap();
+        assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "");
+        let take = || scratch.repo().workspaces().take_stored(&scratch.main(), &stored).unwrap();
+        assert!(take());
+        assert_eq!(scratch.git(&["cat-file", "blob", ":x.f"]), "y");
+        assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "x.f");
+        assert!(!take(), "it is another one by now");
+        assert!(store(&scratch).unwrap().is_none(), "nothing is left to store");
+    }
+
+    #[test]
+    fn a_filter_that_fails_is_named() {
+        let scratch = with_filter("false");
+        scratch.git(&["config", "filter.f.required", "true"]);
+        let error = store(&scratch).unwrap_err();
+        assert_eq!(error.code(), Code::FilterFailed);
+        assert!(error.to_string().contains("'f'"), "{error}");
+    }
+
+    #[test]
+    fn filters_that_are_given_up_end_at_once() {
+        let scratch = with_filter("sleep 100; cat");
+        let given_up = Arc::new(AtomicBool::new(true));
+        let begun = Instant::now();
+        let error = scratch.repo().workspaces().store_aside(&scratch.main(), 1000, &given_up).unwrap_err();
+        assert_eq!(error.code(), Code::FilterFailed);
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+}
