@@ -213,3 +213,88 @@ fn the_git_directory_is_never_content_whatever_its_name() {
         assert_eq!(scratch.read("cfg/rc"), "two\n");
     }
 }
+
+/// `git-axiom` with these system calls played by strace; `None` where there is none.
+fn played(scratch: &Scratch, plays: &[&str], args: &[&str]) -> Option<String> {
+    let mut command = scratch.command("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null"]).args(plays).arg(env!("CARGO_BIN_EXE_git-axiom")).args(args);
+    let Ok(output) = command.output() else {
+        crate::skipped::skipped("there is no strace");
+        return None;
+    };
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{args:?}: {words}");
+    Some(words)
+}
+
+#[test]
+fn a_file_that_fails_in_the_middle_is_a_gap_for_both_ways_of_a_capture() {
+    let scratch = Scratch::new();
+    scratch.write("a.txt", "lost on a bad block\n");
+    scratch.write("new", "n\n");
+    scratch.write("bad", "lost too\n");
+    let bad = ["a.txt", "bad"].map(|path| scratch.path().join(path).display().to_string());
+    let plays = ["-P", &bad[0], "-P", &bad[1], "-e", "trace=read,pread64", "-e", "inject=read,pread64:error=EIO"];
+    // The second setting has git look at the whole worktree.
+    for name in ["fast", "slow"] {
+        if name == "slow" {
+            scratch.write(".gitattributes", "*.x filter=none\n");
+        }
+        let Some(words) = played(&scratch, &plays, &["checkpoint", "create", name]) else { return };
+        assert!(words.contains("2 entries that cannot be read (a.txt, bad)"), "{words}");
+        let held = scratch.git(&["ls-tree", "-r", "--name-only", &format!("refs/axiom/captures/{name}")]);
+        assert!(held.contains("new") && held.contains("a.txt") && !held.contains("bad"), "{held}");
+    }
+}
+
+#[test]
+fn a_session_in_a_worktree_that_nothing_holds_is_unprotected_it_alone() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "user.useConfigOnly", "false"]);
+    let side = scratch.path().parent().unwrap().join("side");
+    scratch.git(&["worktree", "add", "-q", side.to_str().unwrap(), "-b", "side"]);
+    for (session, folder) in [("one", scratch.path()), ("two", side.clone())] {
+        let text = format!(
+            r#"{{"hook_event_name":"UserPromptSubmit","session_id":"{session}","cwd":"{}","prompt":"x"}}"#,
+            folder.display()
+        );
+        let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+        command.args(["hook", "claude"]).current_dir(&folder).stdin(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+    std::fs::write(side.join(".git"), "gitdir: /nowhere/.git/worktrees/side\n").unwrap();
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    let sessions = scratch.json(&["sessions"]);
+    let of = |folder: &Path| {
+        let all = sessions["sessions"].as_array().unwrap();
+        all.iter().find(|one| one["worktree"] == folder.to_str().unwrap()).unwrap()["unprotected"].clone()
+    };
+    assert!(of(&scratch.path()).is_null() && of(&side).is_string(), "{sessions}");
+}
+
+#[test]
+fn an_index_that_cannot_be_given_its_time_hides_no_change_of_that_moment() {
+    let scratch = Scratch::new();
+    // git looks at the files by itself, on a copy of the index.
+    scratch.git(&["config", "core.ignoreCase", "true"]);
+    scratch.git(&["config", "core.trustctime", "false"]);
+    scratch.write("f", "one\n");
+    scratch.git(&["add", "f"]);
+    scratch.git(&["commit", "-q", "-m", "f"]);
+    // All of it happens in one moment: the same time, size and inode.
+    let time = scratch.path().join("f").metadata().unwrap().modified().unwrap();
+    let set = |path: &str| {
+        let file = std::fs::File::options().write(true).open(scratch.path().join(path)).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    scratch.write("f", "two\n");
+    set("f");
+    set(".git/index");
+    let Some(_) = played(&scratch, &["-e", "trace=utimensat", "-e", "inject=utimensat:retval=0"], &["checkpoint", "create", "c"])
+    else {
+        return;
+    };
+    assert_eq!(scratch.git(&["show", "refs/axiom/captures/c:f"]), "two");
+}

@@ -454,10 +454,11 @@ impl Coverage {
         let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } =
             self;
         let Self { excluded, purged, over_include_limit, git_directories, encrypted, .. } = self;
-        let rules = [excluded, purged, over_include_limit, git_directories, encrypted];
-        let others = [nested_repositories, too_large, special, unreadable, refused_names];
-        let mut others = others.into_iter().chain(rules);
-        ignored.covers(path) || others.any(|sample| sample.is_cut() || sample.covers(path))
+        let others = [nested_repositories, too_large, refused_names, excluded, purged, over_include_limit, encrypted];
+        // A capture lists all that it could not read beside its trees; what has no content is no file that can be deleted.
+        let listed = [ignored, special, unreadable, git_directories];
+        listed.into_iter().any(|sample| sample.covers(path))
+            || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
     /// Whether the exact bytes of a held file are known: they are kept next to the tree, or else they are what a checkout

@@ -21,6 +21,11 @@ pub(super) struct NeverContent {
 }
 
 impl Captures<'_> {
+    /// The git directories that lie in a worktree under another name than `.git`.
+    pub fn git_directories_in(&self, worktree: &Worktree) -> Vec<RepoPath> {
+        self.never_content(worktree, &CaptureOptions::default()).git_dirs
+    }
+
     /// What is never content of a worktree.
     pub(super) fn never_content(&self, worktree: &Worktree, options: &CaptureOptions) -> NeverContent {
         let root = worktree.path();

@@ -185,11 +185,7 @@ impl Repository {
         let output = run_captured(&mut command, None, "'git rev-parse'".to_owned())?;
         if !output.ok() {
             if output.stderr.contains("not a git repository") {
-                if let Some(error) = headless(cwd) {
-                    return Err(error);
-                }
-                let what = format!("'{}' is in no git repository", cwd.display());
-                return Err(Error::new(Code::NotARepository, what).hint("cd into a repository, or make one with 'git init'"));
+                return Err(headless(cwd).unwrap_or_else(|| in_no_repository(cwd)));
             }
             return Err(of_another_user(&output.stderr).unwrap_or_else(|| output.error()));
         }
@@ -413,6 +409,19 @@ fn is_config(name: &OsStr) -> bool {
         || name == b"GIT_CONFIG_COUNT"
         || name.starts_with(b"GIT_CONFIG_KEY_")
         || name.starts_with(b"GIT_CONFIG_VALUE_")
+}
+
+/// Nothing leads from a folder to a repository. Where a `.git` is there it may be what a power loss left of one: another
+/// repository in its place would hide that.
+fn in_no_repository(cwd: &Path) -> Error {
+    let error = Error::new(Code::NotARepository, format!("'{}' is in no git repository", cwd.display()));
+    let pointer = cwd.ancestors().map(|folder| folder.join(".git")).find(|pointer| pointer.symlink_metadata().is_ok());
+    match pointer {
+        None => error.hint("cd into a repository, or make one with 'git init'"),
+        Some(pointer) => error
+            .why(format!("'{}' is there and leads to none", pointer.display()))
+            .hint("git axiom recover    in the repository's main worktree: mends what a crash left of it"),
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,8 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<
     }
     let others = record::list(ctx).into_iter().filter(|one| one.alive && one.watcher.worktree != path);
     let allowance = allowance(of_user(), others.map(|one| one.watcher.watched).sum());
-    let excluded = crate::ops::checkpoint::capture_options(ctx).excluded;
+    let mut excluded = crate::ops::checkpoint::capture_options(ctx).excluded;
+    excluded.extend(ctx.repo.captures().git_directories_in(worktree));
     let tree = Tree::new((&ctx.repo, worktree), &changes, excluded, allowance);
     let watcher = Watcher {
         worktree: path,
@@ -150,7 +151,10 @@ impl Watch<'_> {
     /// Whether the watch is to end; and what is looked at now and then.
     fn look(&mut self) -> Option<Ended> {
         let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
-        if self.tree.is_gone() || !is_there(&self.worktree.path().join(".git")) || !is_there(&self.files.spool()) {
+        // The git directory of a main worktree may be anywhere.
+        let leads = self.worktree.path().join(".git");
+        let leads = if self.worktree.is_main() { self.worktree.git_dir() } else { leads.as_path() };
+        if self.tree.is_gone() || !is_there(leads) || !is_there(&self.files.spool()) {
             return Some(Ended::WithTheWorktree);
         }
         if !is_there(&self.files.watcher(&self.watcher.worktree)) {
