@@ -422,7 +422,7 @@ impl PathSample {
     fn covers(&self, path: &RepoPath) -> bool {
         self.paths.iter().any(|root| {
             let rest = path.as_bytes().strip_prefix(root.as_bytes());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+            root.as_bytes().is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::ownership::is_same_place;
 use crate::git::repo::worktrees::Worktree;
 
-use super::worktree::{CaptureOptions, WorktreeCapture};
+use super::worktree::{CaptureOptions, WorktreeCapture, is_below};
 
 /// What is never content of one worktree.
 #[derive(Debug, Default)]
@@ -31,8 +31,9 @@ impl Captures<'_> {
         let root = worktree.path();
         let mut git_dirs: Vec<RepoPath> = Vec::new();
         for git_dir in [self.repo.common_dir(), worktree.git_dir()] {
-            // Git itself leaves alone what has this name.
-            if git_dir == root.join(".git") || git_dirs.iter().any(|known| root.join(known.to_path()) == git_dir) {
+            // Git itself leaves alone what has this name; and of thousands of linked worktrees nearly none has it inside.
+            let is_beside = !worktree.is_main() && !git_dir.starts_with(root);
+            if is_beside || git_dir == root.join(".git") || git_dirs.iter().any(|known| root.join(known.to_path()) == git_dir) {
                 continue;
             }
             let is_plain =
@@ -43,7 +44,9 @@ impl Captures<'_> {
         git_dirs.dedup();
         let is_nested = |inside: &Path| !inside.as_os_str().is_empty() && !inside.starts_with(".git");
         let others = options.apart.iter().filter_map(|place| place.strip_prefix(root).ok()).filter(|inside| is_nested(inside));
-        let worktrees = others.map(|inside| RepoPath::new(inside.as_os_str().as_bytes())).collect();
+        let others = others.map(|inside| RepoPath::new(inside.as_os_str().as_bytes()));
+        // Thousands may be in the folder of the workspaces, which is left out as a whole.
+        let worktrees = others.filter(|inside| !options.excluded.iter().any(|root| is_below(inside, root))).collect();
         NeverContent { git_dirs, worktrees }
     }
 }

@@ -84,11 +84,12 @@ impl Workspaces<'_> {
             let registration = entry.path();
             let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
             let back = trimmed(&back);
-            if !back.is_empty() && !is_torn_back(&registration, path)? {
-                if path_of(back) == pointer {
-                    return Ok(Some(registration));
-                }
-            } else if named.as_ref() == Some(&registration) || path.file_name() == registration.file_name() {
+            if !back.is_empty() && path_of(back) == pointer {
+                return Ok(Some(registration));
+            }
+            let is_somebodys = back.ends_with(b"/.git");
+            let is_its_own = named.as_ref() == Some(&registration) || path.file_name() == registration.file_name();
+            if !is_somebodys && is_its_own && (back.is_empty() || is_torn_back(&registration, path)?) {
                 nameless = Some(registration);
             }
         }

@@ -90,9 +90,11 @@ impl Part {
 /// `IO_FAILED`.
 pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
     let content = files::read_small(&folder.join(Part::Pointer.name()), POINTER_LIMIT)?.content();
+    // Nearly always it is whole.
+    let Some(content) = content.filter(|content| !content.ends_with(b"\n")) else { return Ok(false) };
     let line = |path: PathBuf| [b"gitdir: ", path.as_os_str().as_bytes()].concat();
     let ways: Vec<Vec<u8>> = spellings(folder, registration).into_iter().map(line).collect();
-    Ok(content.is_some_and(|content| is_torn_of(&content, &ways)))
+    Ok(is_torn_of(&content, &ways))
 }
 
 /// Whether the `gitdir` of a registration holds only the beginning of the line that names a folder's `.git`.
@@ -314,7 +316,8 @@ impl Workspaces<'_> {
     /// Whether a damaged registration makes `git worktree list` fail.
     pub(in crate::git) fn is_git_s_list_stopped(&self) -> Result<bool> {
         for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
-            let content = files::read_optional(&entry.path().join("commondir"), POINTER_LIMIT)?;
+            // One that cannot be read is git's to tell of.
+            let content = files::read_optional(&entry.path().join("commondir"), POINTER_LIMIT).ok().flatten();
             if content.is_some_and(|content| content.trim_ascii().is_empty()) {
                 return Ok(true);
             }
