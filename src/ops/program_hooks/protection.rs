@@ -50,10 +50,11 @@ fn judged(recipe: &Recipe, standing: &[Standing], unsaved: Option<String>) -> Op
     match (unsaved, prompt.since.or(prompt.fired)) {
         (Some(why), _) => not(format!("what it did last was not saved: {why}")),
         (None, Some(since)) => Some(Protection { program: recipe.name, since: Some(since), last, why: None }),
-        (None, None) => not(match recipe.then {
-            Some(then) => format!("its hook of a prompt has not fired here yet: {then}"),
-            None => "its hook of a prompt has not fired here yet".to_owned(),
-        }),
+        (None, None) => {
+            let hook = if recipe.prompt().is_some() { "its hook of a prompt" } else { "its hook" };
+            let then = recipe.then.map(|then| format!(": {then}")).unwrap_or_default();
+            not(format!("{hook} has not fired here yet{then}"))
+        }
     }
 }
 
