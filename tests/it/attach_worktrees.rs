@@ -204,3 +204,21 @@ fn a_hook_in_a_submodule_saves_the_repository_around_it() {
     hook(&env, "claude", &nested, "UserPromptSubmit");
     assert_eq!(env.json(&["sessions"])["sessions"][0]["prompts"], 1);
 }
+
+/// What `detach` puts back in a linked worktree may hold the secret as well: it is named, and stays as it was.
+#[test]
+fn purge_names_what_is_put_back_in_a_linked_worktree() {
+    let env = TestEnv::new();
+    let feat = linked(&env, "feat");
+    let file = feat.join(".gemini/settings.json");
+    let before = "{\"env\": {\"KEY\": \"sk-secret-0123456789\"}}\n";
+    std::fs::create_dir(feat.join(".gemini")).unwrap();
+    std::fs::write(&file, before).unwrap();
+    env.write(".env", "KEY=sk-secret-0123456789\n");
+    env.ok(&["checkpoint", "create", "one"]);
+    env.axiom_in(&feat, &["attach", "gemini"]).success();
+    let told = env.axiom(&["purge", ".env", "--yes"]).success();
+    assert!(told.stdout.contains("worktrees/feat/axiom/attach/kept"), "{told}");
+    env.axiom_in(&feat, &["detach", "gemini"]).success();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+}

@@ -15,6 +15,7 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
 
 use crate::ops::trash;
+use crate::store::layout::Layout;
 use crate::store::{line, snapshot};
 
 /// How long to wait for a process that appends to the log.
@@ -240,6 +241,13 @@ fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
         let kind = kind(ctx, &path);
         all.extend((!path.starts_with(&links)).then_some((path, kind)));
     })?;
+    // What is put back in a linked worktree is in git's folder for it.
+    for entry in ctx.repo.worktrees().list()? {
+        let of_it = Layout::of_worktree(ctx.repo.common_dir(), entry.worktree.git_dir());
+        if of_it.root() != ctx.layout().root() {
+            files_below(&of_it.root().join("attach/kept"), &mut |path| all.push((path, Kind::Users(PUT_BACK))))?;
+        }
+    }
     for place in trash::places(ctx)? {
         files_below(&place, &mut |path| all.push((path, Kind::Trash)))?;
     }
