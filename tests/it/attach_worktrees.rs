@@ -217,8 +217,8 @@ fn purge_names_what_is_put_back_in_a_linked_worktree() {
     env.write(".env", "KEY=sk-secret-0123456789\n");
     env.ok(&["checkpoint", "create", "one"]);
     env.axiom_in(&feat, &["attach", "gemini"]).success();
-    let told = env.axiom(&["purge", ".env", "--yes"]).success();
-    assert!(told.stdout.contains("worktrees/feat/axiom/attach/kept"), "{told}");
+    let held = env.json(&["purge", ".env", "--yes"])["heldBy"].to_string();
+    assert!(held.contains("worktrees/feat/axiom/attach/kept/"), "{held}");
     env.axiom_in(&feat, &["detach", "gemini"]).success();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
 }
