@@ -37,7 +37,7 @@ fn place(store: &Path, name: &str) -> Option<PathBuf> {
 /// The user's store.
 fn users(ctx: &Context) -> Result<PathBuf> {
     let output = ctx.repo.git().args(["config", "--type=path", "--get", "lfs.storage"]).run()?;
-    let set = if output.ok() { output.text()? } else { String::new() };
+    let set = if output.ok() { output.text()?.to_owned() } else { String::new() };
     let folder = if set.is_empty() { LINKS.to_owned() } else { set };
     Ok(ctx.repo.common_dir().join(folder).join("objects"))
 }
