@@ -47,7 +47,8 @@ impl Workspaces<'_> {
     /// # Errors
     /// `FILTER_FAILED`.
     pub(super) fn is_not_locked(&self, commit: &Oid) -> Result<()> {
-        if self.crypt_folder().join("keys").is_dir() {
+        // What locks a repository deletes the keys, and leaves their folder.
+        if !files::list(&self.crypt_folder().join("keys")).unwrap_or_default().is_empty() {
             return Ok(());
         }
         let tree = self.repo.objects().tree_of(commit)?;

@@ -92,7 +92,8 @@ impl Workspaces<'_> {
         (filters, name, paths): (&Filters, &str, &[RepoPath]),
         (time, given_up): (Duration, &Arc<AtomicBool>),
     ) -> Result<()> {
-        let git = self.repo.git_in(workspace).index(index).config("core.splitIndex=false").making_objects();
+        // What the index names must be on disk before anybody takes it.
+        let git = self.repo.git_in(workspace).index(index).config("core.splitIndex=false").writing();
         let git = git.with_filters().limited(time).ended_by(Arc::clone(given_up));
         let output = git.args(["update-index", "--add", "-z", "--stdin"]).stdin(nul_list(paths)).run()?;
         let failed = |how: &str| {
