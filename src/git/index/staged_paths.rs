@@ -110,7 +110,7 @@ impl Cleaning<'_> {
                 continue;
             }
             // Where a filter that is not required fails, git would store the bytes as they are, without a word that we can rely on.
-            let git = self.index.git().with_filters().limited(time).config(format!("filter.{}.required=true", self.name));
+            let git = self.index.git().with_filter(self.name).limited(time).config(format!("filter.{}.required=true", self.name));
             let output = git.args(["--add", "--remove", "--replace", "-z", "--stdin"]).stdin(nul_list(&part)).run()?;
             if output.ok() {
                 worked = true;

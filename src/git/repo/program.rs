@@ -135,6 +135,24 @@ enum Objects<'r> {
     In(&'r StageFolder),
 }
 
+/// Which filters run in a call for an index of ours.
+#[derive(Debug, PartialEq, Eq)]
+enum AtWork {
+    None,
+    One(String),
+    All,
+}
+
+impl AtWork {
+    fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::One(one) => one == name,
+            Self::All => true,
+        }
+    }
+}
+
 /// When a call is ended, whatever it waits for.
 #[derive(Debug)]
 struct Limit {
@@ -159,7 +177,7 @@ pub struct Git<'r> {
     stdin: Option<Vec<u8>>,
     effect: Effect,
     limit: Option<Limit>,
-    runs_filters: bool,
+    filters: AtWork,
 }
 
 impl<'r> Git<'r> {
@@ -174,7 +192,7 @@ impl<'r> Git<'r> {
             stdin: None,
             effect: Effect::Reads,
             limit: None,
-            runs_filters: false,
+            filters: AtWork::None,
         }
     }
 
@@ -258,7 +276,14 @@ impl<'r> Git<'r> {
     /// whether files have changed in the moment of the last write, and would run their filters for that.
     #[must_use]
     pub(in crate::git) fn with_filters(mut self) -> Self {
-        self.runs_filters = true;
+        self.filters = AtWork::All;
+        self
+    }
+
+    /// The same with one filter alone: files of the others, which are not meant, may be looked at too.
+    #[must_use]
+    pub(in crate::git) fn with_filter(mut self, name: &str) -> Self {
+        self.filters = AtWork::One(name.to_owned());
         self
     }
 
@@ -314,8 +339,8 @@ impl<'r> Git<'r> {
         for pair in &self.config {
             command.arg("-c").arg(pair);
         }
-        if self.index.is_some() && !self.runs_filters {
-            for name in repository.filter_names() {
+        if self.index.is_some() {
+            for name in repository.filter_names().iter().filter(|name| !self.filters.includes(name)) {
                 for off in FILTER_OFF {
                     command.arg("-c").arg(format!("filter.{name}.{off}"));
                 }

@@ -94,7 +94,7 @@ impl Workspaces<'_> {
     ) -> Result<()> {
         // What the index names must be on disk before anybody takes it.
         let git = self.repo.git_in(workspace).index(index).config("core.splitIndex=false").writing();
-        let git = git.with_filters().limited(time).ended_by(Arc::clone(given_up));
+        let git = git.with_filter(name).limited(time).ended_by(Arc::clone(given_up));
         let output = git.args(["update-index", "--add", "-z", "--stdin"]).stdin(nul_list(paths)).run()?;
         let failed = |how: &str| {
             let some: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
