@@ -1,12 +1,13 @@
 //! `git axiom attach` and `git axiom detach`.
 
+mod outside;
 mod status;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
-use super::{open_for, purpose, tell_of_missing_identity};
+use super::{open_for, purpose, tell_of_missing_identity, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, visible};
 use crate::commands::grammar::arguments::Global;
@@ -96,19 +97,35 @@ struct AttachedFile {
 /// As [`attach::attach`].
 pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.status {
-        let ctx = open_for(Purpose::Look, global, screen)?;
+        let ctx = match open_for(Purpose::Look, global, screen) {
+            Err(error) if outside::is_outside(&error) => return outside::show(&working_dir(global)?, error, screen),
+            ctx => ctx?,
+        };
         let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };
         return status::show(&ctx, &chosen, screen);
     }
-    let ctx = open_for(purpose(args.which.dry_run), global, screen)?;
-    ctx.for_humans_only("attach")?;
+    let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
+        Err(error) if args.which.user && outside::is_outside(&error) => None,
+        ctx => Some(ctx?),
+    };
+    match &ctx {
+        Some(ctx) => ctx.for_humans_only("attach")?,
+        None => outside::for_humans_only("attach")?,
+    }
     let chosen = args.which.recipes(screen)?;
-    each(&ctx, &args.which, &chosen, attach::attach, screen)?;
-    tell_of_missing_identity(&ctx, screen)?;
+    let scope = args.which.scope();
+    each(&args.which, &chosen, screen, |recipe, doing| match &ctx {
+        Some(ctx) => attach::attach(ctx, recipe, scope, doing),
+        None => attach::attach_for_user(recipe, doing).map(|done| vec![done]),
+    })?;
+    if let Some(ctx) = &ctx {
+        tell_of_missing_identity(ctx, screen)?;
+    }
     if chosen.is_empty() {
         return Ok(Exit::Done);
     }
-    let says_what_is_covered = !args.which.user && !args.which.shared && has_linked(&ctx)?;
+    let is_here = !args.which.user && !args.which.shared;
+    let says_what_is_covered = is_here && ctx.as_ref().map(has_linked).transpose()?.unwrap_or_default();
     for recipe in chosen.iter().filter(|_| !args.which.dry_run) {
         if says_what_is_covered {
             screen.note(&format!("{}: {}", recipe.title, recipe.covers));
@@ -120,6 +137,8 @@ pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> 
     if args.which.user {
         screen.note("In other repositories its hooks do nothing until you run there: git axiom init");
     }
+    screen.note("Not saved: ignored files (but those that a risky command names, and those of checkpoints.include), what");
+    screen.note("commands change outside of the repository or on other machines, and the conversation with the agent");
     screen.note("git axiom attach --status    says when its hooks really fired");
     Ok(Exit::Done)
 }
@@ -129,10 +148,20 @@ pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> 
 /// # Errors
 /// As [`attach::detach`].
 pub fn detach(args: &Detach, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_for(purpose(args.which.dry_run), global, screen)?;
-    ctx.for_humans_only("detach")?;
+    let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
+        Err(error) if args.which.user && outside::is_outside(&error) => None,
+        ctx => Some(ctx?),
+    };
+    match &ctx {
+        Some(ctx) => ctx.for_humans_only("detach")?,
+        None => outside::for_humans_only("detach")?,
+    }
     let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };
-    each(&ctx, &args.which, &chosen, attach::detach, screen)?;
+    let scope = args.which.scope();
+    each(&args.which, &chosen, screen, |recipe, doing| match &ctx {
+        Some(ctx) => attach::detach(ctx, recipe, scope, doing),
+        None => attach::detach_for_user(recipe, doing).map(|done| vec![done]),
+    })?;
     Ok(Exit::Done)
 }
 
@@ -143,14 +172,17 @@ fn has_linked(ctx: &Context) -> Result<bool> {
     Ok(linked.iter().any(|one| one.path().to_str().is_none_or(|path| !of_agents.contains(&path))))
 }
 
-type Step = fn(&Context, &Recipe, Scope, Doing) -> Result<Vec<Done>>;
-
 /// Does it for each program. Where one fails, those before it are done and told.
-fn each(ctx: &Context, which: &Which, chosen: &[&'static Recipe], step: Step, screen: &mut Screen) -> Result<()> {
+fn each(
+    which: &Which,
+    chosen: &[&'static Recipe],
+    screen: &mut Screen,
+    step: impl Fn(&Recipe, Doing) -> Result<Vec<Done>>,
+) -> Result<()> {
     let doing = if which.dry_run { Doing::DryRun } else { Doing::Really };
     let (mut files, mut failed) = (Vec::new(), None);
     for recipe in chosen {
-        match step(ctx, recipe, which.scope(), doing) {
+        match step(recipe, doing) {
             Ok(all) => files.extend(all.into_iter().map(|Done { path, became, calls }| AttachedFile {
                 program: recipe.name,
                 path: path.display().to_string(),

@@ -2,10 +2,10 @@
 //! work; the one exception is an agent that calls a verb for humans where its program cannot ask.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::PathBuf;
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -13,15 +13,19 @@ use super::Ended;
 use crate::cli::screen::Screen;
 use crate::domain::attach::answer::Answer;
 use crate::domain::attach::program::Program;
+use crate::domain::attach::shorten::Shortener;
 use crate::env;
 use crate::error::{Exit, Result};
-use crate::ops::attach::{hook, join};
+use crate::ops::attach::hook::{self, Payload};
+use crate::ops::attach::join;
 use crate::ops::context::handle::calling_agent;
 
-/// The most bytes of a payload.
-const MOST: u64 = 32 * 1024 * 1024;
-/// How long a program may take to send it.
+/// How many bytes of a payload are read at once.
+const PIECE: usize = 64 * 1024;
+/// How long a program may be silent before it has sent all of it.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// How long it may take for all of it: what came until then is acted upon.
+const LONGEST: Duration = Duration::from_secs(8);
 /// The exit status by which a program is kept from what it was about to do.
 const BLOCKS: u8 = 2;
 
@@ -60,13 +64,13 @@ fn called(program: &OsString) -> Ended {
     let nothing = Ended::Ours(Exit::Done);
     let program = program.to_str().and_then(|name| name.parse::<Program>().ok());
     // It is read in any case: a program that writes into a closed pipe may take that for a failure.
-    let bytes = if program == Some(Program::Aider) { Vec::new() } else { payload() };
+    let payload = if program == Some(Program::Aider) { Payload::default() } else { payload() };
     // Below a keeper, its supervisor saves.
     if calling_agent().is_some() {
         return nothing;
     }
     let (Some(program), Ok(here)) = (program, env::current_dir()) else { return nothing };
-    let Answer { stdout, stderr, blocks } = hook::run(program, &bytes, &here);
+    let Answer { stdout, stderr, blocks } = hook::run(program, &payload, &here);
     let mut screen = Screen::new(false, None);
     // A program that does not listen any more needs no answer.
     let _ = screen.write(stdout.as_bytes());
@@ -76,18 +80,34 @@ fn called(program: &OsString) -> Ended {
     if blocks { Ended::Program(BLOCKS) } else { nothing }
 }
 
-/// What comes on standard input; nothing where it does not come soon.
-fn payload() -> Vec<u8> {
-    let (to, from) = mpsc::channel();
+/// What comes on standard input, shortened: however much that is, and as far as it comes soon.
+fn payload() -> Payload {
+    let (to, from) = mpsc::sync_channel::<Vec<u8>>(8);
     let read = move || {
-        let mut bytes = Vec::new();
-        let stdin = std::io::stdin();
-        if !stdin.is_terminal() && stdin.lock().take(MOST).read_to_end(&mut bytes).is_ok() {
-            let _ = to.send(bytes);
+        let mut stdin = std::io::stdin();
+        let mut piece = vec![0; PIECE];
+        while !stdin.is_terminal() {
+            match stdin.read(&mut piece) {
+                Ok(0) => return,
+                Ok(read) if to.send(piece[..read].to_vec()).is_err() => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
         }
     };
     if std::thread::Builder::new().spawn(read).is_err() {
-        return Vec::new();
+        return Payload::default();
     }
-    from.recv_timeout(PATIENCE).unwrap_or_default()
+    let begun = Instant::now();
+    let mut shortener = Shortener::default();
+    let is_late = loop {
+        let left = LONGEST.saturating_sub(begun.elapsed());
+        match from.recv_timeout(PATIENCE.min(left)) {
+            Ok(piece) => shortener.add(&piece),
+            Err(RecvTimeoutError::Disconnected) => break false,
+            Err(RecvTimeoutError::Timeout) => break true,
+        }
+    };
+    Payload { bytes: shortener.end(), is_late }
 }

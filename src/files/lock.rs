@@ -58,7 +58,8 @@ impl FileLock {
     /// # Errors
     /// `IO_FAILED` with the path.
     pub fn try_take_existing(path: &Path) -> Result<LockAttempt> {
-        let file = match File::open(path) {
+        // For writing too: NFS gives no other descriptor such a lock.
+        let file = match OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path)) {
             Ok(file) => file,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(LockAttempt::Held),
             Err(e) => return Err(Error::io("open the lock", path, e)),

@@ -41,6 +41,23 @@ pub fn remove_trashed(path: &Path) -> Result<()> {
     remove_tree(path)
 }
 
+/// As [`remove_trashed`], for a folder whose entry `last` goes after all others, so that what a crash leaves of it can still be told.
+///
+/// # Errors
+/// As [`remove_trashed`].
+pub fn remove_trashed_but(path: &Path, last: &str) -> Result<()> {
+    if let Some(folder) =
+        path.parent().zip(path.file_name()).map(|(above, name)| Beneath::open(above, Path::new(name))).transpose()?.flatten()
+    {
+        // Checked before anything is removed.
+        super::holds_no_mount(path)?;
+        for name in folder.names()?.iter().filter(|name| name.as_os_str() != last) {
+            folder.remove_own(name)?;
+        }
+    }
+    remove_trashed(path)
+}
+
 fn remove_tree(path: &Path) -> Result<()> {
     let Some(name) = path.file_name() else { return Ok(()) };
     match path.parent().map(Beneath::at).transpose()?.flatten() {

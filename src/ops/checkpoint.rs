@@ -12,6 +12,7 @@ mod heal;
 mod known;
 mod look;
 mod name;
+mod own;
 mod release;
 mod remove;
 mod still;
@@ -19,6 +20,7 @@ mod unchanged;
 mod verify;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::domain::attach::act::is_waited_for;
 use crate::domain::attach::stamp::Stamp;
@@ -31,7 +33,7 @@ use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
-use crate::git::{Expected, HeldRefs, Marking, RefEdit, Signature, TagData};
+use crate::git::{CaptureOptions, Expected, HeldRefs, Marking, NamedPaths, RefEdit, Signature, TagData};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::store::line::MAX_LINE;
@@ -53,6 +55,9 @@ const _: () = assert!(2 * limits::DOCUMENT <= MAX_LINE as u64);
 /// How many attempts are made at a checkpoint while another process deletes its objects.
 const TRIES: usize = 3;
 
+/// For how long what killed processes left is cleared away before a checkpoint: the rest goes with the next one.
+const MOST_CLEARING: Duration = Duration::from_secs(1);
+
 /// A request for a checkpoint.
 #[derive(Debug, Clone)]
 pub struct CheckpointRequest {
@@ -68,12 +73,17 @@ pub struct CheckpointRequest {
     pub kept: Vec<Kept>,
     /// The attached session that it is made for.
     pub attached: Option<Stamp>,
+    /// Ignored files and folders that a command is about to change.
+    pub named: NamedPaths,
+    /// The worktree that is waited for, where the newest captures of the others are enough.
+    pub own: Option<PathBuf>,
 }
 
 impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
-        Self { name: None, trigger, about: None, only: None, kept: Vec::new(), attached: None }
+        let (named, kept) = (NamedPaths::default(), Vec::new());
+        Self { name: None, trigger, about: None, only: None, kept, attached: None, named, own: None }
     }
 }
 
@@ -102,7 +112,7 @@ pub struct Told {
 /// # Errors
 /// As [`create`].
 pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Told)> {
-    disk::has_room_to_save(ctx, "make a checkpoint")?;
+    has_room(ctx)?;
     ctx.with_operation_lock(|ctx| {
         let (record, Captured { looked_at_all, nowhere, .. }) = create_locked(ctx, wanted)?;
         Ok((record, Told { looked_at_all, nowhere }))
@@ -124,7 +134,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
 /// # Errors
 /// As [`create`].
 pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Option<CheckpointRecord>> {
-    disk::has_room_to_save(ctx, "make a checkpoint")?;
+    has_room(ctx)?;
     ctx.with_operation_lock(|ctx| {
         may_be_made(ctx)?;
         let looked = look_at_all(ctx, wanted)?;
@@ -133,6 +143,12 @@ pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Resul
         }
         intend_and_make(ctx, wanted, Some(looked)).map(|(record, _)| Some(record))
     })
+}
+
+/// Whether there is room; what captures that were killed left gives its room back first.
+fn has_room(ctx: &Context) -> Result<()> {
+    ctx.repo.durability().clear_dead_folders(Instant::now().checked_add(MOST_CLEARING));
+    disk::has_room_to_save(ctx, "make a checkpoint")
 }
 
 fn may_be_made(ctx: &mut Context) -> Result<()> {
@@ -211,9 +227,11 @@ fn prove(ctx: &Context, document: &CheckpointDocument, capture: &Oid, refs: &Hel
     size_of(ctx, document, capture, shared.as_ref())
 }
 
-/// The size of all objects that a checkpoint adds, without the tree `shared`. Fails where an object is missing.
+/// The size of all objects that a checkpoint adds, without the tree `shared`. Fails where an object is missing. An earlier capture is one
+/// of the newest checkpoint's, which has proved it.
 fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
-    let captures = std::iter::once(capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
+    let now = document.workspaces.iter().filter(|workspace| workspace.captured_at.is_none());
+    let captures = std::iter::once(capture).chain(now.map(|workspace| &workspace.capture));
     captures.map(|capture| ctx.repo.objects().added_by_capture(capture, shared)).sum()
 }
 
@@ -230,11 +248,14 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
 
 /// Captures what is wanted, and the local refs.
 fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(Captured, HeldRefs)> {
-    let options = capture_options(ctx);
+    let options = CaptureOptions { named: wanted.named.clone(), ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         None if !wanted.kept.is_empty() => known::capture_kept(ctx, &options, &wanted.kept)?,
         Some(paths) => known::capture(ctx, &options, paths)?,
-        None => captures::capture_all_with(ctx, &options)?,
+        None => match wanted.own.as_deref().map(|own| own::capture(ctx, &options, own)).transpose()?.flatten() {
+            Some(captured) => captured,
+            None => captures::capture_all_with(ctx, &options)?,
+        },
     };
     env::fault_point("checkpoint.captured");
     captures::without_unreadable_index(ctx, &mut captured)?;
@@ -253,8 +274,7 @@ fn publish(
 ) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
     let document = document(ctx, name, wanted, &captured, &refs)?;
     let json = to_json(&document)?;
-    let kept: Vec<Oid> =
-        captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
+    let kept: Vec<Oid> = captured.states().map(|state| state.capture.clone()).chain(captured.refs.values().cloned()).collect();
     let objects = ctx.repo.checkpoints().checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
     ctx.repo.checkpoints().publish_checkpoint(name, &objects, &marking(&document))?;
@@ -324,7 +344,8 @@ fn document(
         case_states: state.restorable.cases.iter().map(|(id, case)| (id.clone(), case.status)).collect(),
         state_snapshot: state.restorable.clone(),
         agent_states,
-        workspaces: captured.workspaces.iter().map(|w| w.state.clone()).collect(),
+        workspaces: captured.states().cloned().collect(),
+        main_captured_at: captured.main_captured_at,
         coverage: captured.coverage.clone(),
         refs_not_held: {
             let also = captured.broken_refs.iter().filter(|name| !refs.not_held.contains(name));

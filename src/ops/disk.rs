@@ -132,7 +132,7 @@ pub struct Cleaned {
 }
 
 /// Makes space with what nobody needs any more: where it is critical, what merged workspaces have that commits and captures hold; then what
-/// is in the trash for longer than `checkpoints.keepDeletedDays`, old temporary files, the folders of ended iterations; old logs, which are
+/// is in the trash for longer than `checkpoints.keepDeletedDays`, temporary files of processes that were killed, the folders of ended iterations; old logs, which are
 /// compressed; and then loose objects, which are packed, or deleted after two weeks. A step that fails does not keep the next from being
 /// tried. A crash leaves some of it, which the next clean-up finds.
 ///
@@ -160,6 +160,9 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
                 lines.push(format!("{files} of merged workspaces deleted, {} MB: commits hold them", in_mb(done.bytes)));
             }
             done.left.into_iter().for_each(|error| left_alone(error, &mut lines));
+        }
+        if let Err(error) = ctx.repo.durability().finish_landings() {
+            left_alone(error.context("what was killed left more than it can be told of"), &mut lines);
         }
         match tidy::tidy(ctx) {
             Ok(done) => {

@@ -35,7 +35,7 @@ use crate::ops::recover::repair;
 
 use self::own_worktrees::Own;
 pub use crate::ops::operation::stop_agents::AgentLine;
-pub use preview::{CommitLine, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
+pub use preview::{CommitLine, EarlierMoment, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
 pub use still::may_change_nothing;
 

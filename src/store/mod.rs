@@ -22,6 +22,7 @@ pub mod layout;
 pub mod learnings;
 pub mod line;
 pub mod log;
+pub mod outside;
 pub mod planning;
 pub mod rebuild;
 mod reserve;

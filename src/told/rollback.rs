@@ -13,7 +13,7 @@ use crate::domain::checkpoint::branch_config::said;
 use crate::domain::operation::journaled::HeadState;
 use crate::domain::operation::rollback::TaskChange;
 use crate::ops::operation::in_progress::OperationLine;
-use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestored, Preview};
+use crate::ops::rollback::{AgentLine, CommitLine, EarlierMoment, FileLine, FileLoss, NotRestored, Preview};
 
 /// The note for a checkpoint of an older version that holds no refs.
 const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
@@ -201,6 +201,12 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     parts.add(aside.0, aside.1, places(&preview.moves_aside));
     let gone = ("earlier file or folder that is not restored", "earlier files or folders that are not restored");
     parts.add(gone.0, gone.1, preview.not_restored.iter().map(NotRestored::text).collect());
+    let moments = (
+        "worktree goes back to its last capture before the checkpoint",
+        "worktrees go back to their last captures before the checkpoint",
+    );
+    let moment = |one: &EarlierMoment| format!("'{}', as of {}", quoted(one.worktree.as_bytes()), time(one.captured_at));
+    parts.add(moments.0, moments.1, preview.moments.iter().map(moment).collect());
     let submodules = ("submodule left with its files and its commit", "submodules left with their files and their commits");
     parts.add(submodules.0, submodules.1, places(&preview.submodules));
 }

@@ -216,3 +216,30 @@ fn a_crash_at_any_step_of_what_is_kept_before_an_edit_loses_nothing_that_was_kep
         scratch.axiom(&["checkpoint", "verify"]);
     }
 }
+
+#[test]
+fn input_of_any_size_and_order_is_acted_upon_and_what_cannot_be_read_is_unprotected() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    prompt(&scratch);
+    scratch.write("u.txt", "precious\n");
+    // What says which event it is comes last.
+    let long = "a".repeat(3_000_000);
+    let payload = format!(
+        r#"{{"tool_input":{{"command":"ls; cat <<EOF\n{long}\nEOF\nrm -rf x"}},"tool_name":"Bash","tool_use_id":"1","cwd":{},"session_id":"s","hook_event_name":"PreToolUse"}}"#,
+        json!(scratch.path())
+    );
+    quiet(&raw(&scratch, payload.as_bytes(), &[]));
+    let saved = names(&scratch, "before-shell");
+    assert!(saved.len() == 1 && holds(&scratch, &saved[0], "u.txt", "precious\n"), "{saved:?}");
+    let sessions = || scratch.axiom(&["sessions"]);
+    assert!(!sessions().contains("UNPROTECTED"), "{}", sessions());
+    scratch.write("u.txt", "more\n");
+    quiet(&raw(&scratch, b"{\"hook_event_name\": ]", &[]));
+    assert!(sessions().contains("UNPROTECTED"), "{}", sessions());
+    wait_for("what there is then is saved in the background", || {
+        names(&scratch, "edits").iter().any(|name| holds(&scratch, name, "u.txt", "more\n"))
+    });
+    prompt(&scratch);
+    assert!(!sessions().contains("UNPROTECTED"), "the session of the same process: {}", sessions());
+}

@@ -152,3 +152,33 @@ fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
     assert!(!tag.exists());
     scratch.fsck();
 }
+
+/// What a capture that is killed leaves goes with the next one, however young it is; what was about to get its names waits for whoever
+/// finishes that.
+#[test]
+fn what_a_killed_capture_left_goes_with_whoever_meets_it_next() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    let left = || {
+        let folders = std::fs::read_dir(scratch.path().join(".git/axiom/tmp")).unwrap().map(|entry| entry.unwrap().file_name());
+        let ours = folders.filter(|name| name.to_string_lossy().starts_with("git-") && name != "git-program");
+        ours.count()
+    };
+    let killed = |number: u32, point: &str| {
+        scratch.write("big.bin", &format!("{number}\n").repeat(100_000));
+        let killed = scratch.axiom_with(&["checkpoint", "create"], &[("AXIOM_TEST_FAULT", point)]);
+        assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
+        assert_ne!(left(), 0, "{point}");
+    };
+    killed(1, "git.before-object-sync:1");
+    scratch.axiom(&["checkpoint", "create"]);
+    assert_eq!(left(), 0, "the next capture");
+    for (number, verb) in [["checkpoint", "compact"], ["disk", "--clean"]].iter().enumerate() {
+        for (more, point) in ["git.before-object-sync:1", "git.objects-synced:1"].iter().enumerate() {
+            killed(10 * number as u32 + more as u32 + 2, point);
+            scratch.axiom(verb);
+            assert_eq!(left(), 0, "{verb:?} {point}");
+        }
+    }
+    scratch.fsck();
+}

@@ -1,5 +1,5 @@
 //! Agents that a human runs: their programs call `git axiom hook` at each event, and the same net is spread below them as below
-//! supervised ones. Pure: what a payload says (`payload`), which shell commands are risky (`shell`), what is done when
+//! supervised ones. Pure: what a payload says (`payload`; of any size: `shorten`), which shell commands are risky (`shell`), what is done when
 //! (`act`), what is answered (`answer`), and when a watch saves (`watching`).
 //!
 //! Begin reading with `act`.
@@ -9,5 +9,6 @@ pub mod answer;
 pub mod payload;
 pub mod program;
 pub mod shell;
+pub mod shorten;
 pub mod stamp;
 pub mod watching;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::program::Program;
 use super::shell;
+use super::shorten::CUT;
 
 /// What a hook of a program says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,12 +59,15 @@ pub enum Moment {
     SessionEnd,
 }
 
-/// The longest text of a prompt and the longest command that is looked at, in bytes.
-const LONGEST: usize = 256 * 1024;
 /// The most files of one event.
 const MOST_PATHS: usize = 500;
 
-/// What a payload of `program` says; `None` for what is no payload of that program, or nothing that we act on.
+/// Whether what came is a payload of any program: else nobody knows what it said.
+pub fn is_payload(bytes: &[u8]) -> bool {
+    serde_json::from_str::<Value>(&String::from_utf8_lossy(bytes)).is_ok_and(|value| value.is_object())
+}
+
+/// What a payload of `program` says, as [`super::shorten`] leaves it; `None` for what is no payload of that program, or nothing that we act on.
 pub fn read(program: Program, bytes: &[u8]) -> Option<HookEvent> {
     if program == Program::Aider {
         // It sends nothing, at the end of each answer.
@@ -71,7 +75,7 @@ pub fn read(program: Program, bytes: &[u8]) -> Option<HookEvent> {
         return Some(HookEvent { session, folder, name, subagent: false, moment: Moment::TurnEnd });
     }
     let text = String::from_utf8_lossy(bytes);
-    let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+    let value: Value = serde_json::from_str(&text).ok()?;
     if !value.is_object() || is_of_another(program, &value) {
         return None;
     }
@@ -143,8 +147,12 @@ fn of_claude(program: Program, name: &str, value: &Value) -> Option<Moment> {
 /// tells nothing afterwards.
 fn before_shell(command: String) -> Moment {
     let is_patch = command.trim_start().starts_with("apply_patch") && shell::risk(&command).is_none();
-    let paths: Vec<String> = if is_patch { paths_in_patch(&command).take(MOST_PATHS).collect() } else { Vec::new() };
-    if paths.is_empty() { Moment::BeforeShell { command } } else { Moment::BeforeEdit { paths } }
+    let paths: Vec<String> = if is_patch { paths_in_patch(&command).collect() } else { Vec::new() };
+    match paths.len() {
+        0 => Moment::BeforeShell { command },
+        1..=MOST_PATHS => Moment::BeforeEdit { paths },
+        _ => Moment::BeforeEdit { paths: Vec::new() },
+    }
 }
 
 /// A batch of calls that has ended: the edits among them. Shell calls have an event of their own.
@@ -157,8 +165,11 @@ fn after_batch(value: &Value) -> Option<Moment> {
             paths.extend(paths_of(call.get("tool_input").unwrap_or(&Value::Null)));
         }
     }
-    paths.truncate(MOST_PATHS);
-    (!paths.is_empty()).then_some(Moment::AfterEdit { paths })
+    let is_known = !paths.is_empty();
+    if paths.len() > MOST_PATHS {
+        paths.clear();
+    }
+    is_known.then_some(Moment::AfterEdit { paths })
 }
 
 fn of_gemini(name: &str, value: &Value) -> Option<Moment> {
@@ -209,23 +220,17 @@ fn prompt(program: Program, value: &Value) -> Moment {
     Moment::Prompt { text }
 }
 
-/// A text of an object, cut to what is looked at; empty where there is none.
+/// A text of an object, without the sign that it was cut; empty where there is none.
 fn text_of(value: &Value, key: &str) -> String {
-    let text = value.get(key).and_then(Value::as_str).unwrap_or_default();
-    cut(text).to_owned()
+    value.get(key).and_then(Value::as_str).unwrap_or_default().trim_end_matches(CUT).to_owned()
 }
 
-fn cut(text: &str) -> &str {
-    let end = (0..=LONGEST.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-    &text[..end.unwrap_or(0)]
-}
-
-/// The command of a shell tool: a text, or its words.
+/// The command of a shell tool: a text, or its words. Whoever looks at it sees that it was cut.
 fn command_of(input: &Value) -> String {
     let Some(command) = input.get("command") else { return String::new() };
     match command.as_array() {
         Some(words) => words.iter().filter_map(Value::as_str).map(quoted).collect::<Vec<_>>().join(" "),
-        None => cut(command.as_str().unwrap_or_default()).to_owned(),
+        None => command.as_str().unwrap_or_default().to_owned(),
     }
 }
 
@@ -233,17 +238,20 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The files that the input of an edit tool names.
+/// The files that the input of an edit tool names; none where not all of them are known, and then everything is looked at.
 fn paths_of(input: &Value) -> Vec<String> {
     let named = ["file_path", "filePath", "notebook_path", "path"].into_iter();
     let mut paths: Vec<String> = named.map(|key| text_of(input, key)).filter(|path| !path.is_empty()).take(1).collect();
     for key in ["command", "patchText", "patch", "input"] {
         if let Some(patch) = input.get(key).and_then(Value::as_str) {
             paths.extend(paths_in_patch(patch));
+            let is_patch = patch.contains("*** ");
+            if patch.ends_with(CUT) && is_patch {
+                return Vec::new();
+            }
         }
     }
-    paths.truncate(MOST_PATHS);
-    paths
+    if paths.len() > MOST_PATHS { Vec::new() } else { paths }
 }
 
 fn paths_in_patch(patch: &str) -> impl Iterator<Item = String> {

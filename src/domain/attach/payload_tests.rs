@@ -2,7 +2,15 @@
 //! with other paths and ids; those of Cursor, the edit tool and the interrupt of Codex, and the removed worktree of Claude Code are written
 //! after the documented keys.
 
+use super::super::shorten::{KEPT, Shortener};
 use super::*;
+
+/// What is read of what a program sends.
+fn sent(program: Program, bytes: &[u8]) -> Option<HookEvent> {
+    let mut shortener = Shortener::default();
+    bytes.chunks(1000).for_each(|piece| shortener.add(piece));
+    read(program, &shortener.end())
+}
 
 fn fixture(program: Program, name: &str) -> Vec<u8> {
     let path = format!("{}/fixtures/attach/{program}/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -113,8 +121,8 @@ fn large_texts_line_ends_and_wrong_types_are_read_all_the_same() {
     let text = format!(
         "\u{feff}{{\r\n\"hook_event_name\":\"UserPromptSubmit\",\r\n\"session_id\":\"s\",\"cwd\":\"/r\",\"prompt\":\"{large}\"}}\r\n"
     );
-    let Some(HookEvent { moment: Moment::Prompt { text }, .. }) = read(Program::Claude, text.as_bytes()) else { panic!() };
-    assert!(text.len() <= LONGEST && !text.is_empty());
+    let Some(HookEvent { moment: Moment::Prompt { text }, .. }) = sent(Program::Claude, text.as_bytes()) else { panic!() };
+    assert!(text.len() <= KEPT && text.chars().all(|c| c == 'é') && !text.is_empty());
     let wrong = br#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":"x","session_id":3,"cwd":["/r"]}"#;
     let event = read(Program::Claude, wrong).unwrap();
     assert_eq!((event.session.as_str(), event.folder), ("", None));
@@ -123,6 +131,30 @@ fn large_texts_line_ends_and_wrong_types_are_read_all_the_same() {
     let at = bytes.windows(4).position(|part| part == b"tidy").unwrap();
     bytes[at] = 0xff;
     assert!(read(Program::Claude, &bytes).is_some());
+}
+
+#[test]
+fn of_a_long_command_or_patch_it_is_known_that_there_is_more() {
+    let moment = |input: serde_json::Value| {
+        // The keys that say what it is come last.
+        let text =
+            format!(r#"{{"tool_input":{input},"tool_name":"Bash","hook_event_name":"PreToolUse","session_id":"s","cwd":"/r"}}"#);
+        sent(Program::Claude, text.as_bytes()).unwrap().moment
+    };
+    let long = "x".repeat(2 * KEPT);
+    let Moment::BeforeShell { command } = moment(serde_json::json!({"command": format!("cat <<EOF\n{long}\nEOF\nrm a")})) else {
+        panic!()
+    };
+    assert!(command.ends_with(CUT) && shell::risk(&command).is_some());
+    let Moment::BeforeShell { command } = moment(serde_json::json!({"description": long, "command": "ls"})) else { panic!() };
+    assert_eq!((command.as_str(), shell::risk(&command)), ("ls", None));
+    let patch = format!("*** Begin Patch\n*** Update File: a\n@@\n+{long}\n*** Update File: b\n");
+    assert_eq!(paths_of(&serde_json::json!({"patch": &patch[..1000]})), ["a"]);
+    let mut shortener = Shortener::default();
+    shortener.add(serde_json::json!({"patch": patch}).to_string().as_bytes());
+    let shortened: Value = serde_json::from_slice(&shortener.end()).unwrap();
+    assert!(paths_of(&shortened).is_empty(), "then everything is looked at");
+    assert!(is_payload(b"{}") && !is_payload(b"{\"a\"") && !is_payload(b"x"));
 }
 
 #[test]

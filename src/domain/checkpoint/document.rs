@@ -198,6 +198,9 @@ pub struct CheckpointDocument {
     pub agent_states: Vec<AgentState>,
     /// The agents' workspaces and the other linked worktrees. The main worktree is in the capture ref.
     pub workspaces: Vec<WorkspaceState>,
+    /// When the main worktree was captured, where that was before the checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub main_captured_at: Option<Timestamp>,
     /// What the checkpoint does not hold, by worktree path.
     pub coverage: BTreeMap<String, Coverage>,
     /// Local refs that are not held, because their object is missing or because they cannot be read.
@@ -275,9 +278,19 @@ impl CheckpointDocument {
         }
     }
 
-    /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from.
+    /// When a worktree was captured, where that was before the checkpoint.
+    pub fn captured_before(&self, path: &str) -> Option<Timestamp> {
+        match self.workspaces.iter().find(|workspace| workspace.path == path) {
+            Some(workspace) => workspace.captured_at,
+            None => self.main_captured_at.filter(|_| self.main_path() == Some(path)),
+        }
+    }
+
+    /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from. Worktrees that were captured
+    /// before it say nothing of it.
     pub fn only(&self) -> Option<OnlyCount> {
-        let only = || self.coverage.values().filter_map(|coverage| coverage.only.as_ref());
+        let now = || self.coverage.iter().filter(|(path, _)| self.captured_before(path).is_none());
+        let only = || now().filter_map(|(_, coverage)| coverage.only.as_ref());
         let base = only().next()?.clone();
         Some(OnlyCount {
             paths: only().map(|only| only.paths.len() as u64).sum(),
@@ -328,6 +341,9 @@ pub struct WorkspaceState {
     pub head: Option<Oid>,
     /// Its capture.
     pub capture: Oid,
+    /// When it was captured, where that was before the checkpoint: what changed in it since is not in the checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured_at: Option<Timestamp>,
 }
 
 /// How many paths of one kind are listed. The others are only counted.

@@ -273,6 +273,7 @@ mod tests {
         for (id, path) in workspaces {
             snapshot.workspaces.insert(task(id), workspace(path));
             held.push(WorkspaceState {
+                captured_at: None,
                 agent_id: None,
                 task_id: Some(task(id)),
                 path: (*path).into(),
@@ -282,6 +283,7 @@ mod tests {
             });
         }
         CheckpointDocument {
+            main_captured_at: None,
             schema: 1,
             name: CheckpointName::new("c").unwrap(),
             kind: CheckpointType::Named,

@@ -1,5 +1,5 @@
 //! Untracked files about which the configuration decides: `checkpoints.include` makes ignored files content,
-//! `checkpoints.exclude` leaves out untracked and ignored files. Both ways of capturing use this.
+//! `checkpoints.exclude` leaves out untracked and ignored files; what a command names is in `named_ignored`. Both ways of capturing use this.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,12 @@ use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 use crate::files;
 
+use super::named_ignored::hold_named;
 use super::worktree::CaptureOptions;
-use crate::git::index::file::{ScratchFolder, in_folder};
+use crate::git::index::file::in_folder;
 use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::repo::handles::Captures;
+use crate::git::repo::own_scratch::ScratchFolder;
 use crate::git::repo::worktrees::Worktree;
 
 /// The largest file of the user's with patterns that is read.
@@ -43,14 +45,13 @@ pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options:
     let mut sorted = SortedIgnored::default();
     if options.include.is_empty() {
         sorted.rest = ignored;
-        return sorted;
+        hold_named(root, options, &mut sorted);
+        return sorted.ordered();
     }
     for path in ignored {
         sort_one(root, path, options, &mut sorted);
     }
-    for paths in [&mut sorted.held, &mut sorted.rest, &mut sorted.excluded, &mut sorted.special, &mut sorted.unread] {
-        paths.sort();
-    }
+    let mut sorted = sorted.ordered();
     let mut bytes = 0;
     let mut held = Vec::with_capacity(sorted.held.len());
     for path in std::mem::take(&mut sorted.held) {
@@ -65,7 +66,16 @@ pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options:
         }
     }
     sorted.held = held;
-    sorted
+    hold_named(root, options, &mut sorted);
+    sorted.ordered()
+}
+
+impl SortedIgnored {
+    fn ordered(mut self) -> Self {
+        let Self { held, rest, excluded, over_limit, special, unread } = &mut self;
+        [held, rest, excluded, over_limit, special, unread].into_iter().for_each(|paths| paths.sort());
+        self
+    }
 }
 
 fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnored) {

@@ -15,6 +15,7 @@ use super::extras::CaptureExtras;
 use super::gaps::{Gaps, reads_through};
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::ignored_held::{SortedIgnored, sort_ignored};
+use super::named_ignored::NamedPaths;
 use super::permissions::Usual;
 use super::raw::RawFile;
 use crate::git::index::changed_paths::ChangedPaths;
@@ -46,6 +47,8 @@ pub struct CaptureOptions {
     pub include: PathPatterns,
     /// Untracked and ignored files that are listed in the coverage, not held.
     pub exclude: PathPatterns,
+    /// Ignored files and folders that a command is about to change: held too, as far as they are small enough.
+    pub named: NamedPaths,
 }
 
 /// The captured state of a worktree.

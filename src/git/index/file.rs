@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::edit::without_racy_sizes;
+use crate::git::repo::own_scratch::ScratchFolder;
 use crate::git::repo::repository::{HashKind, Repository};
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;
@@ -53,33 +54,6 @@ pub struct IndexExtras {
     /// Paths with the `skip-worktree` flag in a sparse checkout whose files exist nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub present: Vec<RepoPath>,
-}
-
-/// A scratch folder that is removed when this value is dropped. A crash leaves it for cleanup.
-#[derive(Debug)]
-pub struct ScratchFolder {
-    folder: files::OwnFolder,
-}
-
-impl ScratchFolder {
-    /// The path of the folder.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
-impl Repository {
-    /// Creates a new folder below `axiom/tmp` of the common git directory.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
-    pub fn scratch_folder(&self) -> Result<ScratchFolder> {
-        let parent = self.own_scratch();
-        let make = || files::OwnFolder::make_in(&parent, "git-");
-        // Nearly always the folder above is there.
-        let folder = make().or_else(|_| files::create_dir_all(&parent).and_then(|()| make()))?;
-        Ok(ScratchFolder { folder })
-    }
 }
 
 /// Copies an index file to `to`. If there is no index, no copy is made. The copy keeps the modification time of the

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 
 use crate::error::Result;
-use crate::files::{self, FileLock, LockAttempt};
+use crate::files;
 
 use super::landing::{LANDING, land_folder, lay_out, loose_in, packs_in};
-use super::stage_folder::OWNED;
 use crate::git::repo::handles::Durability;
+use crate::git::repo::own_scratch::DeadFolder;
 
 /// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
@@ -22,32 +23,45 @@ impl Durability<'_> {
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn finish_landings(&self) -> Result<usize> {
         let mut finished = 0;
-        for entry in files::list(&self.repo.own_scratch())? {
-            let folder = entry.path();
-            if !folder.join(OWNED).is_file() || !files::is_trashed_name(entry.file_name().as_encoded_bytes()) {
-                continue;
+        for folder in self.repo.dead_scratch_folders()? {
+            if folder.path.join(LANDING).is_file() {
+                finished += self.finish_landing(&folder.path)?;
             }
-            let LockAttempt::Taken(_dead) = FileLock::try_take_existing(&folder.join(OWNED))? else { continue };
-            if folder.join(LANDING).is_file() {
-                lay_out(&folder)?;
-                let whole = |id: &gix::ObjectId| self.is_whole_at(&folder, id);
-                let waiting: Vec<_> = loose_in(&folder)?.into_iter().filter(whole).collect();
-                for pack in packs_in(&folder)?.iter().filter(|name| name.ends_with(".pack")) {
-                    self.take_in_pack(&folder.join("pack").join(pack))?;
-                    finished += 1;
-                }
-                if !waiting.is_empty() {
-                    tracing::info!(objects = waiting.len(), "what a power loss left without names gets them");
-                    let ordered = self.after_what_they_name(&folder, &waiting);
-                    land_folder(self.repo, &folder, Some(&ordered))?;
-                    finished += waiting.len();
-                }
+            // All of its objects are in the database now.
+            give_up(&folder);
+        }
+        Ok(finished)
+    }
+
+    /// Removes what processes that were killed left in our scratch folder, as long as `until` has not come; what has to be finished first
+    /// ([`Durability::finish_landings`]) stays. Costs one list of names where nothing is left.
+    pub fn clear_dead_folders(&self, until: Option<Instant>) {
+        let dead = self.repo.dead_scratch_folders().unwrap_or_else(|error| {
+            tracing::debug!(%error, "what was killed cannot be told");
+            Vec::new()
+        });
+        for folder in dead.iter().filter(|folder| !folder.path.join(LANDING).is_file()) {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return;
             }
-            // All of its objects are in the database now. On file systems where open files stay under a hidden name (FUSE),
-            // the folder cannot be removed yet.
-            if let Err(error) = files::remove_trashed(&folder) {
-                tracing::warn!(%error, "a folder of waiting objects stays for cleanup");
-            }
+            give_up(folder);
+        }
+    }
+
+    fn finish_landing(&self, folder: &Path) -> Result<usize> {
+        let mut finished = 0;
+        lay_out(folder)?;
+        let whole = |id: &gix::ObjectId| self.is_whole_at(folder, id);
+        let waiting: Vec<_> = loose_in(folder)?.into_iter().filter(whole).collect();
+        for pack in packs_in(folder)?.iter().filter(|name| name.ends_with(".pack")) {
+            self.take_in_pack(&folder.join("pack").join(pack))?;
+            finished += 1;
+        }
+        if !waiting.is_empty() {
+            tracing::info!(objects = waiting.len(), "what a power loss left without names gets them");
+            let ordered = self.after_what_they_name(folder, &waiting);
+            land_folder(self.repo, folder, Some(&ordered))?;
+            finished += waiting.len();
         }
         Ok(finished)
     }
@@ -95,6 +109,13 @@ impl Durability<'_> {
     }
 }
 
+/// On file systems where open files stay under a hidden name (FUSE), a folder cannot be removed yet.
+fn give_up(folder: &DeadFolder) {
+    if let Err(error) = folder.remove() {
+        tracing::warn!(%error, "a temporary folder stays for cleanup");
+    }
+}
+
 /// The objects that a loose object refers to.
 fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind) -> Vec<gix::ObjectId> {
     use gix::objs::Kind;
@@ -132,6 +153,7 @@ mod tests {
     use crate::domain::base::names::Oid;
     use crate::git::objects::database::{ObjectKind, gix_id};
     use crate::git::objects::loose::{encoded, loose_file};
+    use crate::git::repo::own_scratch::OWNED;
     use crate::git::repo::scratch::Scratch;
 
     #[test]

@@ -3,15 +3,12 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt};
+use crate::error::{Error, Result};
+use crate::files::{self, FileLock};
 
-use crate::git::index::file::ScratchFolder;
+use crate::git::repo::own_scratch::{OWNED, ScratchFolder, claim};
 use crate::git::repo::repository::{Repository, SLOTS};
 use crate::git::restore::prepared::quote;
-
-/// The lock file that shows that the folder has a living owner.
-pub(super) const OWNED: &str = "owned";
 
 /// The folder of the stage.
 #[derive(Debug)]
@@ -24,7 +21,9 @@ pub(in crate::git) struct StageFolder {
 /// What the folder is ready for.
 #[derive(Debug)]
 struct State {
-    /// Held as long as the folder is there.
+    /// Whether the folder is there.
+    is_there: bool,
+    /// Held as long as it is there, where the file system has locks.
     owned: Option<FileLock>,
     /// Whether it has the layout of an object database, for git and gix. Else only what lands from memory is written here.
     is_open: bool,
@@ -36,9 +35,9 @@ impl StageFolder {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn make(repo: &Repository) -> Result<Self> {
-        let folder = repo.scratch_folder()?;
-        let owned = claimed(folder.path())?;
-        Ok(Self { folder, state: Mutex::new(State { owned: Some(owned), is_open: false }), gix: OnceLock::new() })
+        let mut folder = repo.scratch_folder()?;
+        let owned = folder.take_lock();
+        Ok(Self { folder, state: Mutex::new(State { is_there: true, owned, is_open: false }), gix: OnceLock::new() })
     }
 
     /// The path of the folder.
@@ -66,9 +65,11 @@ impl StageFolder {
     }
 
     fn claim_as(&self, state: &mut State) -> Result<()> {
-        if state.owned.is_none() || !self.path().is_dir() {
-            *state = State { owned: None, is_open: false };
-            state.owned = Some(claimed(self.path())?);
+        if !state.is_there || !self.path().is_dir() {
+            *state = State { is_there: false, owned: None, is_open: false };
+            files::create_dirs_unsynced(self.path())?;
+            state.owned = claim(self.path())?;
+            state.is_there = true;
         }
         Ok(())
     }
@@ -109,18 +110,13 @@ impl StageFolder {
     /// `IO_FAILED`.
     pub fn put_away(&self) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.is_open = false;
-        let Some(_until_it_is_gone) = state.owned.take() else { return Ok(()) };
+        let State { is_there: true, owned: _until_it_is_gone, .. } =
+            std::mem::replace(&mut *state, State { is_there: false, owned: None, is_open: false })
+        else {
+            return Ok(());
+        };
         files::remove_file(&self.path().join(OWNED))?;
         if files::remove_empty_dir(self.path()).unwrap_or_default() { Ok(()) } else { files::remove_trashed(self.path()) }
-    }
-}
-
-fn claimed(folder: &Path) -> Result<FileLock> {
-    files::create_dirs_unsynced(folder)?;
-    match FileLock::try_take(&folder.join(OWNED))? {
-        LockAttempt::Taken(lock) => Ok(lock),
-        LockAttempt::Held => Err(Error::new(Code::Internal, "a fresh folder is somebody else's")),
     }
 }
 

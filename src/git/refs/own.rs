@@ -15,9 +15,9 @@ use crate::files::{self, FileLock, LockAttempt};
 
 use super::edits::{Expected, RefEdit};
 use super::packed_lines::{Packed, Unclear};
-use crate::git::index::file::ScratchFolder;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Refs;
+use crate::git::repo::own_scratch::ScratchFolder;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::shortcuts::FastWay;
 

@@ -18,6 +18,7 @@ mod headless;
 pub(super) mod identity;
 pub(super) mod main_worktree;
 pub(super) mod nested;
+pub(super) mod own_scratch;
 pub(super) mod own_settings;
 pub(super) mod ownership;
 pub(super) mod pager;

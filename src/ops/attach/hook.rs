@@ -9,20 +9,22 @@ use serde::{Deserialize, Serialize};
 use super::around::{repository_around, without_variables};
 use super::saving::{self, Saved, Wanted};
 use super::went_back::went_back;
-use super::{join, prompts, sessions};
+use super::{join, named, prompts, sessions};
 use crate::domain::attach::act::{Act, Later, act};
 use crate::domain::attach::answer::Answer;
 use crate::domain::attach::payload::{self, HookEvent, Moment};
 use crate::domain::attach::program::Program;
+use crate::domain::attach::shell;
 use crate::domain::attach::stamp::{Stamp, session_key};
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Trigger;
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::files::{self, Small};
-use crate::store::attach::AttachFiles;
+use crate::git::{NamedPaths, Repository};
 use crate::store::fired;
 use crate::store::layout::Layout;
+use crate::store::{self, attach::AttachFiles};
 
 /// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
 const LARGEST: u64 = 50 * 1024 * 1024;
@@ -60,38 +62,75 @@ struct Call {
     stamp: Stamp,
     /// What is checked out in the session's worktree now.
     head: Option<Oid>,
+    /// Whether the repository has other worktrees.
+    has_others: bool,
     files: AttachFiles,
 }
 
+/// What a program sent, shortened.
+#[derive(Debug, Default)]
+pub struct Payload {
+    /// The bytes of its JSON.
+    pub bytes: Vec<u8>,
+    /// Whether it was not sent to its end in time.
+    pub is_late: bool,
+}
+
 /// Does what an event asks for and returns what is answered. Never fails: what was not saved is noted in the session.
-pub fn run(program: Program, bytes: &[u8], here: &Path) -> Answer {
-    match Call::of(program, bytes, here) {
-        Some(call) => call.act(),
-        None => without_variables(program, bytes, here).unwrap_or_default(),
+pub fn run(program: Program, payload: &Payload, here: &Path) -> Answer {
+    let Payload { bytes, is_late } = payload;
+    if let Some(event) = payload::read(program, bytes) {
+        return match Call::of(program, event, here) {
+            Some(call) => call.act(),
+            None => without_variables(program, bytes, here).unwrap_or_default(),
+        };
     }
+    if (*is_late || !bytes.is_empty()) && !payload::is_payload(bytes) {
+        unreadable(program, here);
+    }
+    Answer::default()
+}
+
+/// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
+fn unreadable(program: Program, here: &Path) {
+    let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
+    let event = HookEvent { session, folder, name, subagent: false, moment: Moment::AfterShell };
+    let Some(mut call) = Call::of(program, event, here) else { return };
+    if let Some(known) = sessions::of_caller(&call.files, program) {
+        call.stamp.session = known;
+    }
+    call.hand_over(Later::Anything);
+    call.note(|session| {
+        session.unprotected = Some("what its hook was sent could not be read, so nothing was saved before it".to_owned());
+    });
 }
 
 impl Call {
-    fn of(program: Program, bytes: &[u8], here: &Path) -> Option<Self> {
-        let event = payload::read(program, bytes)?;
+    fn of(program: Program, event: HookEvent, here: &Path) -> Option<Self> {
         let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
         let folder = named.unwrap_or_else(|| here.to_owned());
-        let repo = repository_around(&folder)?;
+        let Some(repo) = repository_around(&folder) else {
+            outside(program, &event, &folder);
+            return None;
+        };
         let layout = Layout::new(repo.common_dir());
         let files = AttachFiles::of(&layout);
         files.ensure().ok()?;
         let folder = folder.canonicalize().ok()?;
-        let all = repo.worktrees().list().ok()?;
-        let around = all.iter().filter(|entry| folder.starts_with(entry.worktree.path()));
-        let entry = around.max_by_key(|entry| entry.worktree.path().as_os_str().len())?;
-        let of_it = Layout::of_worktree(repo.common_dir(), entry.worktree.git_dir());
+        let linked = repo.worktrees().list_linked().ok()?;
+        let all = repo.worktrees().main_worktree().ok().into_iter().chain(linked);
+        let all: Vec<_> = all.collect();
+        let around = all.iter().filter(|worktree| folder.starts_with(worktree.path()));
+        let own = around.max_by_key(|worktree| worktree.path().as_os_str().len())?;
+        let of_it = Layout::of_worktree(repo.common_dir(), own.git_dir());
         if let Err(error) = fired::mark(&of_it, program.as_str(), &event.name) {
             tracing::debug!(%error, "that a hook was called was not noted");
         }
-        let worktree = entry.worktree.path().to_str()?.to_owned();
-        let head = entry.head.as_ref().and_then(|head| head.commit().cloned());
+        let worktree = own.path().to_str()?.to_owned();
+        let head = repo.refs().head(own).ok().and_then(|head| head.commit().cloned());
+        let has_others = all.len() > 1;
         let stamp = Stamp { program, session: session_key(program, &event.session), worktree };
-        Some(Self { program, event, folder, stamp, head, files })
+        Some(Self { program, event, folder, stamp, head, has_others, files })
     }
 
     fn act(&self) -> Answer {
@@ -163,10 +202,27 @@ impl Call {
     }
 
     fn save(&self, trigger: Trigger) -> Answer {
-        let wanted = Wanted { stamp: Some(self.stamp.clone()), ..Wanted::all(trigger) };
+        let (stamp, own) = (Some(self.stamp.clone()), Some(PathBuf::from(&self.stamp.worktree)));
+        let wanted = Wanted { stamp, own, named: self.named(), ..Wanted::all(trigger) };
         match saving::in_time(Path::new(&self.stamp.worktree), wanted) {
             Ok(saved) => self.saved(&saved, trigger),
             Err(error) => self.failed(trigger, &error),
+        }
+    }
+
+    /// What the command that is about to run names.
+    fn named(&self) -> NamedPaths {
+        match &self.event.moment {
+            Moment::BeforeShell { command } => named::places(&shell::named(command), &self.folder),
+            Moment::SessionStart
+            | Moment::Prompt { .. }
+            | Moment::BeforeEdit { .. }
+            | Moment::AfterEdit { .. }
+            | Moment::AfterShell
+            | Moment::TurnEnd
+            | Moment::SubagentEnd
+            | Moment::WorktreeRemove
+            | Moment::SessionEnd => NamedPaths::default(),
         }
     }
 
@@ -195,6 +251,10 @@ impl Call {
         }
         if let Some(record) = &saved.record {
             self.hand_over(Later::Made { checkpoint: record.name.clone() });
+            // The other worktrees are looked at while the program goes on.
+            if is_prompt && self.has_others {
+                self.hand_over(Later::Anything);
+            }
         }
         answer
     }
@@ -248,5 +308,17 @@ impl Call {
         env::fault_point("attach.copied");
         self.hand_over(Later::Kept { path: place.display().to_string(), copy, mode });
         Ok(())
+    }
+}
+
+/// A prompt in no repository: where repositories are in the folder, it is noted that nothing was saved of them.
+fn outside(program: Program, event: &HookEvent, folder: &Path) {
+    let is_prompt = matches!(event.moment, Moment::Prompt { .. });
+    if !is_prompt || !Repository::discover(folder).is_err_and(|error| error.code() == Code::NotARepository) {
+        return;
+    }
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if let Err(error) = store::outside::note(program.as_str(), &folder) {
+        tracing::debug!(%error, "that a prompt was sent in no repository was not noted");
     }
 }

@@ -8,6 +8,7 @@
 mod around;
 pub mod hook;
 pub mod join;
+mod named;
 mod packing;
 pub mod prompts;
 mod saving;

@@ -9,6 +9,7 @@ use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
 use crate::domain::state::event::By;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::git::NamedPaths;
 use crate::ops::checkpoint::{self, CheckpointRequest, Kept};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, Purpose};
@@ -29,12 +30,16 @@ pub(super) struct Wanted {
     pub kept: Vec<Kept>,
     /// The session; a watch has none.
     pub stamp: Option<Stamp>,
+    /// What a command is about to change.
+    pub named: NamedPaths,
+    /// The worktree that the program waits for.
+    pub own: Option<PathBuf>,
 }
 
 impl Wanted {
     /// Everything, by nobody's session.
     pub(super) fn all(trigger: Trigger) -> Self {
-        Self { trigger, only: None, kept: Vec::new(), stamp: None }
+        Self { trigger, only: None, kept: Vec::new(), stamp: None, named: NamedPaths::default(), own: None }
     }
 }
 
@@ -73,6 +78,8 @@ pub(super) fn now(folder: &Path, wanted: &Wanted) -> Result<Saved> {
         only: wanted.only.clone(),
         kept: wanted.kept.clone(),
         attached: wanted.stamp.clone(),
+        named: wanted.named.clone(),
+        own: wanted.own.clone(),
         ..CheckpointRequest::by(wanted.trigger)
     };
     if !wanted.kept.is_empty() && !checkpoint::can_build_on_newest(&ctx)? {

@@ -155,6 +155,14 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
     Session { process: caller::caller(), last_activity: now, worktree: stamp.worktree.clone(), ended: false, ..known }
 }
 
+/// The session of the program that calls, where it does not say which: the one of its process that was heard of last.
+pub(super) fn of_caller(files: &AttachFiles, program: Program) -> Option<String> {
+    let process = caller::caller()?;
+    let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
+    let its = all.filter(|one| one.program == program && one.process == Some(process));
+    its.max_by_key(|one| one.last_activity).map(|one| one.id)
+}
+
 /// Writes down what is known of a session.
 ///
 /// # Errors

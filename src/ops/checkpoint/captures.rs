@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use jiff::Timestamp;
+
 use super::excluded;
 use super::still::Still;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
@@ -12,7 +14,9 @@ use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{CaptureOptions, DamagedWorktree, FEW_WORKTREES, PathPatterns, Repository, Whose, Worktree, WorktreeCapture};
+use crate::git::{
+    CaptureOptions, DamagedWorktree, FEW_WORKTREES, NamedPaths, PathPatterns, Repository, Whose, Worktree, WorktreeCapture,
+};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::{merge, trash, workspaces};
@@ -48,6 +52,10 @@ pub struct Captured {
     pub main: CapturedWorktree,
     /// The linked worktrees: the agents' workspaces and others.
     pub workspaces: Vec<CapturedWorkspace>,
+    /// Linked worktrees of which an earlier capture is taken.
+    pub earlier: Vec<WorkspaceState>,
+    /// When the main worktree was captured, where that is an earlier capture.
+    pub main_captured_at: Option<Timestamp>,
     /// The task branches, the target branch, and the branch that is checked out in the main worktree.
     pub refs: BTreeMap<RefName, Oid>,
     /// Those of them that are left out, since something of their history is lost.
@@ -62,7 +70,12 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// All worktrees, the main one first.
+    /// The states of all linked worktrees.
+    pub fn states(&self) -> impl Iterator<Item = &WorkspaceState> {
+        self.workspaces.iter().map(|workspace| &workspace.state).chain(&self.earlier)
+    }
+
+    /// All worktrees that were captured now, the main one first.
     pub fn worktrees(&self) -> impl Iterator<Item = &CapturedWorktree> + Clone {
         std::iter::once(&self.main).chain(self.workspaces.iter().map(|workspace| &workspace.captured))
     }
@@ -101,6 +114,7 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
         never: Vec::new(),
         include: PathPatterns::new(&ctx.config.checkpoints.include),
         exclude: PathPatterns::new(&ctx.config.checkpoints.exclude),
+        named: NamedPaths::default(),
     }
 }
 
@@ -288,7 +302,8 @@ pub(super) fn together(
         workspaces.push(with_commit(ctx, one, commit)?);
     }
     let (refs, broken_refs) = refs(ctx)?;
-    Ok(Captured { main, workspaces, refs, broken_refs, coverage, looked_at_all: None, nowhere: Vec::new() })
+    let (earlier, main_captured_at, looked_at_all, nowhere) = (Vec::new(), None, None, Vec::new());
+    Ok(Captured { main, workspaces, earlier, main_captured_at, refs, broken_refs, coverage, looked_at_all, nowhere })
 }
 
 /// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
@@ -347,6 +362,7 @@ fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -
         branch: head.branch().cloned(),
         head: head.commit().cloned(),
         capture,
+        captured_at: None,
     };
     Ok(CapturedWorkspace { captured, state })
 }

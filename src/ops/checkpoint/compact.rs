@@ -96,6 +96,7 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
             ctx.repo.durability().pack_loose()?;
         }
         env::fault_point("checkpoint.packed");
+        ctx.repo.durability().finish_landings()?;
         ctx.repo.durability().clear_kept_packs()?;
         ctx.repo.durability().join_small_packs()?;
         if not_packed.is_none()

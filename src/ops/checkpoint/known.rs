@@ -6,11 +6,12 @@ use std::path::{Component, Path, PathBuf};
 use super::captures::{Captured, CapturedWorktree, There, beside, capture_all_with, there, together};
 use super::excluded;
 use super::look::document_of;
+use super::own::main_then;
 use super::still::Still;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::own_names::capture_ref;
-use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
+use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
 use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Earlier, KeptFile, Worktree};
@@ -34,7 +35,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
     let There { worktrees, coverage, linked } = there(ctx)?;
     let options = &beside(options, &linked);
     let named = by_worktree(&worktrees, paths)?;
-    let asked = named.clone();
+    let asked: BTreeMap<PathBuf, Vec<RepoPath>> = worktrees.iter().map(|one| one.path().to_owned()).zip(named.clone()).collect();
     let why = match complete(ctx) {
         Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named)) {
             Ok(Ok(mut captured)) => {
@@ -43,7 +44,13 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                     excluded::name_again(ctx, (&main.worktree, &linked), coverage)?;
                 }
                 let nowhere = nowhere(ctx, &complete, &captured, &asked)?;
-                return Ok(Captured { nowhere, ..together(ctx, captured, coverage)? });
+                let main_captured_at = complete.document.main_captured_at;
+                let earlier = complete.earlier(&linked);
+                let mut coverage = coverage;
+                coverage.extend(
+                    earlier.iter().filter_map(|one| Some((one.path.clone(), complete.document.coverage.get(&one.path)?.clone()))),
+                );
+                return Ok(Captured { nowhere, earlier, main_captured_at, ..together(ctx, captured, coverage)? });
             }
             Ok(Err(why)) => why,
             // The cause may be one agent's folder: the full capture can leave that one out and capture the others.
@@ -67,6 +74,20 @@ fn of_all(
     let still = Still::hold(ctx);
     let mut all = Vec::with_capacity(worktrees.len());
     for (worktree, named) in worktrees.into_iter().zip(named) {
+        let path = worktree.path_text()?;
+        if complete.document.captured_before(&path).is_some() {
+            if !named.is_empty() || complete.since.get(&path).is_some_and(|paths| !paths.is_empty()) {
+                return Ok(Err(format!("the newest complete checkpoint, {}, has an earlier moment of '{path}'", complete.name)));
+            }
+            if worktree.is_main() {
+                let Some(capture) = main_then(ctx, &complete.capture, &complete.document) else {
+                    return Ok(Err(format!("the newest complete checkpoint, {}, does not hold '{path}'", complete.name)));
+                };
+                all.push((CapturedWorktree { worktree, capture }, None));
+            }
+            // Of a linked one the earlier capture stays.
+            continue;
+        }
         let Some((capture, coverage)) = complete.of(&worktree) else {
             let (path, name) = (worktree.path().display(), &complete.name);
             return Ok(Err(format!("the newest complete checkpoint, {name}, does not hold '{path}'")));
@@ -127,10 +148,17 @@ pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept
             files.extend(paths.into_iter().take(1).map(|path| KeptFile { path, bytes: file.bytes.clone(), mode: file.mode }));
         }
     }
-    let Some(captured) = newest(ctx).and_then(|newest| newest.all(ctx, &worktrees)) else {
+    let newest = newest(ctx);
+    let all = newest.as_ref().and_then(|newest| newest.all(ctx, &worktrees));
+    let Some((newest, captured)) = newest.zip(all) else {
         return Err(Error::new(Code::Internal, "there is no checkpoint to which files that were kept could be added"));
     };
     let mut captured = together(ctx, captured, coverage)?;
+    // What is of an earlier moment stays that.
+    captured.main_captured_at = newest.document.main_captured_at;
+    for one in &mut captured.workspaces {
+        one.state.captured_at = newest.document.captured_before(&one.state.path);
+    }
     let files_of =
         |one: &Worktree| worktrees.iter().position(|worktree| worktree.path() == one.path()).map(|at| by_tree[at].as_slice());
     let with_kept = |one: &mut CapturedWorktree| -> Result<bool> {
@@ -211,10 +239,15 @@ impl Newest {
 
 /// The named paths that exist nowhere: not in the worktree, not in the index, not in the earlier checkpoint. The user may
 /// have mistyped a name.
-fn nowhere(ctx: &Context, complete: &Complete, captured: &Commits, asked: &[Vec<RepoPath>]) -> Result<Vec<PathBuf>> {
+fn nowhere(
+    ctx: &Context,
+    complete: &Complete,
+    captured: &Commits,
+    asked: &BTreeMap<PathBuf, Vec<RepoPath>>,
+) -> Result<Vec<PathBuf>> {
     let mut nowhere = Vec::new();
-    for ((CapturedWorktree { worktree, capture }, _), paths) in captured.iter().zip(asked) {
-        for path in paths {
+    for (CapturedWorktree { worktree, capture }, _) in captured {
+        for path in asked.get(worktree.path()).into_iter().flatten() {
             let place = worktree.path().join(path.to_path());
             if place.symlink_metadata().is_ok() || ctx.repo.objects().is_in_tree(&capture.index_tree, path)? {
                 continue;
@@ -241,12 +274,21 @@ fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
     let mut since = BTreeMap::new();
     if let Some(last) = base.last {
         let (_, document) = document_of(ctx, &last.capture).map_err(unreadable)?;
-        since = document.coverage.into_iter().filter_map(|(path, of)| Some((path, of.only?.paths))).collect();
+        let looked_at = |path: &String| document.captured_before(path).is_none();
+        let only = document.coverage.iter().filter(|(path, _)| looked_at(path));
+        since = only.filter_map(|(path, of)| Some((path.clone(), of.only.as_ref()?.paths.clone()))).collect();
     }
     Ok(Complete { name: record.name.clone(), capture: record.capture.clone(), document, since })
 }
 
 impl Complete {
+    /// The linked worktrees of which it has an earlier moment, as far as they are still there.
+    fn earlier(&self, linked: &[PathBuf]) -> Vec<WorkspaceState> {
+        let is_there =
+            |state: &&WorkspaceState| state.captured_at.is_some() && linked.iter().any(|path| *path == Path::new(&state.path));
+        self.document.workspaces.iter().filter(is_there).cloned().collect()
+    }
+
     /// The capture of a worktree, and what the capture does not hold.
     fn of(&self, worktree: &Worktree) -> Option<(&Oid, &Coverage)> {
         if worktree.is_main() {

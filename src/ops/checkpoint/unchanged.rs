@@ -3,14 +3,14 @@
 use super::captures::{Captured, CapturedWorktree};
 use super::look::document_of;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use crate::error::Result;
 use crate::git::HeldRefs;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 
 /// The newest checkpoint, where it can be read.
-fn newest(ctx: &Context) -> Result<Option<(Oid, CheckpointDocument)>> {
+pub(super) fn newest(ctx: &Context) -> Result<Option<(Oid, CheckpointDocument)>> {
     let newest = ctx.state().record.checkpoints.newest(1)?;
     let Some(record) = newest.first() else { return Ok(None) };
     // One that cannot be read has nothing to compare with, and keeps nothing from being saved.
@@ -28,7 +28,11 @@ pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs
     if !same_place || !same_head || !refs.are_those_of(&ctx.repo, &capture)? {
         return Ok(false);
     }
-    if !is_same(ctx, &captured.main, &capture)? || document.workspaces.len() != captured.workspaces.len() {
+    if !is_same(ctx, &captured.main, &capture)? || document.workspaces.len() != captured.states().count() {
+        return Ok(false);
+    }
+    let has = |one: &WorkspaceState| document.workspaces.iter().any(|then| then.path == one.path && then.capture == one.capture);
+    if !captured.earlier.iter().all(has) {
         return Ok(false);
     }
     for one in &captured.workspaces {

@@ -118,7 +118,8 @@ pub fn called_by_human(verb: &str, folder: &Path) -> Result<()> {
     calling_agent().or_else(by_lineage).map_or(Ok(()), |agent| Err(not_for_agents(verb, &agent)))
 }
 
-fn not_for_agents(verb: &str, agent: &AgentId) -> Error {
+/// The error for an agent that calls a verb for humans.
+pub fn not_for_agents(verb: &str, agent: &AgentId) -> Error {
     Error::new(Code::NotForAgents, format!("'{verb}' is for humans, and this is agent '{agent}'"))
         .hint("ask with 'git axiom signal waiting QUESTION'")
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::kept;
-use super::place::{Scope, caller, layout_of, place, read_in};
+use super::place::{Scope, caller, layout_of, place, place_of_user, read_in};
 use super::put::{Became, Doing, Piece, Target};
 use crate::domain::base::names::RepoPath;
 use crate::domain::program_hooks::command::Caller;
@@ -123,6 +123,32 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
         all.push(part.done(became, Some(caller.line(recipe.name))));
     }
     Ok(all)
+}
+
+/// Puts our hooks into the user's own file of a program, where we were called in no repository.
+///
+/// # Errors
+/// As [`attach`].
+pub fn attach_for_user(recipe: &Recipe, doing: Doing) -> Result<Done> {
+    let (target, caller) = (target_of_user(recipe)?, caller(Scope::User)?);
+    let became = target.put(&Hooks { recipe, caller: &caller }, doing, || answers(&caller, recipe))?;
+    Ok(Done { path: target.at.path, became, calls: Some(caller.line(recipe.name)) })
+}
+
+/// Takes our hooks out of the user's own file of a program, where we were called in no repository.
+///
+/// # Errors
+/// As [`attach`].
+pub fn detach_for_user(recipe: &Recipe, doing: Doing) -> Result<Done> {
+    let target = target_of_user(recipe)?;
+    let became = target.take_out(&Hooks { recipe, caller: &Caller::IfThere }, doing)?;
+    Ok(Done { path: target.at.path, became, calls: None })
+}
+
+fn target_of_user(recipe: &Recipe) -> Result<Target> {
+    let at = place_of_user(recipe)?;
+    let record = kept::of_user(&at.path)?;
+    Ok(Target { at, record })
 }
 
 /// Takes our hooks out of the program's files, in whichever worktree they were written: puts back what was there where nobody changed it

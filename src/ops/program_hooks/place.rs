@@ -43,6 +43,14 @@ pub const OF_THIS_USER: [&str; 6] = [
     ".aider.conf.yml",
 ];
 
+/// The user's own file of a program, for all repositories.
+///
+/// # Errors
+/// `INVALID_INPUT` where the user has no home folder.
+pub fn place_of_user(recipe: &Recipe) -> Result<Place> {
+    Ok(Place { path: of_user(recipe, project_file(recipe, Scope::User))?, in_worktree: None, links: Links::Followed })
+}
+
 /// The path of a program's file in a worktree, and below a home folder.
 fn project_file(recipe: &Recipe, scope: Scope) -> &'static str {
     match (recipe.name, scope) {
@@ -66,7 +74,7 @@ pub fn place(worktree: &Worktree, recipe: &Recipe, scope: Scope) -> Result<Place
         Scope::Here | Scope::Shared => {
             Ok(Place { path: worktree.path().join(project), in_worktree: Some(project), links: Links::Refused })
         }
-        Scope::User => Ok(Place { path: of_user(recipe, project)?, in_worktree: None, links: Links::Followed }),
+        Scope::User => place_of_user(recipe),
     }
 }
 

@@ -78,6 +78,7 @@ pub(super) fn make(
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;
+    preview.name_moments(&operation, document);
     Plan::of(ctx, captured, operation, preview)
 }
 

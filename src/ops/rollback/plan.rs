@@ -117,6 +117,7 @@ pub(super) fn make(
     operation.changes = Some(Box::new(RestorableChanges::between(now, &then)));
     left_alone(ctx, document, captured, &operation, &mut preview)?;
     branches_are_free(ctx, &operation)?;
+    preview.name_moments(&operation, document);
     Plan::of(ctx, captured, operation, preview)
 }
 

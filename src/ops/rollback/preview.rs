@@ -10,10 +10,10 @@ use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{HeadState, RefChange};
+use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
 use crate::domain::operation::rollback::TaskChange;
 use crate::domain::state::whole::State;
 use crate::domain::work::session::Mode;
@@ -171,6 +171,26 @@ pub struct Goal {
     pub only: Option<OnlyCount>,
 }
 
+/// A worktree that goes back to a moment before the checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierMoment {
+    /// The path of the worktree.
+    pub worktree: String,
+    /// When it was captured.
+    pub captured_at: Timestamp,
+}
+
+impl Preview {
+    /// Names the worktrees of an operation whose capture is of an earlier moment.
+    pub(super) fn name_moments(&mut self, operation: &Operation, document: &CheckpointDocument) {
+        let changed = operation.worktrees.iter().map(|change| &change.path);
+        let again = operation.workspaces.iter().map(|change| &change.workspace.path);
+        let moment = |path: &String| Some(EarlierMoment { worktree: path.clone(), captured_at: document.captured_before(path)? });
+        self.moments = changed.chain(again).filter_map(moment).collect();
+    }
+}
+
 /// Exactly what a rollback will do.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -240,6 +260,9 @@ pub struct Preview {
     /// What existed at the checkpoint and does not come back: it is missing and the checkpoint does not hold it, or it is
     /// excluded now and stays as it is.
     pub not_restored: Vec<NotRestored>,
+    /// Worktrees that go back to a moment before the checkpoint: their newest capture of then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<EarlierMoment>,
     /// Submodules that keep the commit that is checked out in them, though the checkpoint has another.
     pub submodules: Vec<FileLoss>,
     /// Paths of worktrees of the user's own that differ from the checkpoint and stay as they are.
@@ -294,6 +317,7 @@ impl Preview {
             operations: Vec::new(),
             moves_aside: Vec::new(),
             not_restored: Vec::new(),
+            moments: Vec::new(),
             submodules: Vec::new(),
             left_alone: Vec::new(),
             gone: Vec::new(),

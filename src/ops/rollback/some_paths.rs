@@ -51,6 +51,7 @@ pub(super) fn make(
     let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
+    preview.name_moments(&operation, document);
     Plan::of(ctx, captured, operation, preview)
 }
 

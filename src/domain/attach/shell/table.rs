@@ -191,7 +191,7 @@ pub(super) fn is_risky(words: &[String]) -> bool {
 }
 
 /// Whether a word is a bundle of options with this letter: `-Ei`, `-i.bak`.
-fn is_short(word: &str, letter: char) -> bool {
+pub(super) fn is_short(word: &str, letter: char) -> bool {
     let options = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     options.is_some_and(|rest| rest.chars().take_while(char::is_ascii_alphabetic).any(|c| c == letter))
 }
@@ -215,7 +215,7 @@ fn deletes_in_script(word: &str) -> bool {
 }
 
 /// The words of a git command from its name on, without git's own options.
-fn git(rest: &[String]) -> Option<Vec<String>> {
+pub(super) fn git(rest: &[String]) -> Option<Vec<String>> {
     let takes_next = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix"];
     let mut at = 0;
     while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
