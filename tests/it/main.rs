@@ -31,6 +31,7 @@ mod arrows;
 mod attach;
 mod attach_disasters;
 mod attach_hook;
+mod attach_own;
 mod attach_rest;
 mod attach_session;
 mod attach_where;

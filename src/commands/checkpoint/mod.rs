@@ -299,8 +299,8 @@ const KINDS: &[Kind] = &[
     Kind { of: |c| &c.excluded, one: "entry excluded by checkpoints.exclude", many: "entries excluded by checkpoints.exclude" },
     Kind {
         of: |c| &c.over_include_limit,
-        one: "file over the 100 MB limit of checkpoints.include",
-        many: "files over the 100 MB limit of checkpoints.include",
+        one: "ignored entry that is included or named, and too large",
+        many: "ignored entries that are included or named, and too large",
     },
 ];
 

@@ -120,7 +120,7 @@ impl NotRestored {
         let why = match self.why {
             "excluded" => "excluded by checkpoints.exclude",
             "ignored" => "ignored, and not in checkpoints.include",
-            "overIncludeLimit" => "over the limit of checkpoints.include",
+            "overIncludeLimit" => "ignored, and too large to be held",
             "tooLarge" => "over checkpoints.maxFileSize",
             "nestedRepositories" => "a nested repository",
             "special" => "not a regular file",

@@ -96,6 +96,10 @@ impl Captures<'_> {
         if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);
         }
+        // Ignored files that a command named are of that moment alone.
+        if earlier.coverage.included.paths.iter().any(|path| !options.include.covers(path, false)) {
+            return Ok(None);
+        }
         let head = self.repo.refs().head(worktree)?;
         let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(None) };
         let Some(index_tree) = index.tree(self.repo, &[])? else { return Ok(None) };
