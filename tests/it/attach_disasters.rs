@@ -183,12 +183,13 @@ fn payloads_of_every_size_and_shape_end_quietly() {
     quiet(&raw(&scratch, &prompt.as_bytes()[..prompt.len() / 2], &[]));
     let lines = prompt.replace(&large, "one\\r\\ntwo").replace(',', ",\r\n");
     quiet(&raw(&scratch, format!("\u{feff}{lines}\r\n").as_bytes(), &[]));
-    assert_eq!(names(&scratch, "prompt").len(), 2);
+    // One that was not sent to its end is acted upon as far as it came.
+    assert_eq!(names(&scratch, "prompt").len(), 3);
     for event in ["MessageDisplay", "", "../../x", "PreToolUse"] {
         quiet(&hook(&scratch, event, json!({"tool_name": "NoSuchTool", "tool_input": [1, {"a": null}]}), &[]));
     }
     quiet(&raw(&scratch, &[0xff; 4096], &[]));
-    assert_eq!(names(&scratch, "prompt").len(), 2);
+    assert_eq!(names(&scratch, "prompt").len(), 3);
     // What was not understood is noted nowhere.
     assert!(!scratch.path().join(".git/axiom/attach/fired/x").exists());
 }

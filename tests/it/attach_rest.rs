@@ -51,7 +51,7 @@ fn linked(env: &TestEnv, name: &str) -> std::path::PathBuf {
 
 /// A prompt holds every worktree as it is, whoever changed it and however: what git's index does not know of, too.
 #[test]
-fn a_prompt_holds_what_nobody_told_of_in_other_worktrees_and_all_of_them_come_back() {
+fn what_nobody_told_of_in_other_worktrees_is_held_right_after_a_prompt_and_all_of_them_come_back() {
     let env = TestEnv::new();
     env.ok(&["init"]);
     let other = linked(&env, "other");
@@ -62,6 +62,14 @@ fn a_prompt_holds_what_nobody_told_of_in_other_worktrees_and_all_of_them_come_ba
     std::fs::write(other.join("README"), changed).unwrap();
     std::fs::write(other.join("untracked"), "by somebody\n").unwrap();
     prompt(&env, "s", &env.repo());
+    let held = || {
+        let refs = env.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/axiom/captures/edits-*"]);
+        let holds =
+            |name: &&str| env.git(&["rev-list", "--objects", &format!("refs/axiom/captures/{name}")]).contains(" untracked");
+        refs.lines().find(holds).map(str::to_owned)
+    };
+    wait_for("the others are looked at in the background", || held().is_some());
+    let after = held().unwrap();
     // The agent breaks both, without a command that looks risky.
     for folder in [&env.repo(), &other] {
         std::fs::write(folder.join("README"), "broken\n").unwrap();
@@ -71,8 +79,12 @@ fn a_prompt_holds_what_nobody_told_of_in_other_worktrees_and_all_of_them_come_ba
     env.ok(&["rollback", "checkpoint", "--prompt", "2", "--yes"]);
     assert_eq!((read(&env.repo()).as_str(), read(&other).as_str()), (text, "broken\n"), "the session's worktree alone");
     env.ok(&["rollback", "checkpoint", "--prompt", "2", "--all-worktrees", "--yes"]);
+    assert_eq!((read(&env.repo()).as_str(), read(&other).as_str()), (text, text), "as of its newest capture then");
+    env.ok(&["rollback", "checkpoint", &after, "--all-worktrees", "--yes"]);
     assert_eq!((read(&env.repo()).as_str(), read(&other).as_str()), (text, changed));
     assert_eq!(std::fs::read_to_string(other.join("untracked")).unwrap(), "by somebody\n");
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(read(&other), text);
     env.ok(&["undo", "--yes"]);
     assert_eq!(read(&other), "broken\n");
     env.ok(&["checkpoint", "verify"]);

@@ -43,6 +43,8 @@ pub enum Later {
     },
     /// Anything may have changed: a shell command ran.
     Anything,
+    /// A prompt waited for its own worktree alone: the others are looked at, after what else waits.
+    Others,
     /// A turn, a subagent or a session ended, or a worktree goes: all worktrees.
     Turn,
     /// A session began: all worktrees.
@@ -95,7 +97,7 @@ pub fn joined<'l>(lines: impl Iterator<Item = &'l Later>) -> Joined {
             Later::Anything => all = all.or(Some(Trigger::Edits)),
             Later::Turn => all = Some(Trigger::Turn),
             Later::Start => all = all.filter(|trigger| *trigger == Trigger::Turn).or(Some(Trigger::AttachedStart)),
-            Later::Made { .. } | Later::Kept { .. } => {}
+            Later::Made { .. } | Later::Kept { .. } | Later::Others => {}
         }
     }
     paths.sort();
@@ -201,7 +203,7 @@ mod tests {
         let of = |lines: &[Later]| joined(lines.iter());
         assert_eq!(of(&[]), Joined::Nothing);
         let made = Later::Made { checkpoint: CheckpointName::new("prompt-0001").unwrap() };
-        assert_eq!(of(&[made]), Joined::Nothing);
+        assert_eq!(of(&[made, Later::Others]), Joined::Nothing);
         assert_eq!(of(&[edited("b"), edited("a"), edited("b")]), Joined::Paths(vec!["a".into(), "b".into()]));
         assert_eq!(of(&[edited("b"), Later::Anything]), Joined::All(Trigger::Edits));
         assert_eq!(of(&[Later::Turn, Later::Start, Later::Anything]), Joined::All(Trigger::Turn));

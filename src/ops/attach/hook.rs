@@ -253,7 +253,7 @@ impl Call {
             self.hand_over(Later::Made { checkpoint: record.name.clone() });
             // The other worktrees are looked at while the program goes on.
             if is_prompt && self.has_others {
-                self.hand_over(Later::Anything);
+                self.hand_over(Later::Others);
             }
         }
         answer

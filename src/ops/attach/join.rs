@@ -128,7 +128,10 @@ fn in_each_worktree(files: &AttachFiles, lines: &[Line], started_in: &Path) -> R
             None => groups.push((place, vec![line.clone()])),
         }
     }
-    groups.iter().try_for_each(|(worktree, group)| carry_out(files, group, worktree))
+    groups.iter().try_for_each(|(worktree, group)| carry_out(files, group, worktree))?;
+    // Last, so that what a session did is saved as its own.
+    let Some(others) = lines.iter().rev().find(|line| line.later == Later::Others) else { return Ok(()) };
+    saving::now(&place(others), &Wanted { stamp: others.stamp.clone(), ..Wanted::all(Trigger::Edits) }).map(drop)
 }
 
 fn carry_out(files: &AttachFiles, lines: &[Line], worktree: &Path) -> Result<()> {
@@ -137,7 +140,9 @@ fn carry_out(files: &AttachFiles, lines: &[Line], worktree: &Path) -> Result<()>
             let there = paths.iter().map(|path| Path::new(&line.folder).join(path).display().to_string());
             Later::Edited { paths: there.collect() }
         }
-        Later::Anything | Later::Turn | Later::Start | Later::Made { .. } | Later::Kept { .. } => line.later.clone(),
+        Later::Anything | Later::Turn | Later::Start | Later::Others | Later::Made { .. } | Later::Kept { .. } => {
+            line.later.clone()
+        }
     });
     let absolute: Vec<Later> = absolute.collect();
     let stamp = lines.iter().rev().find_map(|line| line.stamp.clone());
@@ -173,7 +178,7 @@ fn carry_out(files: &AttachFiles, lines: &[Line], worktree: &Path) -> Result<()>
 fn copies(lines: &[Line]) -> impl Iterator<Item = &str> {
     lines.iter().filter_map(|line| match &line.later {
         Later::Kept { copy, .. } => Some(copy.as_str()),
-        Later::Edited { .. } | Later::Anything | Later::Turn | Later::Start | Later::Made { .. } => None,
+        Later::Edited { .. } | Later::Anything | Later::Others | Later::Turn | Later::Start | Later::Made { .. } => None,
     })
 }
 

@@ -44,8 +44,13 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                     excluded::name_again(ctx, (&main.worktree, &linked), coverage)?;
                 }
                 let nowhere = nowhere(ctx, &complete, &captured, &asked)?;
-                let main_captured_at = complete.document.main_captured_at;
-                let earlier = complete.earlier(&linked);
+                let stays = |worktree: &Worktree| {
+                    let is_named = asked.get(worktree.path()).is_some_and(|paths| !paths.is_empty());
+                    !is_named && worktree.path_text().is_ok_and(|path| complete.stays_earlier(&path))
+                };
+                let main_stays = captured.first().is_some_and(|(main, _)| stays(&main.worktree));
+                let main_captured_at = complete.document.main_captured_at.filter(|_| main_stays);
+                let earlier = complete.earlier(&linked, &asked);
                 let mut coverage = coverage;
                 coverage.extend(
                     earlier.iter().filter_map(|one| Some((one.path.clone(), complete.document.coverage.get(&one.path)?.clone()))),
@@ -75,10 +80,7 @@ fn of_all(
     let mut all = Vec::with_capacity(worktrees.len());
     for (worktree, named) in worktrees.into_iter().zip(named) {
         let path = worktree.path_text()?;
-        if complete.document.captured_before(&path).is_some() {
-            if !named.is_empty() || complete.since.get(&path).is_some_and(|paths| !paths.is_empty()) {
-                return Ok(Err(format!("the newest complete checkpoint, {}, has an earlier moment of '{path}'", complete.name)));
-            }
+        if named.is_empty() && complete.stays_earlier(&path) {
             if worktree.is_main() {
                 let Some(capture) = main_then(ctx, &complete.capture, &complete.document) else {
                     return Ok(Err(format!("the newest complete checkpoint, {}, does not hold '{path}'", complete.name)));
@@ -282,11 +284,20 @@ fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
 }
 
 impl Complete {
-    /// The linked worktrees of which it has an earlier moment, as far as they are still there.
-    fn earlier(&self, linked: &[PathBuf]) -> Vec<WorkspaceState> {
-        let is_there =
-            |state: &&WorkspaceState| state.captured_at.is_some() && linked.iter().any(|path| *path == Path::new(&state.path));
-        self.document.workspaces.iter().filter(is_there).cloned().collect()
+    /// Whether it has an earlier moment of a worktree, of which nothing was looked at since.
+    fn stays_earlier(&self, path: &str) -> bool {
+        let looked_at = self.since.get(path).is_some_and(|paths| !paths.is_empty());
+        self.document.captured_before(path).is_some() && !looked_at
+    }
+
+    /// The linked worktrees of which that moment stays.
+    fn earlier(&self, linked: &[PathBuf], asked: &BTreeMap<PathBuf, Vec<RepoPath>>) -> Vec<WorkspaceState> {
+        let stays = |state: &&WorkspaceState| {
+            let path = Path::new(&state.path);
+            let is_named = asked.get(path).is_some_and(|paths| !paths.is_empty());
+            linked.iter().any(|one| one == path) && !is_named && self.stays_earlier(&state.path)
+        };
+        self.document.workspaces.iter().filter(stays).cloned().collect()
     }
 
     /// The capture of a worktree, and what the capture does not hold.
