@@ -200,7 +200,10 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     );
     parts.add(aside.0, aside.1, places(&preview.moves_aside));
     let gone = ("earlier file or folder that is not restored", "earlier files or folders that are not restored");
-    parts.add(gone.0, gone.1, preview.not_restored.iter().map(NotRestored::text).collect());
+    let (stays, lost): (Vec<&NotRestored>, Vec<&NotRestored>) = preview.not_restored.iter().partition(|one| one.stays());
+    parts.add(gone.0, gone.1, lost.into_iter().map(NotRestored::text).collect());
+    let left = ("file, folder or worktree left as it is", "files, folders or worktrees left as they are");
+    parts.add(left.0, left.1, stays.into_iter().map(NotRestored::text).collect());
     let moments = (
         "worktree goes back to its last capture before the checkpoint",
         "worktrees go back to their last captures before the checkpoint",

@@ -10,7 +10,7 @@ use crate::domain::base::names::RepoPath;
 pub use crate::domain::checkpoint::document::{Coverage, PathSample};
 use crate::files;
 
-use super::gaps::Gaps;
+use super::gaps::{Gaps, is_gap};
 use super::permissions::Usual;
 use crate::git::repo::worktrees::Worktree;
 
@@ -61,9 +61,12 @@ pub(in crate::git) fn find_unmentioned(worktree: &Worktree, skipped: &BTreeSet<R
         if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
             special.push(inside(entry.path()));
         }
-        // A file without metadata vanished since.
-        if kind.is_file() && entry.metadata().is_ok_and(|meta| usual.is_narrow(meta.mode())) {
-            narrow.push(inside(entry.path()));
+        match kind.is_file().then(|| entry.metadata()) {
+            Some(Ok(meta)) if usual.is_narrow(meta.mode()) => narrow.push(inside(entry.path())),
+            // In a folder that can be listed and not entered.
+            Some(Err(e)) if e.io_error().is_some_and(is_gap) => gaps.add(inside(entry.path())),
+            // A file without metadata vanished since.
+            Some(Ok(_) | Err(_)) | None => {}
         }
     }
     special.sort();

@@ -15,6 +15,7 @@ use crate::files;
 
 use super::own::REF_LIMIT;
 use super::packed_lines::Packed;
+use crate::git::capture::gaps::is_caused_by_gap;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
@@ -72,8 +73,12 @@ impl Refs<'_> {
         let is_plain = listed.add_folder(&self.repo.common_dir().join("refs"), "refs/")?;
         for (name, git_dir) in self.linked_names()? {
             let prefix = format!("{LINKED}{name}/refs/worktree/");
-            if !listed.add_folder(&git_dir.join("refs/worktree"), &prefix)? {
-                return self.listed_by_git();
+            match listed.add_folder(&git_dir.join("refs/worktree"), &prefix) {
+                Ok(true) => {}
+                Ok(false) => return self.listed_by_git(),
+                // Its worktree is named as not held, with all that is its own.
+                Err(error) if is_caused_by_gap(&error) => {}
+                Err(error) => return Err(error),
             }
         }
         if !is_plain {

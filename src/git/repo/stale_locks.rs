@@ -15,6 +15,7 @@ use walkdir::WalkDir;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::git::capture::gaps::is_gap;
 
 use super::repository::Repository;
 
@@ -60,7 +61,8 @@ impl Repository {
         for entry in walked.into_iter().chain(flat).flatten() {
             let entry = match entry {
                 Ok(entry) => entry,
-                Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
+                // It went, or is the entry of one worktree that cannot be read: no lock there is in the way of another.
+                Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound || is_gap(e)) => continue,
                 Err(e) => return Err(Error::io("list", common, std::io::Error::other(e))),
             };
             if entry.file_type().is_file() && entry.file_name().as_bytes().ends_with(b".lock") {

@@ -114,6 +114,11 @@ pub struct NotRestored {
 }
 
 impl NotRestored {
+    /// Whether nothing is lost of it, because it stays as it is.
+    pub fn stays(&self) -> bool {
+        matches!(self.why, "unreadable" | "notCaptured") && Path::new(&self.worktree).join(self.path.to_path()).exists()
+    }
+
     /// Its absolute path and the reason.
     pub fn text(&self) -> String {
         let place = Path::new(&self.worktree).join(self.path.to_path());
@@ -124,8 +129,8 @@ impl NotRestored {
             "tooLarge" => "over checkpoints.maxFileSize",
             "nestedRepositories" => "a nested repository",
             "special" => "not a regular file",
-            "unreadable" => "it could not be read, and stays as it is",
-            "notCaptured" => "this worktree cannot be captured, and stays as it is",
+            "unreadable" => "it could not be read",
+            "notCaptured" => "this worktree cannot be captured",
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
             "refusedNames" => "git refuses its name",
             "encrypted" => "its filter encrypts, and did not run",
