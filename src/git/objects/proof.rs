@@ -99,6 +99,9 @@ impl Durability<'_> {
             }
             Err(error) => tracing::warn!(%error, "lost trees were not written again"),
         }
+        if let Err(error) = self.retire_unneeded() {
+            tracing::warn!(%error, "lost objects that nothing needs are still looked for");
+        }
         let boot = env::boot_id();
         if !boot.is_empty() {
             files::write_atomic(&self.proof_note(), format!("{boot}\n").as_bytes())?;
@@ -132,7 +135,8 @@ impl Durability<'_> {
         bad.into_iter().map(|id| Oid::from_bytes(id.as_bytes())).collect()
     }
 
-    /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file.
+    /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file; without those that
+    /// nothing needed when that was looked at ([`Durability::retire_unneeded`]).
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -166,6 +170,23 @@ impl Durability<'_> {
         let missing: BTreeSet<&[u8]> =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"?")).collect();
         Ok(objects.into_iter().filter(|(oid, _)| missing.contains(oid.as_str().as_bytes())).collect())
+    }
+
+    /// Puts the files of lost objects apart that no ref, worktree or index needs: from then on [`Durability::lost_objects`] is of those
+    /// alone that something needs, and whoever asks whether histories are whole asks only while there is one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`; those of starting git.
+    pub fn retire_unneeded(&self) -> Result<()> {
+        let lost = self.lost_objects()?;
+        let needed: BTreeSet<Oid> = self.needed_of(lost.clone())?.into_iter().map(|(oid, _)| oid).collect();
+        let apart = self.quarantine().join("unneeded");
+        for (_, place) in lost.into_iter().filter(|(oid, _)| !needed.contains(oid)) {
+            let Some(name) = place.file_name() else { continue };
+            files::create_dir_all(&apart)?;
+            files::move_unsynced(&place, &apart.join(name))?;
+        }
+        Ok(())
     }
 
     /// Moves objects to the quarantine folder, where git does not see them, and writes those again whose content is still
@@ -260,8 +281,9 @@ mod tests {
             assert_eq!(doubtful, bad);
             let proof = repo.durability().prove_objects().unwrap();
             assert_eq!(proof.put_aside.len(), 4);
-            let lost = repo.durability().lost_objects().unwrap();
-            assert_eq!(lost.iter().map(|(oid, _)| oid.clone()).filter(|oid| *oid == nowhere).count(), 1);
+            assert_eq!(repo.durability().lost_objects().unwrap(), [], "nothing needs the one of which nothing is left");
+            let apart = std::fs::read_dir(scratch.path().join(".git/axiom/quarantine/unneeded")).unwrap();
+            assert!(apart.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with(nowhere.as_str())));
             assert!(!proof.written_again.contains(&nowhere) && proof.written_again.len() >= 2, "{proof:?}");
             assert!(place(&scratch, &whole).exists() && !place(&scratch, &nowhere).exists());
             assert!(scratch.repo().durability().objects_are_proved(), "by a note for all others");

@@ -69,21 +69,23 @@ pub fn indexes(ctx: &Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-/// Repairs branches and indexes of workspaces. Moves to the trash workspaces in which no agent has worked yet and whose
+/// Repairs branches and indexes of workspaces. After a crash it moves to the trash workspaces in which no agent has worked yet and whose
 /// files may not have reached the disk. A failure is reported, and the others are still repaired.
 ///
 /// # Errors
 /// As [`trash::fresh`].
-pub fn contents(ctx: &Context, report: &mut Repaired) -> Result<()> {
+pub fn contents(ctx: &Context, is_after_crash: bool, report: &mut Repaired) -> Result<()> {
     for (task, workspace) in known(ctx) {
-        if let Err(error) = content(ctx, &task, &workspace, report) {
+        let done = content(ctx, &workspace, report);
+        let done = done.and_then(|()| if is_after_crash { put_unused_aside(ctx, &task, &workspace, report) } else { Ok(()) });
+        if let Err(error) = done {
             report.left.push(format!("the workspace '{}' could not be repaired: {error}", workspace.path));
         }
     }
     Ok(())
 }
 
-fn content(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+fn content(ctx: &Context, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if let Some(mended) = repo.workspaces().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
@@ -97,6 +99,11 @@ fn content(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Rep
     if repo.workspaces().mend_index(&path, &trash)? {
         report.done.push(format!("the index of '{}' was damaged, and was rebuilt from its commit", workspace.path));
     }
+    Ok(())
+}
+
+fn put_unused_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+    let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if is_unused(ctx, task)
         && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
         && repo.workspaces().is_workspace_changed(&path)?

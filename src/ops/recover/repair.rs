@@ -65,9 +65,10 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         clear_locks(&ctx.repo, &mut report)?;
         let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
         let is_lost = !ctx.repo.durability().lost_objects()?.is_empty();
-        if damaged || other_boot || is_lost || ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open())
-        {
-            mend::contents(ctx, &mut report)?;
+        let session_is_open = ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
+        if damaged || other_boot || is_lost || session_is_open {
+            let is_after_crash = damaged || other_boot || session_is_open;
+            mend::contents(ctx, is_after_crash, &mut report)?;
         }
         if damaged {
             mend::linked_worktrees(ctx, &mut report)?;
@@ -283,6 +284,7 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
         report.done.push(format!("{words}: moved to axiom/quarantine; {again} of them written again"));
     }
     trees(ctx, proof.trees, report);
+    ctx.repo.durability().retire_unneeded()?;
     report.left.extend(lost_objects(ctx)?);
     Ok(())
 }
