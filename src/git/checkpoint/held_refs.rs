@@ -27,6 +27,9 @@ pub(in crate::git) const CONFIG: &str = "config";
 /// The largest list that is read.
 pub(in crate::git) const LIMIT: u64 = 1024 * 1024 * 1024;
 
+/// How many of the newest stash entries are looked at each time: the others were when they were new.
+const NEW_ENTRIES: usize = 5;
+
 /// The local refs as objects; nothing refers to them yet.
 #[derive(Debug, Clone)]
 pub struct HeldRefs {
@@ -128,7 +131,8 @@ impl Checkpoints<'_> {
         let is_whole = |entry: &StashEntry| !broken.contains(&entry.id) && self.repo.objects().is_whole_nearby(&entry.id);
         let all = std::mem::take(&mut listed.stash);
         for (number, entry) in all.into_iter().enumerate() {
-            match is_whole(&entry) {
+            let is_old = number >= NEW_ENTRIES && !broken.contains(&entry.id) && self.repo.objects().holds(&entry.id);
+            match is_old || is_whole(&entry) {
                 true => listed.stash.push(entry),
                 false => names.push(RefName::new(format!("{STASH}@{{{number}}}"))),
             }

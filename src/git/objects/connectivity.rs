@@ -94,6 +94,10 @@ impl Objects<'_> {
     /// Whether a commit is here with its tree and its parents, and those with theirs: what git writes at one moment. No process is
     /// started, and what is further down is not looked at.
     pub fn is_whole_nearby(&self, commit: &Oid) -> bool {
+        if self.is_partial() {
+            // A remote may have the trees.
+            return self.holds(commit);
+        }
         let with_tree = |oid: &Oid| {
             let read = self.holds(oid).then(|| self.read_commit(oid).ok()).flatten();
             read.filter(|commit| self.holds(&commit.tree))
