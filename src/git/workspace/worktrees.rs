@@ -1,6 +1,7 @@
 //! Workspaces: linked worktrees that are made, moved to the trash, brought back, and repaired. Nothing is deleted here.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,9 @@ pub struct Aside {
     pub head: Head,
 }
 
+/// How long git may take to make a workspace: filters and hooks of the user's run meanwhile, and large files may be fetched.
+const MAKING: Duration = Duration::from_secs(600);
+
 /// The result of [`Workspaces::repair_workspace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
@@ -102,7 +106,7 @@ impl Workspaces<'_> {
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
             WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
-        let output = self.with_crypt_keys(git).run()?;
+        let output = self.with_crypt_keys(git).limited(MAKING).run()?;
         // A post-checkout hook that fails sets git's exit status too, although the worktree was made. git removes a worktree
         // that it could not finish, and unlocks a finished one.
         let stands = || Ok(self.repo.worktrees().worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
@@ -141,6 +145,9 @@ impl Workspaces<'_> {
         });
         if let Err(cleanup) = cleaned {
             tracing::warn!(error = %cleanup, "what was half-made could not be cleared");
+        }
+        if error.code() == Code::FilterFailed {
+            return error;
         }
         let code = if error.code() == Code::DiskFull { Code::DiskFull } else { Code::DiskCheckoutFailed };
         Error::new(code, format!("the workspace '{}' could not be written", path.display()))
