@@ -75,7 +75,9 @@ pub fn run(args: &Prompts, global: &Global, screen: &mut Screen) -> Result<Exit>
     }
     let ctx = look(global, screen)?;
     let all = prompts::list(&ctx, args.count)?;
-    screen.answer(&PromptsAnswer { prompts: &all }, || in_words(&all))?;
+    let alive = sessions::list(&ctx).into_iter().filter(sessions::Session::is_alive).map(SessionView::from);
+    let nested: String = alive.map(|one| nested_in_words(&one)).collect();
+    screen.answer(&PromptsAnswer { prompts: &all }, || in_words(&all) + &nested)?;
     Ok(Exit::Done)
 }
 
@@ -157,6 +159,7 @@ fn sessions_in_words(shown: &[SessionView]) -> String {
         for path in &one.outside {
             notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
         }
+        notes.push_str(&nested_in_words(one));
         rows.push(vec![
             one.program.to_string(),
             state.to_owned(),
@@ -168,6 +171,15 @@ fn sessions_in_words(shown: &[SessionView]) -> String {
         ]);
     }
     table(&rows) + &notes
+}
+
+/// The nested repositories in which a session edits, a line each.
+fn nested_in_words(one: &SessionView) -> String {
+    let line = |path: &String| {
+        let (title, path) = (one.program.title(), visible::line(path));
+        format!("{title} edits in a nested repository that is no submodule, so nothing there is saved: {path}\n")
+    };
+    one.nested.iter().map(line).collect()
 }
 
 fn watches_in_words(watches: &[Standing]) -> String {

@@ -232,6 +232,9 @@ fn attached_in_words(attached: &Attached) -> String {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             text.push_str(&format!("  It edits outside of its worktree: {}{more}\n", visible::line(newest)));
         }
+        for path in &one.nested {
+            text.push_str(&format!("  It edits in a nested repository, which is not saved: {}\n", visible::line(path)));
+        }
     }
     for Standing { watcher, alive } in &attached.watches {
         let place = visible::line(&watcher.worktree);

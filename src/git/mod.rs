@@ -76,6 +76,7 @@ pub use repo::repository::{HashKind, HeldInChildren, RefFormat, Repository};
 #[cfg(test)]
 pub(crate) use repo::scratch::Scratch;
 pub use repo::stale_locks::{GitLock, Owner};
+pub use repo::submodules::SubmoduleFolder;
 pub use repo::surrounding::outermost_worktree;
 pub use repo::worktrees::{FEW_WORKTREES, Worktree, WorktreeEntry};
 pub use restore::advance::Advance;

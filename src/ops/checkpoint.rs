@@ -16,6 +16,7 @@ mod own;
 mod release;
 mod remove;
 mod still;
+pub(in crate::ops) mod submodules;
 mod unchanged;
 mod verify;
 
@@ -46,6 +47,7 @@ pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as
 pub use known::{Kept, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
+pub use submodules::CapturedSubmodule;
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
 
 // A rollback writes the restored state into the log: what a document may hold has to fit into one line of the log, together
@@ -204,6 +206,7 @@ fn make(
                     }
                     Err(error) => {
                         take_back(ctx, name, capture)?;
+                        submodules::unpublish(ctx, name, &document.submodules);
                         let what = "objects of the new capture are already missing";
                         Error::new(Code::Busy, what).because(error).hint("git fsck    shows what was missing before")
                     }
@@ -232,7 +235,8 @@ fn prove(ctx: &Context, document: &CheckpointDocument, capture: &Oid, refs: &Hel
 fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
     let now = document.workspaces.iter().filter(|workspace| workspace.captured_at.is_none());
     let captures = std::iter::once(capture).chain(now.map(|workspace| &workspace.capture));
-    captures.map(|capture| ctx.repo.objects().added_by_capture(capture, shared)).sum()
+    let own: u64 = captures.map(|capture| ctx.repo.objects().added_by_capture(capture, shared)).sum::<Result<u64>>()?;
+    Ok(own + submodules::size_of(ctx, &document.submodules)?)
 }
 
 /// Removes the refs of a checkpoint that is not complete and was never reported: the capture ref before the tag, so that
@@ -277,6 +281,7 @@ fn publish(
     let kept: Vec<Oid> = captured.states().map(|state| state.capture.clone()).chain(captured.refs.values().cloned()).collect();
     let objects = ctx.repo.checkpoints().checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
+    submodules::publish(ctx, name, &document.submodules)?;
     ctx.repo.checkpoints().publish_checkpoint(name, &objects, &marking(&document))?;
     ctx.repo.refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
@@ -346,6 +351,7 @@ fn document(
         agent_states,
         workspaces: captured.states().cloned().collect(),
         main_captured_at: captured.main_captured_at,
+        submodules: captured.submodules.clone(),
         coverage: captured.coverage.clone(),
         refs_not_held: {
             let also = captured.broken_refs.iter().filter(|name| !refs.not_held.contains(name));

@@ -11,6 +11,7 @@ pub mod preview;
 mod replay;
 pub mod scratch;
 pub mod sides;
+pub(in crate::ops) mod submodules;
 pub mod verified;
 
 pub use plan::guarded_by;
@@ -163,6 +164,11 @@ fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeO
             return Ok(MergeOutcome::Noted(merged));
         }
     };
+    let workspace = ctx.state().restorable.workspaces.get(task).map(|workspace| std::path::PathBuf::from(&workspace.path));
+    let changes = ctx.repo.history().diff_trees(&of.target, &of.tree)?;
+    if let Some(what) = submodules::bring_merged(ctx, workspace.as_deref(), &changes, &of.tree)? {
+        return Ok(MergeOutcome::InTheWay { what });
+    }
     if let Some(unverified) = plan::unverified(ctx, &case, &of, &settled)? {
         return Ok(unverified);
     }

@@ -10,6 +10,7 @@ pub(in crate::ops) mod preview;
 mod refs;
 mod some_paths;
 mod still;
+pub(in crate::ops) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
 
@@ -20,7 +21,7 @@ use crate::domain::base::ids::{CaseId, CheckpointName, GateId, TxnId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Trigger};
-use crate::domain::operation::journaled::WorktreeChange;
+use crate::domain::operation::journaled::{SubmoduleChange, WorktreeChange};
 use crate::domain::operation::rollback::{self as rules, TaskChange};
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::Afterwards;
@@ -130,6 +131,9 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
     }
+    for change in &plan.operation.submodules {
+        preview.moves_aside.extend(in_the_way_in_submodule(ctx, change, &captured)?);
+    }
     Ok(preview)
 }
 
@@ -152,12 +156,23 @@ pub fn nobody_works(ctx: &mut Context) -> Result<()> {
 /// The files that no capture holds and that will be moved to the trash.
 fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
     let Some(now) = captured.worktree_at(&change.path) else { return Ok(Vec::new()) };
-    let then = operation::extras_of(ctx, change.captures.new.as_ref())?;
+    let then = operation::extras_of(&ctx.repo, change.captures.new.as_ref())?;
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
     let trash = crate::ops::trash::root(ctx)?;
     let restore = Restore { worktree: &now.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
     let paths = ctx.repo.restore().in_the_way(&restore)?.into_iter();
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
+}
+
+fn in_the_way_in_submodule(ctx: &Context, change: &SubmoduleChange, captured: &Captured) -> Result<Vec<FileLoss>> {
+    let Some(now) = captured.submodule_at(&change.worktree.path) else { return Ok(Vec::new()) };
+    let SubmoduleChange { worktree: WorktreeChange { path, files, captures, .. }, .. } = change;
+    let then = operation::extras_of(&now.repo, captures.new.as_ref())?;
+    let (from, to, beside) = (&files.old, &files.new, Some(Change::new(&now.present.capture.extras, &then)));
+    let trash = crate::ops::trash::root(ctx)?;
+    let restore = Restore { worktree: &now.present.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
+    let paths = now.repo.restore().in_the_way(&restore)?.into_iter();
+    Ok(paths.map(|inside| FileLoss { worktree: path.clone(), path: inside }).collect())
 }
 
 /// Rolls back to a checkpoint. If [`may_change_nothing`], the caller runs [`preview()`] first, so that no safety checkpoint

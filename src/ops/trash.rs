@@ -63,7 +63,7 @@ pub(in crate::ops) fn of_workspaces(ctx: &Context, txn: &TxnId) -> Result<PathBu
 /// # Errors
 /// As [`root`].
 pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
-    Ok(root_of(ctx, worktree)?.join(txn.as_str()).join(of_worktree(worktree)))
+    Ok(root_of(ctx, worktree)?.join(txn.as_str()).join(worktree.name_in_trash()?))
 }
 
 /// The transaction's trash for files in the git directory of a worktree.
@@ -74,12 +74,7 @@ pub(in crate::ops) fn of_git_dir(ctx: &Context, worktree: &Worktree, txn: &TxnId
     let root = root_of(ctx, worktree)?;
     let is_there = files::mount_of(&root) == files::mount_of(worktree.git_dir());
     let root = if is_there { root } else { worktree.git_dir().join(IN_GIT_DIR) };
-    Ok(root.join(txn.as_str()).join(of_worktree(worktree)))
-}
-
-fn of_worktree(worktree: &Worktree) -> std::ffi::OsString {
-    let name = worktree.git_dir().file_name().filter(|_| !worktree.is_main());
-    name.map_or_else(|| "main".into(), std::ffi::OsStr::to_os_string)
+    Ok(root.join(txn.as_str()).join(worktree.name_in_trash()?))
 }
 
 /// The trash folder for the files of a worktree, with a folder for each transaction.
@@ -97,7 +92,11 @@ fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
 fn worktrees(ctx: &Context, operation: &Operation) -> Result<Vec<Worktree>> {
     let advances = operation.advances.iter().map(|change| &change.path);
     let paths = operation.worktrees.iter().map(|change| &change.path).chain(advances);
-    paths.map(|path| crate::ops::operation::worktree(ctx, path)).collect()
+    let mut all = paths.map(|path| crate::ops::operation::worktree(ctx, path)).collect::<Result<Vec<_>>>()?;
+    for change in &operation.submodules {
+        all.push(crate::ops::operation::submodules::opened(ctx, change)?.1);
+    }
+    Ok(all)
 }
 
 /// Checks that every trash of an operation is a folder, or can be made: what is behind a link may belong to another user.

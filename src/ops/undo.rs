@@ -7,6 +7,7 @@ mod needs;
 mod preview;
 mod since;
 mod standing;
+mod submodules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ use crate::domain::work::task_branches::task_of;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::{
-    CaptureExtras, HeldFiles, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of, change_of,
+    CaptureExtras, HeldFiles, Moments, MovedAside, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of,
+    change_of,
 };
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, CheckpointRequest};
 use crate::ops::context::handle::Context;
@@ -130,7 +132,8 @@ pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
 pub fn undo(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     check(ctx, chosen)?;
     let transaction = &chosen.transaction;
-    let in_workspaces = !transaction.worktrees.is_empty() || !transaction.workspaces.is_empty();
+    let in_workspaces =
+        !transaction.worktrees.is_empty() || !transaction.submodules.is_empty() || !transaction.workspaces.is_empty();
     let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { Paused::Nothing };
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, chosen));
     if paused == Paused::BySupervisor {
@@ -184,6 +187,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     forward.stash.clone_from(&transaction.stash);
     forward.advances.clone_from(&transaction.advances);
     forward.worktrees.clone_from(&transaction.worktrees);
+    forward.submodules.clone_from(&transaction.submodules);
     forward.workspaces.clone_from(&transaction.workspaces);
     forward.gates.clone_from(&transaction.gates);
     // Files that are no longer in the trash cannot come back: see `lost_asides`.
@@ -203,10 +207,14 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     operation.refs = still_to_move(ctx, operation.refs)?;
     let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
-    let left_out = gone::leave_out(ctx, &transaction.id, &mut operation, captured)?;
+    let mut left_out = gone::leave_out(ctx, &transaction.id, &mut operation, captured)?;
     if let Some(captured) = captured {
+        let moved: Vec<&RefName> = since::moved(transaction).collect();
+        left_out.extend(submodules::rebase(ctx, &mut operation.submodules, captured)?);
         for change in &mut operation.worktrees {
-            *change = rebased(ctx, transaction, change, captured)?;
+            let now = capture_of(captured, &change.path)
+                .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
+            *change = rebased(&ctx.repo, &moved, change, now, &submodules::inside(&operation.submodules, &change.path))?;
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
             // A missing workspace is marked as lost already.
@@ -249,42 +257,46 @@ fn lost_asides(transaction: &Transaction) -> Vec<AsideChange> {
 }
 
 /// A worktree's change, based on its present contents: the paths that the transaction changed go back, all others stay.
-fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
-    let (worktree, now, commit) = capture_of(captured, &change.path)
-        .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
-    let left = extras_of(ctx, change.captures.old.as_ref())?;
-    let mut beside = beside(ctx, change, (worktree, now), &left)?;
-    let tree = with_hidden(ctx, worktree, change, &now.tree)?;
-    stays_untouched(ctx, change, (&left, &tree), &beside)?;
+pub(super) fn rebased(
+    repo: &Repository,
+    moved: &[&RefName],
+    change: &WorktreeChange,
+    (worktree, now, commit): Now<'_>,
+    submodules: &BTreeSet<RepoPath>,
+) -> Result<WorktreeChange> {
+    let left = extras_of(repo, change.captures.old.as_ref())?;
+    let mut beside = beside(repo, change, (worktree, now), &left)?;
+    let tree = with_hidden(repo, worktree, change, &now.tree)?;
+    stays_untouched(repo, change, (&left, &tree), &beside)?;
     let files = Files { change, left: &left, back: &beside, worktree, now: now.extras.beside(&tree), coverage: &now.coverage };
-    let wanted = files.wanted(ctx)?;
-    let since = files.since(ctx, &wanted)?;
-    let untouched = files.untouched(ctx, &wanted, &since)?;
-    let files = onto(ctx, (&change.files, &wanted), (&tree, since), &untouched)?;
+    let wanted = files.wanted(repo)?;
+    let since = files.since(repo, &wanted)?;
+    let untouched = files.untouched(repo, &wanted, &since)?;
+    let files = onto(repo, (&change.files, &wanted), (&tree, since), &untouched)?;
     let index = &change.index;
     let (entries, since) =
-        (ctx.repo.history().diff_trees(&index.old, &index.new)?, ctx.repo.history().diff_trees(&index.old, &now.index_tree)?);
-    let index = onto(ctx, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
-    let changes = ctx.repo.history().diff_trees(&tree, &files)?;
-    let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
+        (repo.history().diff_trees(&index.old, &index.new)?, repo.history().diff_trees(&index.old, &now.index_tree)?);
+    let index = onto(repo, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
+    let changes = repo.history().diff_trees(&tree, &files)?;
+    let (files, _) = with_own_submodules(repo, Path::new(&change.path), files, (&changes, submodules))?;
     // Files that the transaction did not change keep their present bytes.
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
-        let files = ctx.repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
+        let files = repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
         let wanted = since::Undoing { worktree, now, files, index: Change::new(&now.index_tree, &index) };
-        wanted.leaves_alone(ctx, transaction, &now.extras.in_progress())?;
+        wanted.leaves_alone(repo, moved, &now.extras.in_progress())?;
     }
-    let commit = operation::with_bytes_known(ctx, now, commit)?;
+    let commit = operation::with_bytes_known(repo, now, commit)?;
     let capture = match &change.captures.new {
-        Some(before) if beside == extras_of(ctx, Some(before))? => Some(before.clone()),
+        Some(before) if beside == extras_of(repo, Some(before))? => Some(before.clone()),
         None if beside.is_empty() => None,
-        Some(_) | None => Some(capture_with(ctx, now, (&files, &index), beside)?),
+        Some(_) | None => Some(capture_with(repo, now, (&files, &index), beside)?),
     };
     Ok(WorktreeChange {
         path: change.path.clone(),
         files: Change::new(tree, files),
         index: Change::new(now.index_tree.clone(), index),
-        head: since::head(transaction, change, &now.head),
+        head: since::head(moved, change, &now.head),
         captures: Change::new(commit, capture),
     })
 }
@@ -296,14 +308,14 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
 /// `CHANGED_MEANWHILE` where the user has also changed what the transaction changed; a git operation that it ended or began,
 /// for example.
 fn beside(
-    ctx: &Context,
+    repo: &Repository,
     change: &WorktreeChange,
     (worktree, now): (&Worktree, &WorktreeCapture),
     left: &CaptureExtras,
 ) -> Result<CaptureExtras> {
-    let back = ctx.repo.index(worktree).for_checkout_of_now(extras_of(ctx, change.captures.new.as_ref())?)?;
-    let entries = ctx.repo.history().diff_trees(&change.index.old, &change.index.new)?;
-    let since = ctx.repo.history().diff_trees(&change.index.old, &now.index_tree)?;
+    let back = repo.index(worktree).for_checkout_of_now(extras_of(repo, change.captures.new.as_ref())?)?;
+    let entries = repo.history().diff_trees(&change.index.old, &change.index.new)?;
+    let since = repo.history().diff_trees(&change.index.old, &now.index_tree)?;
     let moments = Moments { left, back: &back, now: &now.extras, entries: &entries, since: &since };
     moments.settle().map_err(|what| {
         let error = changed(&what).context(format!("in '{}'", change.path));
@@ -317,7 +329,7 @@ fn beside(
 /// Checks files that a sparse checkout left out before the transaction, but not after it: the undo leaves them out again, so
 /// they must not have been edited since, even where the trees before and after the transaction agree on them.
 fn stays_untouched(
-    ctx: &Context,
+    repo: &Repository,
     change: &WorktreeChange,
     (was, now): (&CaptureExtras, &Oid),
     will_be: &CaptureExtras,
@@ -327,7 +339,7 @@ fn stays_untouched(
         return Ok(());
     }
     let gone: BTreeSet<&RepoPath> = gone.difference(&was.index.left_out()).copied().collect();
-    let since = ctx.repo.history().diff_trees(&change.files.old, now)?;
+    let since = repo.history().diff_trees(&change.files.old, now)?;
     let edited: Vec<String> =
         since.iter().filter(|since| gone.contains(&since.path)).map(|since| since.path.to_string()).collect();
     if edited.is_empty() { Ok(()) } else { Err(changed(&edited)) }
@@ -335,20 +347,20 @@ fn stays_untouched(
 
 /// The present tree, plus files that the transaction wrote, that are unchanged on the disk, and that git ignores now: the
 /// user has not changed them.
-fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now: &Oid) -> Result<Oid> {
+fn with_hidden(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, now: &Oid) -> Result<Oid> {
     if change.files.old == *now {
         return Ok(now.clone());
     }
-    let since = ctx.repo.history().diff_trees(&change.files.old, now)?;
+    let since = repo.history().diff_trees(&change.files.old, now)?;
     let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none()).collect();
-    ctx.repo.objects().edit_tree(now, &ctx.repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
+    repo.objects().edit_tree(now, &repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 
-type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
+pub(super) type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
 
 /// The capture of the worktree at a path, with its commit where one was made.
 fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
-    let CapturedWorktree { worktree, capture } = captured.worktree_at(path)?;
+    let CapturedWorktree { worktree, capture, .. } = captured.worktree_at(path)?;
     let made = captured.workspaces.iter().find(|workspace| workspace.state.path == path);
     Some((worktree, capture, made.map(|workspace| workspace.state.capture.clone())))
 }
@@ -367,15 +379,15 @@ struct Files<'a> {
 
 impl Files<'_> {
     /// The changes that the undo makes to the files that the transaction left.
-    fn wanted(&self, ctx: &Context) -> Result<Vec<TreeChange>> {
+    fn wanted(&self, repo: &Repository) -> Result<Vec<TreeChange>> {
         let Change { old, new } = &self.change.files;
-        ctx.repo.captures().differing(self.left.beside(old), self.back.beside(new))
+        repo.captures().differing(self.left.beside(old), self.back.beside(new))
     }
 
     /// The changes since the transaction, also in how files are stored. A `wanted` change of hidden bytes counts as changed
     /// where the present bytes are not known.
-    fn since(&self, ctx: &Context, wanted: &[TreeChange]) -> Result<Vec<TreeChange>> {
-        let mut since = ctx.repo.captures().differing(self.left.beside(&self.change.files.old), self.now)?;
+    fn since(&self, repo: &Repository, wanted: &[TreeChange]) -> Result<Vec<TreeChange>> {
+        let mut since = repo.captures().differing(self.left.beside(&self.change.files.old), self.now)?;
         let known: BTreeSet<RepoPath> = since.iter().map(|since| since.path.clone()).collect();
         let may_have = |change: &&TreeChange| {
             let is_decided = || is_decided(self.now.raw, Some(self.coverage), &change.path);
@@ -388,7 +400,7 @@ impl Files<'_> {
     /// The paths of `since` whose files are on the disk exactly as the transaction left them, though they are stored
     /// differently now: because of another configuration, for example. A file is left out, and so counts as changed, where
     /// only hidden bytes are wanted back and the stored bytes of before and now are equal: these cannot be distinguished.
-    fn untouched(&self, ctx: &Context, wanted: &[TreeChange], since: &[TreeChange]) -> Result<BTreeSet<RepoPath>> {
+    fn untouched(&self, repo: &Repository, wanted: &[TreeChange], since: &[TreeChange]) -> Result<BTreeSet<RepoPath>> {
         let is_told = |since: &&TreeChange| {
             let Some(wanted) = change_of(wanted, &since.path) else { return false };
             let [then, now] = [&self.back.raw[..], self.now.raw].map(|raw| bytes_of(raw, &since.path));
@@ -398,7 +410,7 @@ impl Files<'_> {
         if since.is_empty() {
             return Ok(BTreeSet::new());
         }
-        ctx.repo.restore().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
+        repo.restore().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
     }
 }
 
@@ -407,7 +419,7 @@ impl Files<'_> {
 /// # Errors
 /// `CHANGED_MEANWHILE`, naming the paths.
 fn onto(
-    ctx: &Context,
+    repo: &Repository,
     (change, wanted): (&Change<Oid>, &[TreeChange]),
     (now, since): (&Oid, Vec<TreeChange>),
     untouched: &BTreeSet<RepoPath>,
@@ -418,7 +430,7 @@ fn onto(
     if !conflicts.is_empty() {
         return Err(changed(&conflicts));
     }
-    if change.old == *now { Ok(change.new.clone()) } else { ctx.repo.objects().edit_tree(now, wanted) }
+    if change.old == *now { Ok(change.new.clone()) } else { repo.objects().edit_tree(now, wanted) }
 }
 
 fn changed(what: &[String]) -> Error {

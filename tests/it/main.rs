@@ -101,6 +101,7 @@ mod rollback_resolve;
 mod rollback_task;
 mod run;
 mod sample_hooks;
+mod submodules;
 mod trash;
 mod trust;
 mod watch;

@@ -105,7 +105,7 @@ fn people(shown: &Shown) -> String {
     if let Some(only) = &shown.listed.only {
         text.push_str(&format!("{}\n", only_text(only)));
     }
-    for (path, coverage) in &document.coverage {
+    for (path, coverage) in &document.coverage_with_submodules() {
         let gone = shown.listed.only.as_ref().is_some_and(|only| only.all_else_gone);
         for line in left_out(path, coverage, &shown.sizes_now, gone) {
             text.push_str(&line);

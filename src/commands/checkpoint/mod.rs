@@ -163,19 +163,20 @@ fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Scr
             "'{path}' exists neither here nor in the base checkpoint; if it is the checkpoint's name, put it before --only"
         ));
     }
-    if let Some(line) = included(&document.coverage, !ctx.config.checkpoints.include.is_empty()) {
+    let held = document.coverage_with_submodules();
+    if let Some(line) = included(&held, !ctx.config.checkpoints.include.is_empty()) {
         screen.note(&line);
     }
-    if let Some(line) = unfiltered(&document.coverage) {
+    if let Some(line) = unfiltered(&held) {
         screen.note(&line);
     }
-    if let Some(line) = summary(&document.coverage) {
+    if let Some(line) = summary(&held) {
         screen.note(&line);
     }
     if let Some(line) = refs_not_held(&document.refs_not_held) {
         screen.note(&line);
     }
-    let (coverage, refs_not_held) = (&document.coverage, &document.refs_not_held);
+    let (coverage, refs_not_held) = (&held, &document.refs_not_held);
     let answer = Created { checkpoint: Made::of(&record), coverage, refs_not_held, looked_at_all, nowhere };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
@@ -271,7 +272,7 @@ struct Kind {
 const KINDS: &[Kind] = &[
     Kind { of: |c| &c.ignored, one: "ignored entry", many: "ignored entries" },
     Kind { of: |c| &c.nested_repositories, one: "nested repository", many: "nested repositories" },
-    Kind { of: |c| &c.dirty_submodules, one: "submodule with changes of its own", many: "submodules with changes of their own" },
+    Kind { of: |c| &c.dirty_submodules, one: "submodule that cannot be held", many: "submodules that cannot be held" },
     Kind {
         of: |c| &c.too_large,
         one: "untracked file over checkpoints.maxFileSize",

@@ -74,6 +74,9 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     for one in &damaged {
         one.problems.iter().for_each(|problem| lines.push_str(&format!("{}: {}\n", one.name, visible::line(&problem.what))));
     }
+    for one in found {
+        one.submodules_not_held.iter().for_each(|what| lines.push_str(&format!("{}: {}\n", one.name, visible::line(what))));
+    }
     let (total, bad, owed) = (found.len(), damaged.len(), found.iter().filter(|one| one.owed > 0).count());
     match (total, bad) {
         (0, _) => lines.push_str("There is no checkpoint yet.\n"),
@@ -149,14 +152,23 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
         let git = ctx.repo.git().args(["diff", "--no-ext-diff", color]);
         let git = if args.stat { git.arg("--stat") } else { git };
         let git = if args.name_only { git.arg("--name-only") } else { git };
-        git.args([old.as_str(), new.as_str(), "--"]).run_ok()
+        let mut whole = git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout;
+        for inner in &difference.submodules {
+            let (prefix, (old, new)) = (inner.path.to_string(), &inner.trees);
+            let (from, to) = (format!("--src-prefix=a/{prefix}/"), format!("--dst-prefix=b/{prefix}/"));
+            let git = inner.repo.git().args(["diff", "--no-ext-diff", "--no-textconv", color, &from, &to]);
+            let git = if args.stat { git.arg("--stat") } else { git };
+            let git = if args.name_only { git.arg("--name-only") } else { git };
+            whole.extend(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout);
+        }
+        Ok::<_, Error>(whole)
     };
-    let plain = patch("--color=never")?.stdout;
+    let plain = patch("--color=never")?;
     let shown = if screen.shows_terminal() { visible::bytes(&plain).into_bytes() } else { plain.clone() };
     // git's colours could not be distinguished from escape sequences in files, so they are only used for a patch without
     // any.
     let colored = screen.shows_terminal() && shown == plain;
-    screen.write(&if colored { patch("--color=always")?.stdout } else { shown })?;
+    screen.write(&if colored { patch("--color=always")? } else { shown })?;
     Ok(Exit::Done)
 }
 

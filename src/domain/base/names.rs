@@ -204,7 +204,7 @@ fn unspelled(text: &str) -> Cow<'_, OsStr> {
 /// A path within a repository, as git stores it: bytes, `/` between the parts, perhaps not UTF-8.
 ///
 /// In JSON it is a string; a path that is not UTF-8 is `{"hex": "…"}`, so nothing is lost.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RepoPath(Vec<u8>);
 
 #[derive(Serialize, Deserialize)]
@@ -237,6 +237,27 @@ impl RepoPath {
     pub fn folders_above(&self) -> impl Iterator<Item = RepoPath> {
         let ends = self.0.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         ends.map(|(end, _)| Self::new(&self.0[..end]))
+    }
+
+    /// The path of what has this path within it: `self/inner`. Empty paths are the folder itself.
+    #[must_use]
+    pub fn join(&self, inner: &Self) -> Self {
+        match (self.0.is_empty(), inner.0.is_empty()) {
+            (true, _) => inner.clone(),
+            (_, true) => self.clone(),
+            (false, false) => Self([self.0.as_slice(), b"/", &inner.0].concat()),
+        }
+    }
+
+    /// Its path within a folder, where it is that folder (then empty) or below it.
+    pub fn within(&self, folder: &Self) -> Option<Self> {
+        let rest = self.0.strip_prefix(folder.0.as_slice())?;
+        match rest.split_first() {
+            None => Some(Self(Vec::new())),
+            Some((b'/', rest)) => Some(Self::new(rest)),
+            Some(_) if folder.0.is_empty() => Some(self.clone()),
+            Some(_) => None,
+        }
     }
 
     /// Its name within its folder.

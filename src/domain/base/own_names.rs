@@ -13,6 +13,19 @@ pub const TAGS: &str = "refs/tags/axiom/";
 /// The captures of checkpoints: a checkpoint exists as long as its capture ref does.
 pub const CAPTURES: &str = "refs/axiom/captures/";
 
+/// In the repository of a submodule: the captures of it that checkpoints of its superproject name. `_` begins no name of a checkpoint,
+/// so they are none of the submodule's own.
+pub const SUPERPROJECT_CAPTURES: &str = "refs/axiom/captures/_superproject/";
+
+/// In the repository of a submodule: captures of it that were made in the worktree of a removed workspace, below that one's name.
+pub const BROUGHT_CAPTURES: &str = "refs/axiom/captures/_brought/";
+
+/// In the repository of a submodule: commits that were made in other worktrees of the superproject, each under its id.
+pub const BROUGHT: &str = "refs/axiom/brought/";
+
+/// In the repository of a submodule: what the undo of an operation of its superproject needs.
+pub const SUPERPROJECT_KEPT: &str = "refs/axiom/superproject/kept/";
+
 /// What an undo needs: one ref for each transaction.
 pub const KEPT: &str = "refs/axiom/kept/";
 
@@ -46,6 +59,11 @@ pub const LINKED: &str = "worktrees/";
 /// The ref that holds a checkpoint.
 pub fn capture_ref(name: &CheckpointName) -> RefName {
     RefName::new(format!("{CAPTURES}{name}"))
+}
+
+/// The ref that keeps a submodule's capture in the submodule's repository.
+pub fn submodule_capture_ref(name: &CheckpointName) -> RefName {
+    RefName::new(format!("{SUPERPROJECT_CAPTURES}{name}"))
 }
 
 /// The tag of a checkpoint.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::known_paths::{OnlyCount, OnlyPaths};
 use super::marks::Marks;
+use super::submodules::SubmoduleState;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
@@ -198,6 +199,9 @@ pub struct CheckpointDocument {
     pub agent_states: Vec<AgentState>,
     /// The agents' workspaces and the other linked worktrees. The main worktree is in the capture ref.
     pub workspaces: Vec<WorkspaceState>,
+    /// The submodules in all these worktrees, each with its capture in its own repository; those within others come after them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleState>,
     /// When the main worktree was captured, where that was before the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main_captured_at: Option<Timestamp>,
@@ -377,7 +381,7 @@ pub struct Coverage {
     /// Nested repositories that are no submodules: the folder, or only its `.git` where the other files of the folder are
     /// held.
     pub nested_repositories: PathSample,
-    /// Submodules with changes in their own files: only the commit of a submodule is held.
+    /// Submodules with changes of their own that are not held: their repository is elsewhere, or cannot be captured.
     pub dirty_submodules: PathSample,
     /// Untracked files over the size limit.
     pub too_large: PathSample,

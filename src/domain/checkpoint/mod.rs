@@ -14,4 +14,5 @@ pub mod marks;
 pub mod older;
 pub mod purge;
 pub mod retention;
+pub mod submodules;
 pub mod word_finder;

@@ -101,6 +101,9 @@ pub struct Operation {
     /// Worktrees whose files, index or HEAD change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<WorktreeChange>,
+    /// Submodules whose files, index, HEAD or branches change, after the worktrees that they are in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleChange>,
     /// Workspaces that go to the trash or come back from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<WorkspaceChange>,
@@ -195,6 +198,50 @@ pub struct WorktreeChange {
     pub captures: Change<Option<Oid>>,
 }
 
+/// The change of one submodule, in its own repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubmoduleChange {
+    /// Its files, index and HEAD, with its absolute path.
+    #[serde(flatten)]
+    pub worktree: WorktreeChange,
+    /// Its git directory, absolute.
+    pub git_dir: String,
+    /// Its branches that move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<RefChange>,
+    /// Whether its folder has its `.git`: it has none while the submodule is deleted from the worktree.
+    pub checked_out: Change<bool>,
+}
+
+impl SubmoduleChange {
+    /// The change back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
+        Self {
+            refs: refs.collect(),
+            worktree: self.worktree.inverse(),
+            checked_out: self.checked_out.inverse(),
+            git_dir: self.git_dir,
+        }
+    }
+}
+
+impl WorktreeChange {
+    /// The change back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self {
+            path: self.path,
+            files: self.files.inverse(),
+            index: self.index.inverse(),
+            head: self.head.inverse(),
+            captures: self.captures.inverse(),
+        }
+    }
+}
+
 /// A workspace that goes to the trash or comes back from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -270,6 +317,7 @@ impl Operation {
             branch_configs: Vec::new(),
             stash: Vec::new(),
             worktrees: Vec::new(),
+            submodules: Vec::new(),
             workspaces: Vec::new(),
             asides: Vec::new(),
             edits: Vec::new(),
@@ -286,13 +334,8 @@ impl Operation {
     pub fn inverse(self, kind: OperationKind, title: String) -> Self {
         let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
         let advances = self.advances.into_iter().rev().map(|a| BranchAdvance { commit: a.commit.inverse(), ..a });
-        let worktrees = self.worktrees.into_iter().rev().map(|w| WorktreeChange {
-            path: w.path,
-            files: w.files.inverse(),
-            index: w.index.inverse(),
-            head: w.head.inverse(),
-            captures: w.captures.inverse(),
-        });
+        let worktrees = self.worktrees.into_iter().rev().map(WorktreeChange::inverse);
+        let submodules = self.submodules.into_iter().rev().map(SubmoduleChange::inverse);
         let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
         let stash = self.stash.into_iter().rev().map(|s| StashChange { way: s.way.opposite(), ..s });
         let configs = self.branch_configs.into_iter().rev();
@@ -305,6 +348,7 @@ impl Operation {
         inverse.stash = stash.collect();
         inverse.advances = advances.collect();
         inverse.worktrees = worktrees.collect();
+        inverse.submodules = submodules.collect();
         inverse.workspaces = workspaces.collect();
         inverse.edits = inverse_edits(self.edits);
         inverse.gates = inverse_gates(self.gates);
@@ -324,6 +368,7 @@ impl Operation {
             && self.stash.is_empty()
             && self.advances.is_empty()
             && self.worktrees.is_empty()
+            && self.submodules.is_empty()
             && self.workspaces.is_empty()
     }
 }

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::journaled::{
-    AsideChange, BranchAdvance, GateChange, OperationKind, RefChange, StashChange, WorkspaceChange, WorktreeChange,
+    AsideChange, BranchAdvance, GateChange, OperationKind, RefChange, StashChange, SubmoduleChange, WorkspaceChange,
+    WorktreeChange,
 };
 use super::touched::touched_cases;
 use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
@@ -58,6 +59,8 @@ pub struct Transaction {
     pub advances: Vec<BranchAdvance>,
     /// Worktrees that it changed.
     pub worktrees: Vec<WorktreeChange>,
+    /// Submodules that it changed.
+    pub submodules: Vec<SubmoduleChange>,
     /// Workspaces that it moved to the trash or brought back.
     pub workspaces: Vec<WorkspaceChange>,
     /// Files that were in its way and are in the trash.
@@ -122,6 +125,7 @@ impl Transaction {
             stash: Vec::new(),
             advances: Vec::new(),
             worktrees: Vec::new(),
+            submodules: Vec::new(),
             workspaces: Vec::new(),
             asides: Vec::new(),
             gates: Vec::new(),
@@ -178,6 +182,7 @@ impl Transaction {
             && self.stash.is_empty()
             && self.advances.is_empty()
             && self.worktrees.is_empty()
+            && self.submodules.is_empty()
             && self.workspaces.is_empty())
     }
 
@@ -268,6 +273,7 @@ impl Fold {
             transaction.advances.extend(open.operation.advances.iter().cloned());
             transaction.operates = true;
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
+            transaction.submodules.extend(open.operation.submodules.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
             transaction.gates.extend(open.operation.gates.iter().cloned());
             let of_ours =

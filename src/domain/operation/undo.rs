@@ -124,8 +124,9 @@ fn touched(transaction: &Transaction) -> BTreeSet<&str> {
     let refs = transaction.refs.iter().map(|change| &change.name);
     let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
     let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
+    let submodules = transaction.submodules.iter().map(|change| change.worktree.path.as_str());
     let stash = transaction.stash.iter().map(|change| change.entry.id.as_str());
-    cases.chain(refs).chain(worktrees).chain(stash).collect()
+    cases.chain(refs).chain(worktrees).chain(submodules).chain(stash).collect()
 }
 
 /// The changes of the state that undo a transaction.

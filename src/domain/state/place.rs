@@ -5,11 +5,13 @@
 //! They are valid for the place where the repository was when they were recorded. A [`Placing`] is an event that says that
 //! the repository is at a new place. Everything recorded before it is read as if it had been recorded at the new place.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::whole::Restorable;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{Operation, WorkspaceChange};
+use crate::domain::operation::journaled::{Operation, SubmoduleChange, WorkspaceChange};
 use crate::domain::operation::transaction::Transaction;
 
 /// Where a repository is.
@@ -150,6 +152,7 @@ impl Placing {
     pub fn operation(&self, operation: &mut Operation) {
         operation.advances.iter_mut().for_each(|one| self.change(&mut one.path));
         operation.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
+        operation.submodules.iter_mut().for_each(|one| self.submodule(one));
         operation.workspaces.iter_mut().for_each(|one| self.workspace(one));
         for one in &mut operation.asides {
             self.change(&mut one.worktree);
@@ -163,6 +166,11 @@ impl Placing {
         }
     }
 
+    fn submodule(&self, change: &mut SubmoduleChange) {
+        self.change(&mut change.worktree.path);
+        self.change(&mut change.git_dir);
+    }
+
     fn workspace(&self, change: &mut WorkspaceChange) {
         self.change(&mut change.workspace.path);
         self.change_trash(&mut change.trash);
@@ -174,6 +182,7 @@ impl Placing {
     pub fn transaction(&self, transaction: &mut Transaction) {
         transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
         transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
+        transaction.submodules.iter_mut().for_each(|one| self.submodule(one));
         transaction.workspaces.iter_mut().for_each(|one| self.workspace(one));
         for one in &mut transaction.asides {
             self.change(&mut one.worktree);
@@ -185,6 +194,10 @@ impl Placing {
     pub fn document(&self, document: &mut CheckpointDocument) {
         self.restorable(&mut document.state_snapshot);
         document.workspaces.iter_mut().for_each(|one| self.change(&mut one.path));
+        for one in &mut document.submodules {
+            self.change(&mut one.worktree);
+            self.change(&mut one.git_dir);
+        }
         document.attached.iter_mut().for_each(|stamp| self.change(&mut stamp.worktree));
         let coverage = std::mem::take(&mut document.coverage);
         document.coverage = coverage.into_iter().map(|(path, coverage)| (self.path(&path), coverage)).collect();
@@ -197,6 +210,9 @@ pub fn own_part(operation: &mut Operation, place: &Place) {
     let own = |path: &str| place.worktree.as_deref() == Some(path);
     operation.workspaces.clear();
     operation.worktrees.retain(|one| own(&one.path));
+    // What is below the main worktree was copied with it.
+    let copied = |path: &str| place.worktree.as_deref().is_some_and(|main| Path::new(path).starts_with(main));
+    operation.submodules.retain(|one| copied(&one.worktree.path) && Path::new(&one.git_dir).starts_with(&place.common_dir));
     operation.advances.retain(|one| own(&one.path));
     operation.asides.retain(|one| own(&one.worktree));
     if let Some(restored) = &mut operation.restored {

@@ -125,6 +125,7 @@ fn operation_facts(operation: &Operation) -> Facts {
         ("what", operation_word(&operation.kind).to_owned()),
         ("refs", (operation.refs.len() + operation.advances.len()).to_string()),
         ("worktrees", operation.worktrees.len().to_string()),
+        ("submodules", operation.submodules.len().to_string()),
         ("workspaces", operation.workspaces.len().to_string()),
     ]
 }

@@ -40,7 +40,7 @@ const FIFTH: u32 = 5;
 const SIXTH: u32 = 6;
 /// The version with checkpoints of attached sessions, which have no tag.
 const SEVENTH: u32 = 7;
-/// The version with checkpoints whose note is on their capture.
+/// The version with checkpoints whose note is on their capture, and with operations in submodules.
 const EIGHTH: u32 = 8;
 /// The version with checkpoints of which something was taken out.
 pub const PURGED: u32 = EIGHTH;
@@ -184,7 +184,9 @@ fn of_operation(operation: &Operation) -> u32 {
     let changes = operation.changes.as_deref().map(of_changes);
     let mode = operation.mode.iter().flat_map(|mode| [of_mode(mode.old), of_mode(mode.new)]);
     let is_sixth = matches!(operation.kind, OperationKind::BeginMerge { .. } | OperationKind::RecoverFiles { .. });
-    let by_age = [since(SECOND, moves_files), since(SIXTH, is_sixth)];
+    // An older program would leave the submodules as they are.
+    let in_submodules = since(EIGHTH, !operation.submodules.is_empty());
+    let by_age = [since(SECOND, moves_files), since(SIXTH, is_sixth), in_submodules];
     newest(gates.chain(restored).chain(changes).chain(mode).chain(by_age))
 }
 

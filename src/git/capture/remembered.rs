@@ -45,7 +45,7 @@ impl Remembered {
 
     /// The file of a worktree. A linked worktree's file is removed together with the worktree.
     pub fn place(self, repository: &Repository, worktree: &Worktree) -> PathBuf {
-        if worktree.is_main() {
+        if worktree.is_main() || worktree.is_submodule() {
             repository.own_scratch().join(self.name())
         } else {
             worktree.git_dir().join(format!("axiom-{}", self.name()))

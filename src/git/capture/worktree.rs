@@ -68,6 +68,9 @@ pub struct WorktreeCapture {
     /// The ignored files that are held; empty if only some paths were looked at.
     #[serde(default)]
     pub included: Vec<RepoPath>,
+    /// The submodules that the index has, and repositories that git keeps as those of submodules though it has none there any more.
+    #[serde(default)]
+    pub submodules: Vec<RepoPath>,
 }
 
 /// The commits of a capture.
@@ -119,6 +122,15 @@ impl Captures<'_> {
         Ok(never.named_in(capture))
     }
 
+    /// Captures a worktree as if all its files were gone: that of a submodule whose folder was deleted.
+    ///
+    /// # Errors
+    /// As [`Captures::capture_worktree`].
+    pub fn capture_without_files(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
+        let nothing = self.repo.scratch_folder()?;
+        self.capture_by_git(&worktree.with_files_in(nothing.path()), options)
+    }
+
     /// Captures any worktree, with the help of git.
     ///
     /// # Errors
@@ -161,9 +173,14 @@ impl Captures<'_> {
         let usual = Usual::of(worktree);
         let excluded = self.take_excluded(worktree, (&staged, options), &mut entries, &mut unread)?;
         unread.into_iter().for_each(|path| gaps.add(path));
+        let mut submodules = facts.gitlinks.clone();
         let found = (entries, excluded, facts.gitlinks.as_slice());
         let named = (&mut coverage, &mut gaps);
         let Content { mut changed, narrow, attributes, included } = self.content_of(worktree, found, options, named)?;
+        let nested = coverage.nested_repositories.paths.iter();
+        let as_modules =
+            |path: &&RepoPath| self.repo.worktrees().keeps_as_module(worktree, &worktree.path().join(path.to_path()));
+        submodules.extend(nested.filter(as_modules).cloned());
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
@@ -199,7 +216,7 @@ impl Captures<'_> {
             None => self.staged_tree(worktree, &staged, &extras)?,
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
-        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included })
+        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules })
     }
 
     /// Sorts the status entries into paths to be read and paths that are only listed.

@@ -12,17 +12,26 @@ use crate::domain::base::names::RepoPath;
 pub struct PathPatterns {
     patterns: Vec<Pattern>,
     texts: Vec<String>,
+    /// Where what is asked about is, in the worktree that the patterns are for.
+    within: RepoPath,
 }
 
 impl PathPatterns {
     /// Parses the patterns; empty texts are skipped.
     pub fn new(texts: &[String]) -> Self {
-        Self { patterns: texts.iter().filter_map(gix::glob::parse).collect(), texts: texts.to_vec() }
+        Self { patterns: texts.iter().filter_map(gix::glob::parse).collect(), texts: texts.to_vec(), within: RepoPath::default() }
     }
 
-    /// The patterns as lines of a file such as `.gitignore`.
+    /// The same patterns, for paths in a submodule at `folder`.
+    #[must_use]
+    pub fn in_submodule(&self, folder: &RepoPath) -> Self {
+        Self { within: self.within.join(folder), ..self.clone() }
+    }
+
+    /// The patterns as lines of a file such as `.gitignore`. In a submodule only those that mean a name wherever it is.
     pub(in crate::git) fn as_lines(&self) -> Vec<u8> {
-        let lines = self.texts.iter().filter(|text| !text.contains('\n'));
+        let is_a_name = |text: &&String| self.within.as_bytes().is_empty() || !text.trim_end_matches('/').contains('/');
+        let lines = self.texts.iter().filter(|text| !text.contains('\n')).filter(is_a_name);
         lines.flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()
     }
 
@@ -36,6 +45,7 @@ impl PathPatterns {
         if self.is_empty() {
             return false;
         }
+        let path = &self.within.join(path);
         self.fits(path, is_folder) || path.folders_above().any(|folder| self.fits(&folder, true))
     }
 
@@ -52,7 +62,7 @@ impl PathPatterns {
     /// Whether a pattern may match something in a folder because its literal beginning leads there: only such folders need
     /// to be listed. A pattern that can match anywhere (`*.key`, `**/x`) leads into none.
     pub fn leads_into(&self, folder: &RepoPath) -> bool {
-        let below = [folder.as_bytes(), b"/"].concat();
+        let below = [self.within.join(folder).as_bytes(), b"/"].concat();
         let slashes = |text: &[u8]| text.iter().filter(|byte| **byte == b'/').count();
         self.patterns.iter().any(|pattern| {
             let text: &[u8] = &pattern.text;

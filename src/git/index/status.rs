@@ -21,7 +21,7 @@ pub enum StatusKind {
         index: u8,
         /// The index compared with the worktree.
         worktree: u8,
-        /// The path is a submodule with changes of its own.
+        /// The path is a submodule that has another commit checked out.
         dirty_submodule: bool,
     },
     /// A path in conflict.
@@ -129,7 +129,8 @@ impl Index<'_> {
             "-z",
             "--untracked-files=all",
             "--ignored=matching",
-            "--ignore-submodules=none",
+            // What is in a submodule is looked at in its own repository; a broken one fails git's look into it.
+            "--ignore-submodules=dirty",
             "--no-renames",
         ]);
         let git = match index {

@@ -8,6 +8,7 @@
 pub(super) mod bare;
 pub(super) mod borrowers;
 pub(super) mod branch_config;
+pub(super) mod brought;
 pub(super) mod bundle;
 pub(super) mod discovery;
 pub(super) mod file_system;
@@ -28,6 +29,7 @@ pub(super) mod repository;
 pub(super) mod scratch;
 pub(super) mod shortcuts;
 pub(super) mod stale_locks;
+pub(super) mod submodules;
 pub(super) mod surrounding;
 pub(super) mod times;
 pub(super) mod version;

@@ -34,7 +34,7 @@ fn named_by(folder: &Path, content: &[u8]) -> Option<PathBuf> {
 }
 
 /// Whether a folder has what git expects of a git directory: a valid HEAD, objects and refs.
-fn is_git_dir(dir: &Path) -> bool {
+pub(in crate::git) fn is_git_dir(dir: &Path) -> bool {
     if !is_head(&dir.join("HEAD")) {
         return false;
     }

@@ -336,8 +336,12 @@ impl<'r> Git<'r> {
             // These objects are synced together when the stage lands.
             Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.path())),
         }
-        for pair in &self.config {
+        for pair in self.config.iter().chain(&repository.forced) {
             command.arg("-c").arg(pair);
+        }
+        if !repository.forced.is_empty() {
+            // What starts a program of the repository's own choice: fetching objects that a partial clone lacks.
+            command.env("GIT_NO_LAZY_FETCH", "1");
         }
         if self.index.is_some() {
             for name in repository.filter_names().iter().filter(|name| !self.filters.includes(name)) {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use command_fds::{CommandFdExt, FdMapping};
 
@@ -21,6 +21,7 @@ use super::headless::headless;
 use super::identity::Identity;
 use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, Settings};
+use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
 use crate::git::history::questions::Diffs;
 use crate::git::history::signing::Signatures;
@@ -85,7 +86,10 @@ pub struct Repository {
     ref_format: RefFormat,
     pub(in crate::git) cwd: PathBuf,
     pub(in crate::git) config: Vec<(OsString, OsString)>,
-    lock: Mutex<Option<OwnedFd>>,
+    /// Settings (`key=value`) that count in place of those of its own configuration.
+    pub(in crate::git) forced: Vec<String>,
+    /// Submodules have that of their superproject.
+    pub(in crate::git) lock: Arc<Mutex<Option<OwnedFd>>>,
     pub(in crate::git) main: OnceLock<Worktree>,
     /// The entry of the main worktree, if the repository is bare.
     pub(in crate::git) chosen: OnceLock<String>,
@@ -110,6 +114,8 @@ pub struct Repository {
     pub(in crate::git) filter_names: OnceLock<Vec<String>>,
     /// What the settings forbid, once they were read.
     pub(in crate::git) settings: OnceLock<Settings>,
+    /// The repositories of submodules that were opened, those within others too: each is open once.
+    pub(in crate::git) submodules: Arc<Mutex<OpenSubmodules>>,
 }
 
 /// While this value lives, git children hold the operation lock too.
@@ -142,23 +148,31 @@ impl Repository {
     pub fn discover(cwd: &Path) -> Result<Self> {
         let variables = env::all_vars();
         let Some(found) = discovery::find(cwd, &variables) else { return Self::discover_by_git(cwd) };
-        Ok(Self {
-            git_dir: found.git_dir,
-            common_dir: found.common_dir,
+        let mut repository = Self::at(found.git_dir, found.common_dir, (found.hash, RefFormat::Files), cwd.to_owned());
+        // None of the variables that give configuration is set: otherwise git would have been called.
+        repository.top = Some(found.top);
+        Ok(repository)
+    }
+
+    /// A repository at this place, of which nothing else is known yet.
+    pub(in crate::git) fn at(git_dir: PathBuf, common_dir: PathBuf, (hash, refs): (HashKind, RefFormat), cwd: PathBuf) -> Self {
+        Self {
+            git_dir,
+            common_dir,
             bare: false,
-            hash: found.hash,
-            ref_format: RefFormat::Files,
-            cwd: cwd.to_owned(),
-            // None of these variables is set: otherwise git would have been called.
+            hash,
+            ref_format: refs,
+            cwd,
             config: Vec::new(),
-            lock: Mutex::new(None),
+            forced: Vec::new(),
+            lock: Arc::new(Mutex::new(None)),
             main: OnceLock::new(),
             chosen: OnceLock::new(),
             identity: OnceLock::new(),
             lacks_identity: OnceLock::new(),
             author: OnceLock::new(),
             knows_ref_formats: false,
-            top: Some(found.top),
+            top: None,
             diffs: Diffs::default(),
             trees: KeptTrees::default(),
             gix: OnceLock::new(),
@@ -167,7 +181,8 @@ impl Repository {
             signatures: Mutex::default(),
             filter_names: OnceLock::new(),
             settings: OnceLock::new(),
-        })
+            submodules: Arc::default(),
+        }
     }
 
     /// Like [`Repository::discover`], but always with git.
@@ -208,31 +223,11 @@ impl Repository {
             b"reftable" => RefFormat::Reftable,
             other => return Err(unsupported("ref format", other)),
         };
-        Ok(Self {
-            git_dir: path_of(git_dir),
-            common_dir: path_of(common_dir),
-            bare: bare == b"true",
-            hash,
-            ref_format,
-            cwd: cwd.to_owned(),
-            config: env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect(),
-            lock: Mutex::new(None),
-            main: OnceLock::new(),
-            chosen: OnceLock::new(),
-            identity: OnceLock::new(),
-            lacks_identity: OnceLock::new(),
-            author: OnceLock::new(),
-            knows_ref_formats: refs != b"--show-ref-format",
-            top: None,
-            diffs: Diffs::default(),
-            trees: KeptTrees::default(),
-            gix: OnceLock::new(),
-            written: Written::default(),
-            stage: OnceLock::new(),
-            signatures: Mutex::default(),
-            filter_names: OnceLock::new(),
-            settings: OnceLock::new(),
-        })
+        let mut repository = Self::at(path_of(git_dir), path_of(common_dir), (hash, ref_format), cwd.to_owned());
+        repository.bare = bare == b"true";
+        repository.config = env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect();
+        repository.knows_ref_formats = refs != b"--show-ref-format";
+        Ok(repository)
     }
 
     /// The git directory of the worktree in which we were called.
@@ -359,13 +354,29 @@ impl Repository {
         Ok(gix)
     }
 
+    /// Opens it again for gix, with other settings.
+    pub(in crate::git) fn forget_gix(&mut self) {
+        self.gix = OnceLock::new();
+        self.settings = OnceLock::new();
+    }
+
+    /// The settings that count for gix in place of those in files.
+    fn forced_in_gix(&self) -> Vec<String> {
+        let mut forced = vec!["core.useReplaceRefs=false".to_owned()];
+        // No hook runs where git is not called.
+        forced.extend(self.forced.iter().filter(|one| !one.starts_with("core.hooksPath=")).cloned());
+        forced
+    }
+
     /// The repository as gix opened it, without the stage.
     pub(in crate::git) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
         if let Some(open) = self.gix.get() {
             return Ok(open);
         }
         // The git program is called with GIT_NO_REPLACE_OBJECTS.
-        let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
+        let options = gix::open::Options::default().config_overrides(self.forced_in_gix());
+        // gix judges a submodule by its folder, which may be deleted; its owner was looked at before.
+        let options = options.bail_if_untrusted(!self.main.get().is_some_and(Worktree::is_submodule));
         let options = options.object_store_slots(SLOTS);
         #[cfg(test)]
         let options = match self.config.iter().any(|(name, _)| name == "GIT_CONFIG_NOSYSTEM") {

@@ -2,9 +2,11 @@
 
 use crate::git::repo::handles::Worktrees;
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -13,6 +15,7 @@ use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
 use crate::git::capture::gaps::is_caused_by_gap;
+use crate::git::restore::flat::flat_name;
 use crate::own_process::threads;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.
@@ -38,6 +41,8 @@ enum Role {
     MainOfBare,
     /// Any other worktree.
     Linked,
+    /// The worktree of a submodule, in its own repository.
+    Submodule,
 }
 
 /// A worktree as git lists it.
@@ -66,6 +71,15 @@ impl Worktree {
         Self { path, git_dir, role: Role::Linked }
     }
 
+    pub(in crate::git) fn submodule(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, role: Role::Submodule }
+    }
+
+    /// Whether it is the worktree of a submodule.
+    pub fn is_submodule(&self) -> bool {
+        self.role == Role::Submodule
+    }
+
     /// The folder with the files.
     pub fn path(&self) -> &Path {
         &self.path
@@ -79,6 +93,18 @@ impl Worktree {
         utf8(&self.path, if self.role == Role::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
     }
 
+    /// What its part of a trash is called: another name for each worktree.
+    ///
+    /// # Errors
+    /// As [`flat_name`].
+    pub fn name_in_trash(&self) -> Result<OsString> {
+        match self.role {
+            Role::Main | Role::MainOfBare => Ok("main".into()),
+            Role::Linked => Ok(self.git_dir.file_name().map_or_else(|| "main".into(), OsStr::to_os_string)),
+            Role::Submodule => Ok(format!("submodule-{}", flat_name(&RepoPath::new(self.path.as_os_str().as_bytes()))?).into()),
+        }
+    }
+
     /// The git directory of this worktree, which contains its HEAD and index.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
@@ -88,14 +114,14 @@ impl Worktree {
     pub fn is_main(&self) -> bool {
         match self.role {
             Role::Main | Role::MainOfBare => true,
-            Role::Linked => false,
+            Role::Linked | Role::Submodule => false,
         }
     }
 
     /// Whether git has an entry for it among the linked worktrees.
     pub(in crate::git) fn is_registered(&self) -> bool {
         match self.role {
-            Role::Main => false,
+            Role::Main | Role::Submodule => false,
             Role::MainOfBare | Role::Linked => true,
         }
     }
@@ -135,7 +161,15 @@ impl Worktree {
         if !self.path.is_dir() {
             return broken("the folder is gone");
         }
-        if !self.is_registered() {
+        if self.role == Role::Submodule {
+            let dot = self.path.join(".git");
+            let is_gone = matches!(std::fs::symlink_metadata(&dot), Err(e) if files::says_nothing_is_there(&e));
+            // Whoever made this value has seen that the git directory names the folder.
+            if is_gone || is_same_place(&dot, &self.git_dir) {
+                return Ok(());
+            }
+        }
+        if !self.is_registered() && self.role != Role::Submodule {
             return Ok(());
         }
         let pointer = self.path.join(".git");

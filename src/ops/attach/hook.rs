@@ -142,6 +142,13 @@ impl Call {
         if !named.is_empty() {
             self.note(|session| session.named_outside(named));
         }
+        let nested = match &act {
+            Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => self.nested(paths),
+            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::OwnVerb(_) => Vec::new(),
+        };
+        if !nested.is_empty() {
+            self.note(|session| session.named_nested(nested));
+        }
         match act {
             Act::Note => {
                 self.note(|_| {});
@@ -171,6 +178,29 @@ impl Call {
         };
         let outside = paths.iter().map(place).filter(|path| !path.starts_with(&self.stamp.worktree));
         outside.map(|path| path.display().to_string()).collect()
+    }
+
+    /// The nested repositories that are no submodules and that hold one of these files: nothing of them is saved.
+    fn nested(&self, paths: &[String]) -> Vec<String> {
+        let mut found = Vec::new();
+        for path in paths {
+            let place = self.folder.join(path);
+            let above = place.ancestors().skip(1).take_while(|above| above.as_os_str() != self.stamp.worktree.as_str());
+            let within = |above: &&Path| above.starts_with(&self.stamp.worktree) && above.join(".git").symlink_metadata().is_ok();
+            let outermost = above.filter(within).last();
+            if let Some(folder) = outermost.filter(|folder| self.is_no_submodule(folder)) {
+                found.push(folder.display().to_string());
+            }
+        }
+        found
+    }
+
+    fn is_no_submodule(&self, folder: &Path) -> bool {
+        let Some(repo) = repository_around(Path::new(&self.stamp.worktree)) else { return false };
+        let Ok(inside) = folder.strip_prefix(&self.stamp.worktree) else { return false };
+        let Ok(Some(entry)) = repo.worktrees().worktree_at(Path::new(&self.stamp.worktree)) else { return false };
+        let is_listed = repo.index(&entry.worktree).submodules().iter().any(|(path, _)| path.to_path() == inside);
+        repo.worktrees().has_a_repository_in(folder) && !is_listed
     }
 
     fn note(&self, change: impl FnOnce(&mut sessions::Session)) {

@@ -51,6 +51,9 @@ pub struct Session {
     /// Files outside of its worktree that its edit tools named, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Nested repositories that are no submodules and in which its edit tools named files, the newest last: no checkpoint holds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nested: Vec<String>,
     /// What was checked out when a shell command of the session began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Oid>,
@@ -89,13 +92,15 @@ pub struct SessionView {
     pub unprotected: Option<String>,
     /// Files outside of its worktree that its edit tools named.
     pub outside: Vec<String>,
+    /// Nested repositories that no checkpoint holds and in which its edit tools named files.
+    pub nested: Vec<String>,
 }
 
 impl From<Session> for SessionView {
     fn from(one: Session) -> Self {
         let alive = one.is_alive();
-        let Session { program, id, worktree, since, last_activity, prompts, unprotected, outside, .. } = one;
-        Self { id, program, worktree, since, last_activity, prompts, files: None, alive, unprotected, outside }
+        let Session { program, id, worktree, since, last_activity, prompts, unprotected, outside, nested, .. } = one;
+        Self { id, program, worktree, since, last_activity, prompts, files: None, alive, unprotected, outside, nested }
     }
 }
 
@@ -123,6 +128,14 @@ impl Session {
         }
     }
 
+    /// An edit tool named files in these nested repositories.
+    pub(super) fn named_nested(&mut self, folders: Vec<String>) {
+        self.nested.retain(|known| !folders.contains(known));
+        self.nested.extend(folders);
+        let over = self.nested.len().saturating_sub(OUTSIDE);
+        self.nested.drain(..over);
+    }
+
     /// An edit tool named these files, which are outside of the worktree: `status` shows the newest.
     pub(super) fn named_outside(&mut self, paths: Vec<String>) {
         self.outside.retain(|known| !paths.contains(known));
@@ -148,6 +161,7 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
         seen: 0,
         ended: false,
         outside: Vec::new(),
+        nested: Vec::new(),
         before: None,
         moves: Vec::new(),
     };

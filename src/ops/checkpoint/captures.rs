@@ -8,9 +8,11 @@ use jiff::Timestamp;
 
 use super::excluded;
 use super::still::Still;
+use super::submodules::{self, CapturedSubmodule, capture_with_submodules};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
+use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -34,6 +36,8 @@ pub struct CapturedWorktree {
     pub worktree: Worktree,
     /// Its captured contents.
     pub capture: WorktreeCapture,
+    /// Its submodules, the outer ones first.
+    pub submodules: Vec<CapturedSubmodule>,
 }
 
 /// A captured linked worktree: its capture has a commit already.
@@ -52,6 +56,8 @@ pub struct Captured {
     pub main: CapturedWorktree,
     /// The linked worktrees: the agents' workspaces and others.
     pub workspaces: Vec<CapturedWorkspace>,
+    /// The submodules of all of them, as the document names them.
+    pub submodules: Vec<SubmoduleState>,
     /// Linked worktrees of which an earlier capture is taken.
     pub earlier: Vec<WorkspaceState>,
     /// When the main worktree was captured, where that is an earlier capture.
@@ -83,6 +89,11 @@ impl Captured {
     /// The worktree at a path.
     pub fn worktree_at(&self, path: &str) -> Option<&CapturedWorktree> {
         self.worktrees().find(|one| one.worktree.path() == Path::new(path))
+    }
+
+    /// The submodule at a path.
+    pub fn submodule_at(&self, path: &str) -> Option<&CapturedSubmodule> {
+        self.worktrees().flat_map(|one| &one.submodules).find(|one| one.folder() == Path::new(path))
     }
 
     /// The paths of worktrees that could not be captured: nothing is changed in them.
@@ -151,7 +162,11 @@ pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTree
             commit.map_or(Ok(0), |commit| objects.added_by_capture(&commit, None))
         });
         match tried {
-            Ok(_) => drop(coverage.insert(path, one.capture.coverage)),
+            Ok(_) => {
+                let mut held = one.capture.coverage;
+                one.submodules.iter().for_each(|inner| held.add_submodule(&inner.path, &inner.present.capture.coverage));
+                coverage.insert(path, held);
+            }
             Err(error) if !one.worktree.is_main() && !error.is_everybodys() => {
                 coverage.insert(path, Coverage::of_nothing(error.to_string()));
             }
@@ -181,7 +196,7 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
     let mut captured = Vec::with_capacity(worktrees.len());
     for (worktree, outcome) in worktrees.into_iter().zip(outcomes) {
         match outcome {
-            Ok(capture) => captured.push(CapturedWorktree { worktree, capture }),
+            Ok((capture, submodules)) => captured.push(CapturedWorktree { worktree, capture, submodules }),
             // A linked worktree that cannot be captured affects only those who work in it.
             Err(error) if !worktree.is_main() && !error.is_everybodys() => {
                 coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
@@ -189,7 +204,7 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
             Err(error) => return Err(error),
         }
     }
-    if let Some(CapturedWorktree { worktree, capture }) = captured.first_mut() {
+    if let Some(CapturedWorktree { worktree, capture, .. }) = captured.first_mut() {
         excluded::name_users_own(ctx, (worktree, &linked), &mut capture.coverage)?;
     }
     Ok((captured, coverage))
@@ -292,18 +307,20 @@ pub(super) fn together(
     mut coverage: BTreeMap<String, Coverage>,
 ) -> Result<Captured> {
     let mut captured = captured.into_iter();
-    let Some((main, _)) = captured.next() else {
+    let Some((mut main, _)) = captured.next() else {
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
     };
     coverage.insert(main.worktree.path_text()?, main.capture.coverage.clone());
+    let mut submodules = submodules::commit(&main.worktree.path_text()?, &mut main.submodules)?;
     let mut workspaces = Vec::new();
-    for (one, commit) in captured {
+    for (mut one, commit) in captured {
+        submodules.extend(submodules::commit(&one.worktree.path_text()?, &mut one.submodules)?);
         coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
         workspaces.push(with_commit(ctx, one, commit)?);
     }
     let (refs, broken_refs) = refs(ctx)?;
     let (earlier, main_captured_at, looked_at_all, nowhere) = (Vec::new(), None, None, Vec::new());
-    Ok(Captured { main, workspaces, earlier, main_captured_at, refs, broken_refs, coverage, looked_at_all, nowhere })
+    Ok(Captured { main, workspaces, submodules, earlier, main_captured_at, refs, broken_refs, coverage, looked_at_all, nowhere })
 }
 
 /// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
@@ -384,7 +401,7 @@ fn capture_in_parallel(
     repo: &Repository,
     worktrees: &[Worktree],
     options: &CaptureOptions,
-) -> Result<Vec<Result<WorktreeCapture>>> {
+) -> Result<Vec<Result<(WorktreeCapture, Vec<CapturedSubmodule>)>>> {
     let next = Mutex::new(0_usize);
     let take = || {
         let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -394,7 +411,7 @@ fn capture_in_parallel(
     let worker = || {
         let mut done = Vec::new();
         while let Some((number, worktree)) = Some(take()).and_then(|number| Some((number, worktrees.get(number)?))) {
-            done.push((number, repo.captures().capture_worktree(worktree, options)));
+            done.push((number, capture_with_submodules(repo, worktree, options)));
         }
         done
     };

@@ -1,15 +1,18 @@
 //! Comparing a checkpoint with another one, or with the present files.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::captures::capture_options;
 use super::look::{find, read_document};
+use super::submodules::{options_within, repository_of};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureExtras, TreeChange, Worktree};
+use crate::git::{CaptureExtras, Repository, TreeChange, Worktree};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::differences::{Then, differences, differences_of_two};
 
@@ -35,6 +38,9 @@ pub struct Difference {
     /// The trees of both sides, for git.
     #[serde(skip)]
     pub trees: (Oid, Oid),
+    /// The submodules in which files differ.
+    #[serde(skip)]
+    pub submodules: Vec<SubmoduleDifference>,
     /// Paths of `files` that are equal in both trees: they differ only in bytes that git's conversions hide.
     #[serde(skip)]
     pub hidden: Vec<RepoPath>,
@@ -54,18 +60,78 @@ pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Differe
     let (new, changes) = match &to {
         Some(to) => {
             let new = held(ctx, to, &worktree)?;
-            let changes = differences_of_two(ctx, old.files(), new.files())?;
+            let changes = differences_of_two(&ctx.repo, old.files(), new.files())?;
             (new.tree, changes)
         }
         None => {
             let now = ctx.repo.captures().capture_worktree(&worktree, &capture_options(ctx))?;
-            let back = differences(ctx, (&worktree, &now), old.files(), None)?;
+            let back = differences(&ctx.repo, (&worktree, &now), old.files(), None)?;
             (now.tree, back.into_iter().map(TreeChange::reversed).collect())
         }
     };
     let hidden = changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()).collect();
     let files = changes.into_iter().map(|change| ChangedPath { change: change.what(), path: change.path });
-    Ok(Difference { old: from.name, new: to.map(|to| to.name), files: files.collect(), trees: (old.tree, new), hidden })
+    let mut files: Vec<ChangedPath> = files.collect();
+    let submodules = in_submodules(ctx, (&from, to.as_ref()), &worktree)?;
+    files.extend(submodules.iter().flat_map(|one| one.files.iter().cloned()));
+    Ok(Difference { old: from.name, new: to.map(|to| to.name), files, trees: (old.tree, new), hidden, submodules })
+}
+
+/// The difference in one submodule.
+#[derive(Debug, Clone)]
+pub struct SubmoduleDifference {
+    /// Its path in the worktree.
+    pub path: RepoPath,
+    /// Its repository.
+    pub repo: Arc<Repository>,
+    /// The trees of both sides, in that repository.
+    pub trees: (Oid, Oid),
+    /// The paths that differ, from the worktree.
+    pub files: Vec<ChangedPath>,
+}
+
+/// The differences in the submodules that the older checkpoint holds and that are on both sides.
+fn in_submodules(
+    ctx: &Context,
+    (from, to): (&CheckpointRecord, Option<&CheckpointRecord>),
+    worktree: &Worktree,
+) -> Result<Vec<SubmoduleDifference>> {
+    let Ok(old) = read_document(ctx, from) else { return Ok(Vec::new()) };
+    let new = to.map(|to| read_document(ctx, to)).transpose()?;
+    let place = worktree.path_text()?;
+    let mut found = Vec::new();
+    for then in old.submodules_in(&place) {
+        let Ok(repo) = repository_of(ctx, then) else { continue };
+        let held = repo.captures().capture_parts(&then.capture)?.files;
+        let extras = CaptureExtras::of_capture(&repo, &then.capture)?;
+        let before = Then { tree: &held, extras: &extras, coverage: Some(&then.coverage) };
+        let (tree, changes) = match &new {
+            Some(new) => {
+                let Some(later) = new.submodules_in(&place).find(|one| one.path == then.path) else { continue };
+                let tree = repo.captures().capture_parts(&later.capture)?.files;
+                let extras = CaptureExtras::of_capture(&repo, &later.capture)?;
+                let after = Then { tree: &tree, extras: &extras, coverage: Some(&later.coverage) };
+                let changes = differences_of_two(&repo, before, after)?;
+                (tree, changes)
+            }
+            None => {
+                let there = repo.submodule_worktree();
+                let options = options_within(&capture_options(ctx), &then.path);
+                let now = match there.path().is_dir() {
+                    true => repo.captures().capture_worktree(&there, &options)?,
+                    false => repo.captures().capture_without_files(&there, &options)?,
+                };
+                let back = differences(&repo, (&there, &now), before, None)?;
+                (now.tree, back.into_iter().map(TreeChange::reversed).collect())
+            }
+        };
+        let line = |change: TreeChange| ChangedPath { change: change.what(), path: then.path.join(&change.path) };
+        let files: Vec<ChangedPath> = changes.into_iter().filter(TreeChange::changes_a_file).map(line).collect();
+        if !files.is_empty() {
+            found.push(SubmoduleDifference { path: then.path.clone(), repo, trees: (held, tree), files });
+        }
+    }
+    Ok(found)
 }
 
 /// What a checkpoint holds of a worktree.

@@ -8,11 +8,13 @@ use super::excluded;
 use super::look::document_of;
 use super::own::main_then;
 use super::still::Still;
+use super::submodules;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::own_names::capture_ref;
 use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
 use crate::domain::checkpoint::known_paths;
+use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Earlier, KeptFile, Worktree};
 use crate::ops::context::handle::Context;
@@ -55,7 +57,8 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                 coverage.extend(
                     earlier.iter().filter_map(|one| Some((one.path.clone(), complete.document.coverage.get(&one.path)?.clone()))),
                 );
-                return Ok(Captured { nowhere, earlier, main_captured_at, ..together(ctx, captured, coverage)? });
+                let submodules = still_held(ctx, &complete.document);
+                return Ok(Captured { nowhere, submodules, earlier, main_captured_at, ..together(ctx, captured, coverage)? });
             }
             Ok(Err(why)) => why,
             // The cause may be one agent's folder: the full capture can leave that one out and capture the others.
@@ -85,7 +88,7 @@ fn of_all(
                 let Some(capture) = main_then(ctx, &complete.capture, &complete.document) else {
                     return Ok(Err(format!("the newest complete checkpoint, {}, does not hold '{path}'", complete.name)));
                 };
-                all.push((CapturedWorktree { worktree, capture }, None));
+                all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, None));
             }
             // Of a linked one the earlier capture stays.
             continue;
@@ -97,16 +100,19 @@ fn of_all(
         let earlier = Earlier { checkpoint: &complete.name, main: &complete.capture, capture, coverage };
         let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
         paths.extend(named);
+        if submodules::holds_one_of(&complete.document.submodules, &worktree.path_text()?, &paths) {
+            return Ok(Err(format!("a path is in a submodule of '{}'", worktree.path().display())));
+        }
         let head = ctx.repo.refs().head(&worktree)?;
         if !worktree.is_main() && paths.is_empty() && complete.had(&worktree, &head) {
             worktree.verify()?;
             let capture_then = capture.clone();
             let capture = ctx.repo.captures().capture_again(head, earlier)?;
-            all.push((CapturedWorktree { worktree, capture }, Some(capture_then)));
+            all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, Some(capture_then)));
             continue;
         }
         match ctx.repo.captures().capture_named(&worktree, options, earlier, &paths)? {
-            Some(capture) => all.push((CapturedWorktree { worktree, capture }, None)),
+            Some(capture) => all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, None)),
             None => return Ok(Err(format!("the worktree '{}' has to be checked completely", worktree.path().display()))),
         }
     }
@@ -161,6 +167,7 @@ pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept
     for one in &mut captured.workspaces {
         one.state.captured_at = newest.document.captured_before(&one.state.path);
     }
+    captured.submodules = still_held(ctx, &newest.document);
     let files_of =
         |one: &Worktree| worktrees.iter().position(|worktree| worktree.path() == one.path()).map(|at| by_tree[at].as_slice());
     let with_kept = |one: &mut CapturedWorktree| -> Result<bool> {
@@ -187,6 +194,11 @@ pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept
         }
     }
     Ok(captured)
+}
+
+/// The submodules that an earlier checkpoint holds and that can be taken over from it.
+pub(super) fn still_held(ctx: &Context, document: &CheckpointDocument) -> Vec<SubmoduleState> {
+    document.submodules.iter().filter(|state| submodules::repository_of(ctx, state).is_ok()).cloned().collect()
 }
 
 /// The newest checkpoint, whatever was looked at for it.
@@ -235,7 +247,7 @@ impl Newest {
             only.paths.clone_from(&known.paths);
         }
         let commit = (!worktree.is_main()).then(|| then.clone());
-        Some((CapturedWorktree { worktree: worktree.clone(), capture }, commit))
+        Some((CapturedWorktree { worktree: worktree.clone(), capture, submodules: Vec::new() }, commit))
     }
 }
 
@@ -248,7 +260,7 @@ fn nowhere(
     asked: &BTreeMap<PathBuf, Vec<RepoPath>>,
 ) -> Result<Vec<PathBuf>> {
     let mut nowhere = Vec::new();
-    for (CapturedWorktree { worktree, capture }, _) in captured {
+    for (CapturedWorktree { worktree, capture, .. }, _) in captured {
         for path in asked.get(worktree.path()).into_iter().flatten() {
             let place = worktree.path().join(path.to_path());
             if place.symlink_metadata().is_ok() || ctx.repo.objects().is_in_tree(&capture.index_tree, path)? {

@@ -202,7 +202,7 @@ pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
 fn sizes_now(document: &CheckpointDocument) -> BTreeMap<String, u64> {
     let mut entries = ENTRIES;
     let mut sizes = BTreeMap::new();
-    for (worktree, coverage) in &document.coverage {
+    for (worktree, coverage) in &document.coverage_with_submodules() {
         for path in coverage.samples().into_iter().flat_map(|sample| &sample.paths) {
             let place = Path::new(worktree).join(path.to_path());
             if let Some(size) = files::size_below(&place, &mut entries) {

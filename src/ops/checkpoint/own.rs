@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::captures::{Captured, CapturedWorktree, beside, together};
 use super::excluded;
+use super::known::still_held;
 use super::still::Still;
+use super::submodules::capture_with_submodules;
 use super::unchanged::newest;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
@@ -39,15 +41,15 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
     let still = Still::hold(ctx);
     let folders: Vec<PathBuf> = linked.iter().map(|one| one.path().to_owned()).collect();
     let options = &beside(options, &folders);
-    let captured = ctx.repo.captures().capture_worktree(&worktree, options);
+    let captured = capture_with_submodules(&ctx.repo, &worktree, options);
     still.release();
-    let capture = match captured {
-        Ok(capture) => capture,
+    let (capture, submodules) = match captured {
+        Ok(captured) => captured,
         // What becomes of the checkpoint then is decided where all are looked at.
         Err(error) if !error.is_everybodys() => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut captured = CapturedWorktree { worktree, capture };
+    let mut captured = CapturedWorktree { worktree, capture, submodules };
     if captured.worktree.is_main() {
         excluded::name_users_own(ctx, (&captured.worktree, &folders), &mut captured.capture.coverage)?;
     }
@@ -55,11 +57,11 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
     let is_main = captured.worktree.is_main();
     let mut all = vec![captured];
     if let Some(capture) = then {
-        all.insert(0, CapturedWorktree { worktree: main, capture });
+        all.insert(0, CapturedWorktree { worktree: main, capture, submodules: Vec::new() });
     }
     for worktree in not_known(ctx, own, &linked, &document) {
-        match ctx.repo.captures().capture_worktree(worktree, options) {
-            Ok(capture) => all.push(CapturedWorktree { worktree: worktree.clone(), capture }),
+        match capture_with_submodules(&ctx.repo, worktree, options) {
+            Ok((capture, submodules)) => all.push(CapturedWorktree { worktree: worktree.clone(), capture, submodules }),
             Err(error) if !error.is_everybodys() => {
                 coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
             }
@@ -67,6 +69,8 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
         }
     }
     let earlier = earlier(&all, &linked, &document);
+    // The submodules of the other worktrees are of the same moment as these.
+    let looked_at: Vec<String> = all.iter().skip(usize::from(!is_main)).filter_map(|one| one.worktree.path_text().ok()).collect();
     let mut captured = together(ctx, all.into_iter().map(|one| (one, None)).collect(), coverage)?;
     captured.main_captured_at = (!is_main).then(|| document.main_captured_at.unwrap_or(document.created_at));
     // The branch of a task is of the same moment as the files of its workspace.
@@ -74,6 +78,8 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
         captured.refs.extend(state.branch.clone().zip(state.head.clone()));
     }
     captured.earlier = earlier;
+    let others = still_held(ctx, &document).into_iter().filter(|state| !looked_at.contains(&state.worktree));
+    captured.submodules.extend(others);
     Ok(Some(captured))
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::submodules;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::KEPT;
 use crate::env;
@@ -29,7 +30,7 @@ pub(super) fn release(ctx: &Context) -> Result<()> {
     if let Err(error) = ctx.repo.captures().release_lfs(LFS_AGE) {
         tracing::warn!(%error, "contents of LFS files that no checkpoint names stay for now");
     }
-    live.and(kept)
+    live.and(kept).and(submodules::collect(ctx))
 }
 
 /// Releases what was kept for undo longer than `keepDeletedDays`.

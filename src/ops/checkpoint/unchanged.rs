@@ -4,8 +4,9 @@ use super::captures::{Captured, CapturedWorktree};
 use super::look::document_of;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
+use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::Result;
-use crate::git::HeldRefs;
+use crate::git::{HeldRefs, Repository};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 
@@ -28,7 +29,7 @@ pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs
     if !same_place || !same_head || !refs.are_those_of(&ctx.repo, &capture)? {
         return Ok(false);
     }
-    if !is_same(ctx, &captured.main, &capture)? || document.workspaces.len() != captured.states().count() {
+    if !is_same(&ctx.repo, &captured.main, &capture)? || document.workspaces.len() != captured.states().count() {
         return Ok(false);
     }
     let has = |one: &WorkspaceState| document.workspaces.iter().any(|then| then.path == one.path && then.capture == one.capture);
@@ -40,11 +41,31 @@ pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs
         let Some(then) = then.filter(|then| then.branch == one.state.branch && then.head == one.state.head) else {
             return Ok(false);
         };
-        if then.capture != one.state.capture && !is_same(ctx, &one.captured, &then.capture)? {
+        if then.capture != one.state.capture && !is_same(&ctx.repo, &one.captured, &then.capture)? {
+            return Ok(false);
+        }
+    }
+    if document.submodules.len() != captured.submodules.len() {
+        return Ok(false);
+    }
+    for (then, now) in document.submodules.iter().zip(&captured.submodules) {
+        if then != now && !is_same_submodule(captured, then, now)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether a submodule is as an earlier checkpoint has it.
+fn is_same_submodule(captured: &Captured, then: &SubmoduleState, now: &SubmoduleState) -> Result<bool> {
+    let same_place = (&then.worktree, &then.path, &then.git_dir) == (&now.worktree, &now.path, &now.git_dir);
+    let same_head = (&then.branch, &then.head) == (&now.branch, &now.head);
+    if !same_place || !same_head || then.coverage != now.coverage {
+        return Ok(false);
+    }
+    let found = captured.worktrees().flat_map(|one| &one.submodules);
+    let Some(found) = found.into_iter().find(|one| one.folder() == now.folder()) else { return Ok(then.capture == now.capture) };
+    Ok(found.repo.objects().holds(&then.capture) && is_same(&found.repo, &found.present, &then.capture)?)
 }
 
 /// Takes the newest checkpoint's captures of linked worktrees in which nothing has changed since, in place of new commits that say
@@ -53,14 +74,24 @@ pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs
 /// # Errors
 /// `GIT_FAILED`.
 pub(super) fn use_again(ctx: &Context, captured: &mut Captured) -> Result<()> {
-    if captured.workspaces.is_empty() {
+    if captured.workspaces.is_empty() && captured.submodules.is_empty() {
         return Ok(());
     }
     let Some((_, document)) = newest(ctx)? else { return Ok(()) };
+    let mut submodules = std::mem::take(&mut captured.submodules);
+    for now in &mut submodules {
+        let then = document.submodules.iter().find(|then| (&then.worktree, &then.path) == (&now.worktree, &now.path));
+        if let Some(then) = then.filter(|then| then.capture != now.capture)
+            && is_same_submodule(captured, then, now)?
+        {
+            now.capture = then.capture.clone();
+        }
+    }
+    captured.submodules = submodules;
     for one in &mut captured.workspaces {
         let then = document.workspaces.iter().find(|then| then.path == one.state.path);
         if let Some(then) = then.filter(|then| then.capture != one.state.capture)
-            && is_same(ctx, &one.captured, &then.capture)?
+            && is_same(&ctx.repo, &one.captured, &then.capture)?
         {
             one.state.capture = then.capture.clone();
         }
@@ -74,11 +105,11 @@ fn is_checked_out(main: &CapturedWorktree, branch: Option<&RefName>, commit: Opt
 }
 
 /// Whether a capture has the same files, index and extras on the same commit.
-fn is_same(ctx: &Context, now: &CapturedWorktree, then: &Oid) -> Result<bool> {
-    let parts = ctx.repo.captures().capture_parts(then)?;
+fn is_same(repo: &Repository, now: &CapturedWorktree, then: &Oid) -> Result<bool> {
+    let parts = repo.captures().capture_parts(then)?;
     let is_on = now.capture.head.commit().is_none_or(|commit| *commit == parts.base);
     if !is_on || parts.files != now.capture.tree || parts.index != now.capture.index_tree {
         return Ok(false);
     }
-    Ok(extras_of(ctx, Some(then))? == now.capture.extras)
+    Ok(extras_of(repo, Some(then))? == now.capture.extras)
 }

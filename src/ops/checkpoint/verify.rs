@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::look::document_of;
-use super::marking;
-use super::{ended, heal};
+use super::{ended, heal, marking, submodules};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
@@ -36,6 +35,9 @@ pub struct Verified {
     pub name: CheckpointName,
     /// What is wrong; empty where the checkpoint is complete.
     pub problems: Vec<Problem>,
+    /// The submodules that it held and that are not held any more, in words: their repository was removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub submodules_not_held: Vec<String>,
     /// How it stands: whether it can be restored at all.
     pub standing: Standing,
     /// How many of its objects are missing here because this is a partial clone: git fetches them from a promisor remote
@@ -98,8 +100,14 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
         let mut problems = problems(ctx, record, standing, whole)?;
         problems.extend(lfs_contents(ctx, record, look, &mut contents));
         problems.extend(unreadable(ctx, record, &read.damaged));
+        let (of_submodules, submodules_not_held) = match document_of(ctx, &record.capture) {
+            Ok((_, document)) => submodules::problems(ctx, &document, look)?,
+            // That is among the problems already.
+            Err(_) => (Vec::new(), Vec::new()),
+        };
+        problems.extend(of_submodules);
         let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
-        Ok(Verified { name: record.name.clone(), problems, standing, owed })
+        Ok(Verified { name: record.name.clone(), problems, submodules_not_held, standing, owed })
     };
     let mut checkpoints = records.iter().map(&mut verified).collect::<Result<Vec<_>>>()?;
     if name.is_none() {
@@ -119,7 +127,13 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
 fn no_checkpoint(name: CheckpointName) -> Verified {
     let named = capture_ref(&name);
     let what = format!("{named} holds no checkpoint that can be read; 'git update-ref -d {named}' deletes it");
-    Verified { name, problems: vec![Problem { what, repairable: false }], standing: Standing::There, owed: 0 }
+    Verified {
+        name,
+        problems: vec![Problem { what, repairable: false }],
+        submodules_not_held: Vec::new(),
+        standing: Standing::There,
+        owed: 0,
+    }
 }
 
 /// Reads all objects that the checkpoints hold: what their captures reach, and their tags.
@@ -198,7 +212,11 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
         let mut failed = Vec::new();
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name)?.cloned() else { continue };
-            if let Err(error) = heal::complete(ctx, &record) {
+            let outcome = heal::complete(ctx, &record).and_then(|()| {
+                let (_, document) = document_of(ctx, &record.capture)?;
+                submodules::repair(ctx, &document)
+            });
+            if let Err(error) = outcome {
                 failed.push((record.name, error.to_string()));
             }
         }

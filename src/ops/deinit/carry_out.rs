@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::journal::{Journal, Phase};
+use super::submodules;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::NOTES;
 use crate::env;
@@ -31,6 +32,7 @@ pub(super) fn carry_out(repo: &Repository, journal: &mut Journal) -> Result<Vec<
         env::fault_point("deinit.folders-moved");
         forget_notes(repo, journal)?;
         stayed = delete_refs(repo, journal)?;
+        submodules::take_out(repo, &journal.folder)?;
         env::fault_point("deinit.refs-gone");
         hide_refs::take_out(repo, &journal.hidden)?;
         repo.workspaces().exclude_no_longer(&journal.exclude)?;

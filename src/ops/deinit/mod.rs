@@ -9,6 +9,7 @@ pub mod journal;
 pub(in crate::ops) mod nobody_works;
 mod plan;
 mod stays;
+mod submodules;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -19,6 +19,7 @@ use crate::files;
 use crate::git::{Expected, Head, RefEdit, Worktree};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
+use crate::ops::merge::submodules;
 use crate::ops::supervise::live::live_ref;
 use crate::ops::trash;
 
@@ -95,6 +96,7 @@ fn close(ctx: &mut Context, task: &CaseId, unsaved: Unsaved) -> Result<()> {
         Some(entry) if entry.present && entry.locked.is_none() => {
             match keep_uncommitted(ctx, task, (&workspace, &entry.worktree), unsaved) {
                 Ok(()) => {
+                    submodules::bring_home(ctx, &entry.worktree)?;
                     let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
                     ctx.repo.workspaces().put_aside(&aside)?;
                 }
@@ -227,8 +229,13 @@ fn keep_uncommitted(
     (workspace, worktree): (&Workspace, &Worktree),
     unsaved: Unsaved,
 ) -> Result<()> {
-    let capture = ctx.repo.captures().capture_worktree(worktree, &checkpoint::capture_options(ctx))?;
-    if unsaved == Unsaved::Refused && capture.coverage.leaves_out_work() {
+    let options = checkpoint::capture_options(ctx);
+    let (capture, submodules) = checkpoint::submodules::capture_with_submodules(&ctx.repo, worktree, &options)?;
+    let mut leaves_out = capture.coverage.leaves_out_work();
+    for one in &submodules {
+        leaves_out |= one.is_dirty()?;
+    }
+    if unsaved == Unsaved::Refused && leaves_out {
         return Err(Error::new(Code::InTheWay, format!("'{}' holds files that no capture can hold", workspace.path))
             .hint("git axiom checkpoint show    names what a checkpoint does not hold"));
     }

@@ -7,13 +7,22 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::ids::TxnId;
 use crate::domain::operation::journaled::{AsideChange, Operation, Way};
 use crate::error::Result;
-use crate::git::{self, InTrash, MovedAside, take_away_again};
+use crate::git::{self, InTrash, MovedAside, Worktree, take_away_again};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
+/// The worktree or submodule at a path.
+fn there(ctx: &Context, path: &str) -> Result<Option<Worktree>> {
+    let path = Path::new(path);
+    match ctx.repo.worktrees().worktree_at(path)? {
+        Some(entry) => Ok(Some(entry.worktree)),
+        None => ctx.repo.worktrees().submodule_at(path),
+    }
+}
+
 pub(super) fn take_away(ctx: &Context, change: &AsideChange) -> Result<()> {
-    match ctx.repo.worktrees().worktree_at(Path::new(&change.worktree))? {
-        Some(entry) => take_away_again(&entry.worktree, &in_trash(change)),
+    match there(ctx, &change.worktree)? {
+        Some(worktree) => take_away_again(&worktree, &in_trash(change)),
         None => Ok(()),
     }
 }
@@ -28,12 +37,12 @@ pub(super) fn in_trash(change: &AsideChange) -> InTrash {
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
 pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Vec<AsideChange>> {
     let worktrees = operation.worktrees.iter().map(|change| &change.path);
+    let worktrees = worktrees.chain(operation.submodules.iter().map(|change| &change.worktree.path));
     let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
     let mut all = Vec::new();
     for path in paths {
         // A worktree that was removed meanwhile: there is no place to put anything back to.
-        let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(path))? else { continue };
-        let there = entry.worktree;
+        let Some(there) = there(ctx, path)? else { continue };
         for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
             let (worktree, trash) = (path.clone(), folder.display().to_string());
             all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
@@ -51,8 +60,8 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
     for change in asides {
         let item = in_trash(change);
         // The caller names what stays in the trash: a failure here must not stop the rest.
-        let back = match ctx.repo.worktrees().worktree_at(Path::new(&change.worktree))? {
-            Some(entry) if entry.present => match git::put_back(&entry.worktree, &item) {
+        let back = match there(ctx, &change.worktree)? {
+            Some(worktree) if worktree.verify().is_ok() => match git::put_back(&worktree, &item) {
                 Err(error) if error.passes() => return Err(error),
                 Err(error) => {
                     tracing::warn!(%error, "something stays in the trash");

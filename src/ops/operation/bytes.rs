@@ -4,7 +4,7 @@
 use crate::domain::base::names::Oid;
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
-use crate::git::{TreeChange, WorktreeCapture};
+use crate::git::{Repository, TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::handle::Context;
 
@@ -19,7 +19,12 @@ use super::steps::{capture_with, extras_of};
 pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operation, captured: &Captured) -> Result<()> {
     for change in &mut operation.worktrees {
         if let Some(now) = captured.worktree_at(&change.path) {
-            keep_bytes(ctx, change, now)?;
+            keep_bytes(&ctx.repo, change, now)?;
+        }
+    }
+    for change in operation.submodules.iter_mut().filter(|change| change.checked_out.old) {
+        if let Some(now) = captured.submodule_at(&change.worktree.path) {
+            keep_bytes(&now.repo, &mut change.worktree, &now.present)?;
         }
     }
     Ok(())
@@ -29,17 +34,17 @@ pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operati
 ///
 /// # Errors
 /// As there.
-pub(in crate::ops) fn keep_bytes(ctx: &Context, change: &mut WorktreeChange, now: &CapturedWorktree) -> Result<()> {
+pub(in crate::ops) fn keep_bytes(repo: &Repository, change: &mut WorktreeChange, now: &CapturedWorktree) -> Result<()> {
     let known = &now.capture.extras.raw;
-    let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?);
+    let (modes, comes) = (&now.capture.extras.modes, extras_of(repo, change.captures.new.as_ref())?);
     let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));
-    let replaced = ctx.repo.captures().differing(old, new)?;
-    let raw = ctx.repo.captures().with_bytes_replaced(&now.worktree, (old, &replaced))?;
-    let kept = ctx.repo.captures().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
+    let replaced = repo.captures().differing(old, new)?;
+    let raw = repo.captures().with_bytes_replaced(&now.worktree, (old, &replaced))?;
+    let kept = repo.captures().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
     if raw != *known || kept != *modes {
         let mut extras = now.capture.extras.clone();
         (extras.raw, extras.modes) = (raw, kept);
-        let capture = capture_with(ctx, &now.capture, (&change.files.old, &change.index.old), extras)?;
+        let capture = capture_with(repo, &now.capture, (&change.files.old, &change.index.old), extras)?;
         change.captures.old = Some(capture);
     }
     Ok(())
@@ -49,9 +54,9 @@ pub(in crate::ops) fn keep_bytes(ctx: &Context, change: &mut WorktreeChange, now
 ///
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
-pub(in crate::ops) fn files_of(ctx: &Context, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
-    let (old, new) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
-    ctx.repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))
+pub(in crate::ops) fn files_of(repo: &Repository, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
+    let (old, new) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
+    repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))
 }
 
 /// The capture of a worktree's present state. Where none was made yet, and the tree does not fully describe the files (raw
@@ -60,9 +65,9 @@ pub(in crate::ops) fn files_of(ctx: &Context, change: &WorktreeChange) -> Result
 ///
 /// # Errors
 /// As [`capture_with`].
-pub(in crate::ops) fn with_bytes_known(ctx: &Context, now: &WorktreeCapture, made: Option<Oid>) -> Result<Option<Oid>> {
+pub(in crate::ops) fn with_bytes_known(repo: &Repository, now: &WorktreeCapture, made: Option<Oid>) -> Result<Option<Oid>> {
     if made.is_some() || now.extras.raw.is_empty() && now.extras.index.left_out().is_empty() {
         return Ok(made);
     }
-    capture_with(ctx, now, (&now.tree, &now.index_tree), now.extras.clone()).map(Some)
+    capture_with(repo, now, (&now.tree, &now.index_tree), now.extras.clone()).map(Some)
 }

@@ -6,12 +6,12 @@ use crate::domain::base::names::RefName;
 use crate::domain::operation::journaled::{HeadState, Operation, Way};
 use crate::domain::operation::settle::edit_fits;
 use crate::error::{Code, Error, Result};
-use crate::git::{Attempt, IndexLock, RefEdit};
+use crate::git::{Attempt, IndexLock, RefEdit, Repository, Restore};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
-use super::mounts;
 use super::steps::{advance, is_at, is_there, restore, worktree};
+use super::{mounts, submodules};
 
 /// Compares refs, HEADs, advanced branches, places of workspaces and case fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files
@@ -39,6 +39,9 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
             changed.push(format!("HEAD of '{}' moved", change.path));
         }
     }
+    for change in &operation.submodules {
+        submodules::expectations(ctx, change, &mut changed)?;
+    }
     if !changed.is_empty() {
         let what = "something changed since the operation was planned";
         return Err(Error::new(Code::ChangedMeanwhile, what).why(changed.join(", ")));
@@ -50,10 +53,12 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         })?;
     }
     for change in &operation.worktrees {
-        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| {
-            ctx.repo.restore().check_obstacles(restore)?;
-            ctx.repo.restore().check_permissions(restore)
-        })?;
+        let there = worktree(ctx, &change.path)?;
+        restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), Attempt::First), can_be_restored)?;
+    }
+    for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
+        let (repo, there) = submodules::opened(ctx, change)?;
+        restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), Attempt::First), can_be_restored)?;
     }
     trash::are_folders(ctx, operation)?;
     let refs = operation.refs.iter().map(RefEdit::from);
@@ -74,6 +79,11 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         }
     }
     mounts::are_left_alone(ctx, operation)
+}
+
+fn can_be_restored(repo: &Repository, restore: &Restore<'_>) -> Result<()> {
+    repo.restore().check_obstacles(restore)?;
+    repo.restore().check_permissions(restore)
 }
 
 /// Asks git, and so its hooks, whether each HEAD may be changed as the operation changes it.
@@ -102,7 +112,14 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
 /// As [`crate::git::Restores::prepare_restore`].
 pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
-        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.restore().check_contents(restore))?;
+        let there = worktree(ctx, &change.path)?;
+        let check = |repo: &Repository, restore: &Restore<'_>| repo.restore().check_contents(restore);
+        restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), Attempt::First), check)?;
+    }
+    for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
+        let (repo, there) = submodules::opened(ctx, change)?;
+        let check = |repo: &Repository, restore: &Restore<'_>| repo.restore().check_contents(restore);
+        restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), Attempt::First), check)?;
     }
     for change in &operation.advances {
         advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.restore().check_contents(&advance.restore(Attempt::First)))?;

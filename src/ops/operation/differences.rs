@@ -6,8 +6,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::document::Coverage;
 use crate::error::Result;
-use crate::git::{CaptureExtras, RawFile, TreeChange, Worktree, WorktreeCapture, bytes_of};
-use crate::ops::context::handle::Context;
+use crate::git::{CaptureExtras, RawFile, Repository, TreeChange, Worktree, WorktreeCapture, bytes_of};
 
 /// The files of a capture.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +34,12 @@ fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(in crate::ops) fn beyond(ctx: &Context, now: &WorktreeCapture, then: Then<'_>) -> Result<Vec<TreeChange>> {
+pub(in crate::ops) fn beyond(repo: &Repository, now: &WorktreeCapture, then: Then<'_>) -> Result<Vec<TreeChange>> {
     let reach = out_of_reach(now, then.extras);
     if reach.is_empty() {
         return Ok(Vec::new());
     }
-    let mut changes = ctx.repo.history().diff_trees(&now.tree, then.tree)?;
+    let mut changes = repo.history().diff_trees(&now.tree, then.tree)?;
     changes.retain(|change| !is_within(&reach, change));
     Ok(changes)
 }
@@ -52,19 +51,19 @@ pub(in crate::ops) fn beyond(ctx: &Context, now: &WorktreeCapture, then: Then<'_
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn differences(
-    ctx: &Context,
+    repo: &Repository,
     (worktree, now): (&Worktree, &WorktreeCapture),
     then: Then<'_>,
     only: Option<&PathSet>,
 ) -> Result<Vec<TreeChange>> {
     let Then { tree, extras, coverage: _ } = then;
     let here = Then { tree: &now.tree, extras: &now.extras, coverage: Some(&now.coverage) };
-    let mut changes = differences_of_two(ctx, here, then)?;
+    let mut changes = differences_of_two(repo, here, then)?;
     let reach = out_of_reach(now, extras);
     changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)) && is_within(&reach, change));
     let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
     if !of_bytes.is_empty() {
-        let same: BTreeSet<RepoPath> = ctx.repo.restore().as_they_were(worktree, (tree, extras), of_bytes)?;
+        let same: BTreeSet<RepoPath> = repo.restore().as_they_were(worktree, (tree, extras), of_bytes)?;
         changes.retain(|change| !same.contains(&change.path));
     }
     Ok(changes)
@@ -74,8 +73,8 @@ pub(in crate::ops) fn differences(
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(in crate::ops) fn differences_of_two(ctx: &Context, old: Then<'_>, new: Then<'_>) -> Result<Vec<TreeChange>> {
-    let mut changes = ctx.repo.captures().differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
+pub(in crate::ops) fn differences_of_two(repo: &Repository, old: Then<'_>, new: Then<'_>) -> Result<Vec<TreeChange>> {
+    let mut changes = repo.captures().differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
     let knows = |one: Then<'_>, path: &RepoPath| is_decided(&one.extras.raw, one.coverage, path);
     changes.retain(|change| !change.is_of_bytes_alone() || knows(old, &change.path) && knows(new, &change.path));
     Ok(changes)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::submodules;
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{KEPT, REFS};
@@ -66,7 +67,7 @@ pub(in crate::ops) fn name_of(txn: &TxnId) -> RefName {
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where it keeps something else; `DISK_FULL`, `GIT_FAILED`.
-fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
+pub(super) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
     let edit = RefEdit { name: name.clone(), expected: Expected::Absent, new: Some(commit.clone()) };
     match repo.refs().update_refs(&[edit], reflog) {
         Err(error) if error.code() == Code::ChangedMeanwhile => match repo.refs().read_ref(&name)? {
@@ -91,6 +92,9 @@ fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
 /// # Errors
 /// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
+    for change in &operation.submodules {
+        submodules::keep(ctx, change, txn, &operation.title)?;
+    }
     let captures = operation.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
     // New values too, where a ref may point to a tag: tag objects are brought back only from their kept contents.
     let others = operation.refs.iter().filter(|change| !names_a_commit(change));

@@ -7,11 +7,12 @@ use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::{Operation, Way, WorktreeChange};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{Attempt, Restore, TreeChange};
+use crate::git::{Attempt, Repository, Restore, TreeChange, Worktree};
 use crate::ops::context::handle::Context;
 
 use super::bytes::files_of;
 use super::steps::{extras_of, worktree};
+use super::submodules;
 
 /// Checks that an operation touches no mount: no workspace and no file in the way that contains a mount moves, and no file
 /// changes at a mount or in one. Where there are no mounts, it only reads the list of mounts once for each worktree.
@@ -32,8 +33,16 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
     for change in &operation.worktrees {
         let mounts = Mounts::within(&change.path)?;
         if !mounts.inside.is_empty() {
-            mounts.stand_against_changes(&files_of(ctx, change)?)?;
-            mounts.stand_against_moves(&moves(ctx, change)?)?;
+            mounts.stand_against_changes(&files_of(&ctx.repo, change)?)?;
+            mounts.stand_against_moves(&moves(&ctx.repo, &worktree(ctx, &change.path)?, change)?)?;
+        }
+    }
+    for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
+        let mounts = Mounts::within(&change.worktree.path)?;
+        if !mounts.inside.is_empty() {
+            let (repo, there) = submodules::opened(ctx, change)?;
+            mounts.stand_against_changes(&files_of(&repo, &change.worktree)?)?;
+            mounts.stand_against_moves(&moves(&repo, &there, &change.worktree)?)?;
         }
     }
     for change in &operation.advances {
@@ -46,13 +55,12 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
 }
 
 /// The paths that a restore will move out of its way.
-fn moves(ctx: &Context, change: &WorktreeChange) -> Result<Vec<RepoPath>> {
-    let there = worktree(ctx, &change.path)?;
-    let (before, after) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+fn moves(repo: &Repository, there: &Worktree, change: &WorktreeChange) -> Result<Vec<RepoPath>> {
+    let (before, after) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &after)));
     // Nothing is moved here: this trash does not exist.
     let trash = there.git_dir().join("axiom-no-trash");
-    ctx.repo.restore().in_the_way(&Restore { worktree: &there, from, to, trash: &trash, attempt: Attempt::First, beside })
+    repo.restore().in_the_way(&Restore { worktree: there, from, to, trash: &trash, attempt: Attempt::First, beside })
 }
 
 /// The mounts within one worktree.

@@ -5,10 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
+use crate::domain::operation::journaled::{HeadState, Operation, RefChange, WorktreeChange};
 use crate::error::Result;
-use crate::git::{CaptureExtras, TreeChange};
-use crate::ops::context::handle::Context;
+use crate::git::{CaptureExtras, Repository, TreeChange};
 
 /// The paths of one worktree, ordered.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,18 +36,24 @@ enum Side {
     New,
 }
 
-/// How `operation` changes what is staged in one of its worktrees. `now` and `then` are the extras of the captures before
+/// All branches that an operation moves, in order.
+pub(in crate::ops) fn moved(operation: &Operation) -> Vec<RefChange> {
+    let advanced = operation.advances.iter().map(|advance| advance.ref_change());
+    operation.refs.iter().cloned().chain(advanced).collect()
+}
+
+/// How an operation that moves the branches `moved` changes what is staged in one of its worktrees. `now` and `then` are the extras of the captures before
 /// and after; they count where the operation restores a capture.
 ///
 /// # Errors
 /// `GIT_FAILED`.
 pub(in crate::ops) fn changes(
-    ctx: &Context,
-    operation: &Operation,
+    repo: &Repository,
+    moved: &[RefChange],
     worktree: &WorktreeChange,
     (now, then): (&CaptureExtras, &CaptureExtras),
 ) -> Result<StagedChanges> {
-    let of = |side, head: &HeadState, index: &Oid| staged(ctx, commit_of(ctx, operation, side, head)?, index);
+    let of = |side, head: &HeadState, index: &Oid| staged(repo, commit_of(repo, moved, side, head)?, index);
     let old = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
     let new = of(Side::New, &worktree.head.new, &worktree.index.new)?;
     let only_in = |one: &BTreeMap<RepoPath, TreeChange>, other: &BTreeMap<RepoPath, TreeChange>| {
@@ -73,28 +78,26 @@ fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> StagedChanges {
     StagedChanges { lost: only_in(&now, &then), back: only_in(&then, &now) }
 }
 
-fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
+fn staged(repo: &Repository, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
     let committed = match commit {
-        Some(commit) => ctx.repo.objects().read_commit(&commit)?.tree,
-        None => ctx.repo.objects().empty_tree()?,
+        Some(commit) => repo.objects().read_commit(&commit)?.tree,
+        None => repo.objects().empty_tree()?,
     };
-    let changes = ctx.repo.history().diff_trees(&committed, index)?;
+    let changes = repo.history().diff_trees(&committed, index)?;
     Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())
 }
 
 /// The commit that is checked out before or after the operation (`side`).
-fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState) -> Result<Option<Oid>> {
+fn commit_of(repo: &Repository, moved: &[RefChange], side: Side, head: &HeadState) -> Result<Option<Oid>> {
     let branch = match head {
         HeadState::Detached(commit) => return Ok(Some(commit.clone())),
         HeadState::Branch(branch) => branch,
     };
-    let advanced = operation.advances.iter().map(|advance| advance.ref_change());
-    let mut changes = operation.refs.iter().cloned().chain(advanced);
-    let moved = changes.rfind(|change| change.name == *branch);
+    let moved = moved.iter().rfind(|change| change.name == *branch);
     match (moved, side) {
-        (Some(change), Side::Old) => Ok(change.value.old),
-        (Some(change), Side::New) => Ok(change.value.new),
-        (None, Side::Old | Side::New) => ctx.repo.refs().read_ref(branch),
+        (Some(change), Side::Old) => Ok(change.value.old.clone()),
+        (Some(change), Side::New) => Ok(change.value.new.clone()),
+        (None, Side::Old | Side::New) => repo.refs().read_ref(branch),
     }
 }
 

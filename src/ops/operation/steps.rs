@@ -7,18 +7,20 @@ use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::{
-    AsideChange, BranchAdvance, HeadState, Operation, RefChange, StashChange, Way, WorktreeChange,
+    AsideChange, BranchAdvance, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
 };
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{
-    Advance, Attempt, CaptureExtras, Head, IndexLock, MovedAside, NotPutBack, Prepared, RefEdit, Restore, RestoreReport,
-    Worktree, WorktreeCapture,
+    Advance, Attempt, CaptureExtras, Head, IndexLock, MovedAside, NotPutBack, Prepared, RefEdit, Repository, Restore,
+    RestoreReport, Worktree, WorktreeCapture,
 };
 use crate::ops::context::handle::Context;
+use crate::ops::merge::submodules::bring_home;
 use crate::ops::trash;
 
 use super::asides::{in_trash, put_back, take_away};
+use super::submodules;
 use super::workspaces::{aside, bring_back};
 
 /// What the steps did, for the report to the user.
@@ -41,7 +43,7 @@ pub struct Done {
 }
 
 impl Done {
-    fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
+    pub(super) fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
         let place = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
         self.files += report.written.len() + report.removed.len();
         self.moved_aside.extend(report.moved_aside);
@@ -54,7 +56,7 @@ impl Done {
 
     /// Handles the outcome of one step. Forwards, an error stops the operation. In a reversal, the failure is recorded and
     /// the rest goes on, unless the error passes by waiting or freeing disk space.
-    fn or_named(&mut self, attempt: Attempt, what: &str, outcome: Result<()>) -> Result<()> {
+    pub(super) fn or_named(&mut self, attempt: Attempt, what: &str, outcome: Result<()>) -> Result<()> {
         match outcome {
             Err(error) if attempt == Attempt::Back && !error.passes() => {
                 self.not_put_back.push(format!("{what}: {error}"));
@@ -81,13 +83,19 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
         env::fault_point("journal.before-aside");
+        bring_submodules_home(ctx, change);
         let outcome = aside(ctx, change).and_then(|aside| ctx.repo.workspaces().put_aside(&aside));
         done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
     }
     for change in &operation.worktrees {
         env::fault_point("journal.before-worktree");
-        let outcome = restore_worktree(ctx, change, txn, (attempt, ready), &mut done);
+        let outcome = restore_own_worktree(ctx, change, (txn, attempt, ready), &mut done);
         done.or_named(attempt, &format!("the worktree '{}'", change.path), outcome)?;
+    }
+    for change in &operation.submodules {
+        env::fault_point("journal.before-submodule");
+        let outcome = submodules::carry_out(ctx, change, (txn, attempt, ready), &mut done);
+        done.or_named(attempt, &format!("the submodule '{}'", change.worktree.path), outcome)?;
     }
     for change in &operation.advances {
         env::fault_point("journal.before-advance");
@@ -123,6 +131,30 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
         if back { done.brought_back.push(place) } else { done.lost.push(place) }
     }
     Ok(done)
+}
+
+/// What submodules of a workspace have is brought into the main worktree's repositories, before the workspace goes to the trash. Where
+/// that fails it is in the trash, as long as the workspace is.
+fn bring_submodules_home(ctx: &Context, change: &WorkspaceChange) {
+    let there = ctx.repo.worktrees().worktree_at(Path::new(&change.workspace.path));
+    let there = there.map(|entry| entry.filter(|entry| entry.present && !change.lost));
+    let outcome = there.and_then(|entry| entry.map_or(Ok(()), |entry| bring_home(ctx, &entry.worktree)));
+    if let Err(error) = outcome {
+        tracing::warn!(%error, workspace = %change.workspace.path, "what its submodules have is only in the trash");
+    }
+}
+
+fn restore_own_worktree(
+    ctx: &Context,
+    change: &WorktreeChange,
+    (txn, attempt, ready): (&TxnId, Attempt, &Contents),
+    done: &mut Done,
+) -> Result<()> {
+    if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
+        return Ok(());
+    }
+    let worktree = worktree(ctx, &change.path)?;
+    restore_worktree(ctx, (&ctx.repo, &worktree), change, (txn, attempt, ready), done)
 }
 
 fn carry_advance(
@@ -178,8 +210,17 @@ impl Contents {
     pub fn stage(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Self> {
         let mut all = Self::default();
         for change in &operation.worktrees {
-            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.restore().prepare_restore(restore))?;
+            let there = worktree(ctx, &change.path)?;
+            let prepare = |repo: &Repository, restore: &Restore<'_>| repo.restore().prepare_restore(restore);
+            let staged = restore(ctx, (&ctx.repo, &there), change, (txn, Attempt::First), prepare)?;
             all.worktrees.insert(change.path.clone(), staged);
+        }
+        // Where the folder is gone, they are made when it is there again.
+        for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
+            let (repo, there) = submodules::opened(ctx, change)?;
+            let prepare = |repo: &Repository, restore: &Restore<'_>| repo.restore().prepare_restore(restore);
+            let staged = restore(ctx, (&repo, &there), &change.worktree, (txn, Attempt::First), prepare)?;
+            all.worktrees.insert(change.worktree.path.clone(), staged);
         }
         for change in &operation.advances {
             let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.restore().prepare_advance_files(advance))?;
@@ -192,43 +233,38 @@ impl Contents {
 /// Calls `work` with the [`Restore`] for a change.
 pub(super) fn restore<T>(
     ctx: &Context,
+    (repo, worktree): (&Repository, &Worktree),
     change: &WorktreeChange,
-    txn: &TxnId,
-    attempt: Attempt,
-    work: impl FnOnce(&Context, &Restore<'_>) -> Result<T>,
+    (txn, attempt): (&TxnId, Attempt),
+    work: impl FnOnce(&Repository, &Restore<'_>) -> Result<T>,
 ) -> Result<T> {
-    let worktree = worktree(ctx, &change.path)?;
-    let trash = trash::of(ctx, &worktree, txn)?;
-    let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let trash = trash::of(ctx, worktree, txn)?;
+    let (before, extras) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
-    work(ctx, &Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside })
+    work(repo, &Restore { worktree, from, to, trash: &trash, attempt, beside })
 }
 
 /// Restores the files, then the index and the git operation in progress, while `index.lock` is held; then HEAD.
-fn restore_worktree(
+pub(super) fn restore_worktree(
     ctx: &Context,
+    (repo, worktree): (&Repository, &Worktree),
     change: &WorktreeChange,
-    txn: &TxnId,
-    (attempt, ready): (Attempt, &Contents),
+    (txn, attempt, ready): (&TxnId, Attempt, &Contents),
     done: &mut Done,
 ) -> Result<()> {
-    if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
-        return Ok(());
-    }
-    let worktree = worktree(ctx, &change.path)?;
-    let trash = trash::of(ctx, &worktree, txn)?;
+    let trash = trash::of(ctx, worktree, txn)?;
     let lock = match attempt {
-        Attempt::First => IndexLock::take(&worktree, txn.as_str())?,
-        Attempt::Again | Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
+        Attempt::First => IndexLock::take(worktree, txn.as_str())?,
+        Attempt::Again | Attempt::Back => IndexLock::take_patiently(worktree, txn.as_str())?,
     };
-    let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let (before, extras) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
-    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
+    let restore = Restore { worktree, from, to, trash: &trash, attempt, beside };
     let of = |what: &str| format!("{what} of '{}'", change.path);
     let mut placed = Vec::new();
-    let outcome = ctx.repo.restore().restore_prepared(&restore, ready.worktrees.get(&change.path)).map(|report| {
+    let outcome = repo.restore().restore_prepared(&restore, ready.worktrees.get(&change.path)).map(|report| {
         placed.clone_from(&report.placed);
-        done.add(&worktree, report);
+        done.add(worktree, report);
     });
     done.or_named(attempt, &of("the files"), outcome)?;
     env::fault_point("journal.files-restored");
@@ -239,26 +275,24 @@ fn restore_worktree(
     let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
     let outcome = match attempt {
         Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
-        Attempt::First | Attempt::Again => {
-            ctx.repo.index(&worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
-        }
-        Attempt::Back => ctx.repo.index(&worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
+        Attempt::First | Attempt::Again => repo.index(worktree).install_index_after(&index.new, &extras.index, &lock, &placed),
+        Attempt::Back => repo.index(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        let outcome = ctx.repo.index(&worktree).restore_operation(&extras, &trash::of_git_dir(ctx, &worktree, txn)?);
+        let outcome = repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?);
         done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
     done.or_named(attempt, &of("the lock of the index"), lock.release())?;
     env::fault_point("journal.before-head");
-    let outcome = set_head(ctx, &worktree, change, attempt, done);
+    let outcome = set_head(repo, worktree, change, attempt, done);
     done.or_named(attempt, &of("HEAD"), outcome)
 }
 
 /// What a capture holds in addition to its trees; empty where there is no capture.
-pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<CaptureExtras> {
-    capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(&ctx.repo, capture))
+pub(in crate::ops) fn extras_of(repo: &Repository, capture: Option<&Oid>) -> Result<CaptureExtras> {
+    capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(repo, capture))
 }
 
 /// Makes a capture of a worktree's future state, where no existing capture has these extras. The operation keeps it alive; a
@@ -267,17 +301,17 @@ pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<
 /// # Errors
 /// `DISK_FULL`, `GIT_FAILED`.
 pub(in crate::ops) fn capture_with(
-    ctx: &Context,
+    repo: &Repository,
     now: &WorktreeCapture,
     (files, index): (&Oid, &Oid),
     extras: CaptureExtras,
 ) -> Result<Oid> {
     let capture = WorktreeCapture { tree: files.clone(), index_tree: index.clone(), extras, ..now.clone() };
-    Ok(ctx.repo.captures().commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
+    Ok(repo.captures().commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
 }
 
-fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
-    let now = ctx.repo.refs().head(worktree)?;
+fn set_head(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
+    let now = repo.refs().head(worktree)?;
     if attempt == Attempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
         done.left.push(format!("HEAD of '{}'", change.path));
         return Ok(());
@@ -285,7 +319,7 @@ fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt
     if is_at(&now, &change.head.new) {
         return Ok(());
     }
-    ctx.repo.refs().set_head(worktree, &now, &change.head.new, "git axiom: restored")
+    repo.refs().set_head(worktree, &now, &change.head.new, "git axiom: restored")
 }
 
 /// Whether HEAD is in the given state.

@@ -1,33 +1,176 @@
-//! Submodules: a rollback restores their entries in the index, and does not touch their folders.
+//! Submodules in an operation: each is changed in its own repository, as one more worktree, after the one that it is in. A submodule that
+//! an operation does not change keeps the commit that is checked out in it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::git::{FileId, SUBMODULE, TreeChange};
+use super::keep::publish;
+use super::steps::{Contents, Done, is_at, restore_worktree};
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::SUPERPROJECT_KEPT;
+use crate::domain::operation::journaled::SubmoduleChange;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::{Attempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree};
 use crate::ops::context::handle::Context;
 
-/// The tree `then`, in which the present submodules keep the commits that they have checked out now; and the paths of those
-/// for which `then` has another commit. `changes` are the changes from the current tree to `then`.
+/// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
+/// themselves; and the paths of those for which `then` has another commit. `changes` are the changes from the current tree to `then`.
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn with_own_submodules(
-    ctx: &Context,
+    repo: &Repository,
     root: &Path,
     then: Oid,
-    changes: &[TreeChange],
+    (changes, back): (&[TreeChange], &BTreeSet<RepoPath>),
 ) -> Result<(Oid, Vec<RepoPath>)> {
     let is_submodule = |file: &&FileId| file.mode == SUBMODULE;
     let mut own = Vec::new();
-    for change in changes {
+    for change in changes.iter().filter(|change| !back.contains(&change.path)) {
         let Some(wanted) = change.new.as_ref().filter(is_submodule) else { continue };
-        let Some(commit) = ctx.repo.restore().head_of_nested(&root.join(change.path.to_path())) else { continue };
+        let Some(commit) = repo.restore().head_of_nested(&root.join(change.path.to_path())) else { continue };
         if commit != wanted.oid {
             let own_one = Some(FileId { mode: SUBMODULE, oid: commit });
             own.push(TreeChange { path: change.path.clone(), old: change.new.clone(), new: own_one });
         }
     }
-    let tree = ctx.repo.objects().edit_tree(&then, &own)?;
+    let tree = repo.objects().edit_tree(&then, &own)?;
     Ok((tree, own.into_iter().map(|change| change.path).collect()))
+}
+
+/// The repository and the worktree of a submodule that changes.
+///
+/// # Errors
+/// `WORKSPACE_NOT_OURS` where its git directory is not that of the folder any more.
+pub(in crate::ops) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<(Arc<Repository>, Worktree)> {
+    let (folder, git_dir) = (Path::new(&change.worktree.path), Path::new(&change.git_dir));
+    if !ctx.repo.worktrees().is_submodule(folder, git_dir) {
+        let what = format!("'{}' is no longer a submodule of this repository", folder.display());
+        return Err(Error::new(Code::WorkspaceNotOurs, what)
+            .why(format!("'{}' is not its git directory any more", git_dir.display()))
+            .hint("git submodule update --init PATH    checks it out again"));
+    }
+    let repo = ctx.repo.submodule(folder, git_dir)?;
+    let worktree = repo.submodule_worktree();
+    Ok((repo, worktree))
+}
+
+/// Whether the folder of a submodule has its `.git`.
+pub(in crate::ops) fn is_checked_out(folder: &Path) -> bool {
+    folder.join(".git").symlink_metadata().is_ok()
+}
+
+/// Adds to `changed` what is not as the operation expects it.
+///
+/// # Errors
+/// `WORKSPACE_NOT_OURS`, `WORKSPACE_BROKEN`, `GIT_LOCKED`, `GIT_FAILED`.
+pub(super) fn expectations(ctx: &Context, change: &SubmoduleChange, changed: &mut Vec<String>) -> Result<()> {
+    let (repo, there) = opened(ctx, change)?;
+    let path = &change.worktree.path;
+    if is_checked_out(there.path()) != change.checked_out.old {
+        changed.push(format!("the submodule '{path}' was checked out or deleted"));
+    }
+    if change.checked_out.old {
+        there.verify()?;
+    }
+    IndexLock::check_free(&there)?;
+    if !is_at(&repo.refs().head(&there)?, &change.worktree.head.old) {
+        changed.push(format!("HEAD of '{path}' moved"));
+    }
+    let names: Vec<RefName> = change.refs.iter().map(|one| one.name.clone()).collect();
+    let now = repo.refs().read_refs(&names)?;
+    let moved = change.refs.iter().filter(|one| now.get(&one.name) != one.value.old.as_ref());
+    changed.extend(moved.map(|one| format!("{} moved in '{path}'", one.name.short())));
+    Ok(())
+}
+
+/// The step of an operation in one submodule. Where its folder was deleted, it is made again first; where it has to be gone afterwards,
+/// its `.git` goes last.
+///
+/// # Errors
+/// Those of a restore.
+pub(super) fn carry_out(
+    ctx: &Context,
+    change: &SubmoduleChange,
+    (txn, attempt, ready): (&TxnId, Attempt, &Contents),
+    done: &mut Done,
+) -> Result<()> {
+    let (repo, there) = opened(ctx, change)?;
+    if change.checked_out.new || change.checked_out.old {
+        connect(&there)?;
+    }
+    env::fault_point("journal.submodule-connected");
+    restore_worktree(ctx, (&repo, &there), &change.worktree, (txn, attempt, ready), done)?;
+    let outcome = move_branches(&repo, change, attempt, done);
+    done.or_named(attempt, &format!("branches of '{}'", change.worktree.path), outcome)?;
+    if !change.checked_out.new {
+        disconnect(&there)?;
+    }
+    Ok(())
+}
+
+fn move_branches(repo: &Repository, change: &SubmoduleChange, attempt: Attempt, done: &mut Done) -> Result<()> {
+    let names: Vec<RefName> = change.refs.iter().map(|one| one.name.clone()).collect();
+    let now = repo.refs().read_refs(&names)?;
+    let mut edits = Vec::new();
+    for one in change.refs.iter().filter(|one| now.get(&one.name) != one.value.new.as_ref()) {
+        if attempt == Attempt::Back && now.get(&one.name) != one.value.old.as_ref() {
+            done.left.push(format!("{} in '{}'", one.name.short(), change.worktree.path));
+            continue;
+        }
+        edits.push(RefEdit::from(one));
+    }
+    repo.refs().update_refs(&edits, "git axiom: restored")
+}
+
+/// Gives the folder of a submodule its `.git`, which leads to its git directory.
+fn connect(there: &Worktree) -> Result<()> {
+    if is_checked_out(there.path()) {
+        return there.verify();
+    }
+    files::create_dir_all(there.path())?;
+    there.name_git_dir()
+}
+
+/// Takes the `.git` file out of the folder of a submodule, and the folder too where nothing else is in it.
+fn disconnect(there: &Worktree) -> Result<()> {
+    let dot = there.path().join(".git");
+    if dot.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        there.verify()?;
+        files::remove_file(&dot)?;
+        files::remove_empty_dir(there.path())?;
+    }
+    Ok(())
+}
+
+/// Makes the ref that keeps, in the submodule's repository, what an undo will need. Repeating it changes nothing more.
+///
+/// # Errors
+/// `DISK_FULL`, `GIT_FAILED`.
+pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &TxnId, title: &str) -> Result<()> {
+    let (repo, _) = opened(ctx, change)?;
+    let name = RefName::new(format!("{SUPERPROJECT_KEPT}{txn}"));
+    if repo.refs().read_ref(&name)?.is_some() {
+        return Ok(());
+    }
+    let worktree = &change.worktree;
+    let captures = [&worktree.captures.old, &worktree.captures.new].into_iter().flatten();
+    let tips = change.refs.iter().flat_map(|one| [&one.value.old, &one.value.new]).flatten();
+    let parents: BTreeSet<Oid> = captures.chain(tips).cloned().collect();
+    let trees: BTreeSet<&Oid> =
+        [&worktree.files, &worktree.index].into_iter().flat_map(|trees| [&trees.old, &trees.new]).collect();
+    let entry = |oid: &Oid| TreeEntry { mode: TREE, oid: oid.clone(), name: oid.as_str().into() };
+    let tree = repo.objects().write_tree(&trees.into_iter().map(entry).collect::<Vec<_>>())?;
+    let (who, message) = (repo.objects().signature()?, format!("kept for undo: {title}"));
+    let commit = repo.objects().write_commit(&NewCommit {
+        tree: &tree,
+        parents: parents.into_iter().collect(),
+        who: &who,
+        message: &message,
+    })?;
+    publish(&repo, name, commit, &format!("git axiom: {title}"))
 }

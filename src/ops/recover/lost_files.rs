@@ -162,7 +162,7 @@ fn present(ctx: &Context, workspace: &Workspace) -> Result<Option<CapturedWorktr
         return Ok(None);
     };
     let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
-    Ok(Some(CapturedWorktree { worktree: entry.worktree, capture }))
+    Ok(Some(CapturedWorktree { worktree: entry.worktree, capture, submodules: Vec::new() }))
 }
 
 /// The files of a capture, and of what the agent has committed since. What recovery commits of what is left is not the agent's.
@@ -266,7 +266,7 @@ fn plan(ctx: &Context, lost: &LostFiles, now: &CapturedWorktree, chosen: &[TreeC
     let title = format!("files of '{}' from its capture {}", lost.workspace, lost.capture.short());
     let mut operation = Operation::new(OperationKind::RecoverFiles { task: task.clone() }, title);
     let mut change = change_of(ctx, lost, (&now.worktree, &now.capture), chosen)?;
-    keep_bytes(ctx, &mut change, now)?;
+    keep_bytes(&ctx.repo, &mut change, now)?;
     operation.worktrees.push(change);
     operation.kept = kept(ctx, &operation)?;
     Ok(operation)
@@ -280,7 +280,7 @@ fn change_of(
 ) -> Result<WorktreeChange> {
     let only = PathSet::new(chosen.iter().map(|change| change.path.clone()));
     let files = ctx.repo.objects().edit_tree(&now.tree, chosen)?;
-    let held = ctx.repo.index(worktree).for_checkout_of_now(extras_of(ctx, Some(&lost.capture))?)?;
+    let held = ctx.repo.index(worktree).for_checkout_of_now(extras_of(&ctx.repo, Some(&lost.capture))?)?;
     let modes = held.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let mut extras = now.extras.clone();
     extras.raw = bytes_by(&now.extras.raw, &held.raw, |path| only.covers(path));
@@ -288,7 +288,7 @@ fn change_of(
     extras.line_ends = held.line_ends;
     let message = format!("workspace of {}, before files came back", lost.task_id);
     let before = ctx.repo.captures().commit_capture(now, &message, &[])?.commit;
-    let after = capture_with(ctx, now, (&files, &now.index_tree), extras)?;
+    let after = capture_with(&ctx.repo, now, (&files, &now.index_tree), extras)?;
     let head = head_state(&now.head);
     Ok(WorktreeChange {
         path: lost.workspace.clone(),

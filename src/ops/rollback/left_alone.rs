@@ -119,7 +119,7 @@ pub(super) fn is_same(
     (then, coverage): (&WorkspaceState, Option<&Coverage>),
     now: &CapturedWorkspace,
 ) -> Result<bool> {
-    let CapturedWorktree { worktree, capture } = &now.captured;
+    let CapturedWorktree { worktree, capture, .. } = &now.captured;
     let WorktreeCapture { head, index_tree, .. } = capture;
     if then.head.as_ref() != head.commit() || then.branch.as_ref() != head.branch() {
         return Ok(false);
@@ -128,6 +128,6 @@ pub(super) fn is_same(
     if index != *index_tree {
         return Ok(false);
     }
-    let extras = extras_of(ctx, Some(&then.capture))?;
-    Ok(differences(ctx, (worktree, capture), Then { tree: &files, extras: &extras, coverage }, None)?.is_empty())
+    let extras = extras_of(&ctx.repo, Some(&then.capture))?;
+    Ok(differences(&ctx.repo, (worktree, capture), Then { tree: &files, extras: &extras, coverage }, None)?.is_empty())
 }

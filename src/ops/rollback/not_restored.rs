@@ -7,9 +7,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::document::Coverage;
 use crate::error::Result;
-use crate::git::{CaptureExtras, TreeChange, WorktreeCapture};
-use crate::ops::checkpoint::{Captured, capture_options};
-use crate::ops::context::handle::Context;
+use crate::git::{CaptureExtras, PathPatterns, Repository, TreeChange, WorktreeCapture};
+use crate::ops::checkpoint::Captured;
 use crate::ops::operation::differences::out_of_reach;
 
 use super::preview::NotRestored;
@@ -19,14 +18,16 @@ use super::preview::NotRestored;
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn excluded_now(ctx: &Context, now: &WorktreeCapture, index: &Oid, changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
-    let exclude = capture_options(ctx).exclude;
+pub(super) fn excluded_now(
+    repo: &Repository,
+    (now, exclude): (&WorktreeCapture, &PathPatterns),
+    index: &Oid,
+    changes: &[TreeChange],
+) -> Result<Vec<TreeChange>> {
     let comes = |change: &&TreeChange| change.old.is_none() && exclude.covers(&change.path, false);
     let mut excluded = Vec::new();
     for change in changes.iter().filter(comes) {
-        if !ctx.repo.objects().is_in_tree(index, &change.path)?
-            && !ctx.repo.objects().is_in_tree(&now.index_tree, &change.path)?
-        {
+        if !repo.objects().is_in_tree(index, &change.path)? && !repo.objects().is_in_tree(&now.index_tree, &change.path)? {
             excluded.push(change.clone());
         }
     }
@@ -39,13 +40,14 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
     let Some(coverage) = coverage else { return lines };
     let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
-    let Coverage { excluded: excluded_then, over_include_limit, encrypted, .. } = coverage;
+    let Coverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, .. } = coverage;
     for (sample, why) in [
         (ignored, "ignored"),
         (excluded_then, "excluded"),
         (over_include_limit, "overIncludeLimit"),
         (too_large, "tooLarge"),
         (nested_repositories, "nestedRepositories"),
+        (dirty_submodules, "dirtySubmodules"),
         (unreadable, "unreadable"),
         (refused_names, "refusedNames"),
         (encrypted, "encrypted"),

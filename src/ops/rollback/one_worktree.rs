@@ -7,13 +7,14 @@ use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, RefChange};
 use crate::error::{Code, Error, Result};
-use crate::ops::checkpoint::{Captured, CapturedWorktree};
+use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
 use crate::ops::context::handle::Context;
 
 use super::left_alone::made_by;
 use super::plan::{Plan, kept};
 use super::preview::Preview;
 use super::refs::add_branch_configs;
+use super::submodules;
 use super::worktree::{Then, add_worktree, worktree_change};
 use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
@@ -30,6 +31,14 @@ pub(super) struct Both<'a> {
 }
 
 impl Both<'_> {
+    /// The worktree's path in the document.
+    pub fn path_then<'d>(&self, document: &'d CheckpointDocument, path: &'d str) -> &'d str {
+        match self.now_capture {
+            Some(_) => path,
+            None => document.main_path().unwrap_or(path),
+        }
+    }
+
     /// What the checkpoint's capture does not hold.
     pub fn coverage<'d>(&self, document: &'d CheckpointDocument, path: &str) -> Option<&'d Coverage> {
         match self.now_capture {
@@ -73,7 +82,11 @@ pub(super) fn make(
     add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
     let coverage = both.coverage(document, &text);
     let now = (both.now, both.now_capture.clone());
-    let change = worktree_change(ctx, text, now, Then { capture: &both.capture, head, coverage, only: None }, &mut preview)?;
+    let then_at = both.path_then(document, &text);
+    let submodules = submodules::add(ctx, document, (captured, then_at), None, &mut operation, &mut preview)?;
+    let exclude = capture_options(ctx).exclude;
+    let then = Then { capture: &both.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+    let change = worktree_change(&ctx.repo, text.clone(), now, then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;

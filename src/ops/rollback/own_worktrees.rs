@@ -5,11 +5,12 @@ use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
 use crate::error::Result;
-use crate::ops::checkpoint::{Captured, CapturedWorkspace};
+use crate::ops::checkpoint::{Captured, CapturedWorkspace, capture_options};
 use crate::ops::context::handle::Context;
 
 use super::left_alone::is_same;
 use super::preview::Preview;
+use super::submodules;
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// What becomes of them.
@@ -66,7 +67,9 @@ pub(super) fn add(
 ) -> Result<()> {
     for (then, now) in held(document, captured) {
         let coverage = document.coverage.get(&then.path);
-        if is_same(ctx, (then, coverage), now)? {
+        let known = operation.submodules.len();
+        let submodules = submodules::add(ctx, document, (captured, &then.path), None, operation, preview)?;
+        if operation.submodules.len() == known && is_same(ctx, (then, coverage), now)? {
             continue;
         }
         let head = match (&then.branch, &then.head) {
@@ -75,8 +78,9 @@ pub(super) fn add(
             (None, None) => head_state(&now.captured.capture.head),
         };
         let old = Some(now.state.capture.clone());
-        let wanted = Then { capture: &then.capture, head, coverage, only: None };
-        let change = worktree_change(ctx, then.path.clone(), (&now.captured, old), wanted, preview)?;
+        let exclude = capture_options(ctx).exclude;
+        let wanted = Then { capture: &then.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+        let change = worktree_change(&ctx.repo, then.path.clone(), (&now.captured, old), wanted, preview)?;
         add_worktree(ctx, change, &now.captured.capture, operation, preview)?;
     }
     Ok(())

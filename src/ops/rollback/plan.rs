@@ -12,7 +12,7 @@ use crate::domain::operation::settle::archived_since;
 use crate::domain::state::changes::RestorableChanges;
 use crate::error::{Code, Error, Result};
 use crate::git::CaptureExtras;
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::{Captured, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 use crate::ops::operation::staged::{self, StagedChanges};
@@ -22,6 +22,7 @@ use super::not_restored::not_captured;
 use super::own_worktrees::{self, Own};
 use super::preview::{FileLoss, Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
+use super::submodules;
 use super::workspace::add_workspace;
 use super::worktree::{Then, add_worktree, worktree_change};
 use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
@@ -43,12 +44,23 @@ impl Plan {
         let nothing = CaptureExtras::default();
         for worktree in &operation.worktrees {
             let now = captured.worktree_at(&worktree.path).map_or(&nothing, |one| &one.capture.extras);
-            let then = extras_of(ctx, worktree.captures.new.as_ref())?;
-            let StagedChanges { lost, back } = staged::changes(ctx, &operation, worktree, (now, &then))?;
+            let then = extras_of(&ctx.repo, worktree.captures.new.as_ref())?;
+            let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(&operation), worktree, (now, &then))?;
             let line = |path| FileLoss { worktree: worktree.path.clone(), path };
             preview.staged.extend(lost.into_iter().map(line));
             preview.staged_back.extend(back.into_iter().map(line));
         }
+        for change in &operation.submodules {
+            let Some(repo) = captured.submodule_at(&change.worktree.path).map(|one| &one.repo) else { continue };
+            let now = extras_of(repo, change.worktree.captures.old.as_ref())?;
+            let then = extras_of(repo, change.worktree.captures.new.as_ref())?;
+            let StagedChanges { lost, back } = staged::changes(repo, &change.refs, &change.worktree, (&now, &then))?;
+            let line = |path| FileLoss { worktree: change.worktree.path.clone(), path };
+            preview.staged.extend(lost.into_iter().map(line));
+            preview.staged_back.extend(back.into_iter().map(line));
+        }
+        let worktrees: Vec<String> = captured.worktrees().filter_map(|one| one.worktree.path_text().ok()).collect();
+        preview.name_by_worktree(&operation, &worktrees);
         Ok(Self { operation, preview })
     }
 }
@@ -101,8 +113,11 @@ pub(super) fn make(
     };
     let path = main.worktree.path_text()?;
     let coverage = document.main_coverage();
-    let change =
-        worktree_change(ctx, path, (main, None), Then { capture: &record.capture, head, coverage, only: None }, &mut preview)?;
+    let then_at = document.main_path().unwrap_or(&path);
+    let submodules = submodules::add(ctx, document, (captured, then_at), None, &mut operation, &mut preview)?;
+    let exclude = capture_options(ctx).exclude;
+    let then = Then { capture: &record.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+    let change = worktree_change(&ctx.repo, path.clone(), (main, None), then, &mut preview)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
     for fate in &fates {
         add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;

@@ -1,5 +1,6 @@
 //! The preview of a rollback: its data, as shown to the user and as JSON.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -133,6 +134,9 @@ impl NotRestored {
             "notCaptured" => "this worktree cannot be captured",
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
             "refusedNames" => "git refuses its name",
+            "dirtySubmodules" => "a submodule that could not be held",
+            super::submodules::NOT_HELD => "a submodule that is not held any more: its repository was removed, or has lost it",
+            super::submodules::NOT_CAPTURED => "a submodule that cannot be captured now, so nothing is changed in it",
             "encrypted" => "its filter encrypts, and did not run",
             "lfsNotHere" => "its content is not here: it comes back as a pointer of Git LFS",
             other => other,
@@ -284,6 +288,34 @@ pub struct Preview {
 }
 
 impl Preview {
+    /// Names what is in submodules by the worktree that they are in, and the path from there.
+    pub(super) fn name_by_worktree(&mut self, operation: &Operation, worktrees: &[String]) {
+        let changes: Vec<&Path> = operation.submodules.iter().map(|change| Path::new(&change.worktree.path)).collect();
+        self.submodules.retain(|left| !changes.contains(&Path::new(&left.worktree).join(left.path.to_path()).as_path()));
+        for change in &operation.submodules {
+            let folder = Path::new(&change.worktree.path);
+            let above = worktrees.iter().filter(|one| folder.starts_with(one)).max_by_key(|one| one.len());
+            let Some(worktree) = above else { continue };
+            let Ok(prefix) = folder.strip_prefix(worktree) else { continue };
+            let prefix = RepoPath::new(prefix.as_os_str().as_bytes());
+            let rename = |place: &mut String, path: &mut RepoPath| {
+                if *place == change.worktree.path {
+                    place.clone_from(worktree);
+                    *path = prefix.join(path);
+                }
+            };
+            for file in &mut self.files {
+                if file.worktree.as_ref() == Some(&change.worktree.path) {
+                    file.worktree = Some(worktree.clone());
+                    file.path = prefix.join(&file.path);
+                }
+            }
+            let lists = [&mut self.permissions, &mut self.staged, &mut self.staged_back, &mut self.submodules];
+            lists.into_iter().flatten().for_each(|one| rename(&mut one.worktree, &mut one.path));
+            self.not_restored.iter_mut().for_each(|one| rename(&mut one.worktree, &mut one.path));
+        }
+    }
+
     /// The preview of a rollback that changes nothing yet.
     ///
     /// # Errors

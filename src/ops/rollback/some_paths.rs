@@ -9,13 +9,14 @@ use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::domain::operation::journaled::{Operation, OperationKind};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
-use crate::ops::checkpoint::{self, Captured};
+use crate::ops::checkpoint::{self, Captured, capture_options};
 use crate::ops::context::handle::Context;
 
 use super::not_restored::left_out;
 use super::one_worktree::{Both, find};
 use super::plan::{Plan, kept};
 use super::preview::Preview;
+use super::submodules;
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it.
@@ -31,7 +32,7 @@ pub(super) fn make(
 ) -> Result<Plan> {
     let (worktree, named) = in_one_worktree(captured, paths)?;
     let both = find(ctx, record, document, captured, worktree.path())?;
-    name_something(ctx, record, &both, &named)?;
+    name_something(ctx, (record, document), &both, &named)?;
     let only = PathSet::new(named.iter().cloned());
     let text = worktree.path_text()?;
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
@@ -46,9 +47,12 @@ pub(super) fn make(
     preview.paths = only.iter().cloned().collect();
     let head = head_state(&both.now.capture.head);
     let coverage = both.coverage(document, &text);
-    let then = Then { capture: &both.capture, head, coverage, only: Some(&only) };
+    let then_at = both.path_then(document, &text);
+    let submodules = submodules::add(ctx, document, (captured, then_at), Some(&only), &mut operation, &mut preview)?;
+    let exclude = capture_options(ctx).exclude;
+    let then = Then { capture: &both.capture, head, coverage, only: Some(&only), exclude: &exclude, submodules: &submodules };
     preview.not_restored.extend(left_out(&both.now.capture, &text, &only));
-    let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
+    let change = worktree_change(&ctx.repo, text.clone(), (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     preview.name_moments(&operation, document);
@@ -80,9 +84,19 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
 }
 
 /// Refuses a path that is in neither the checkpoint nor the present capture: it may be mistyped.
-fn name_something(ctx: &Context, record: &CheckpointRecord, both: &Both<'_>, named: &[RepoPath]) -> Result<()> {
+fn name_something(
+    ctx: &Context,
+    (record, document): (&CheckpointRecord, &CheckpointDocument),
+    both: &Both<'_>,
+    named: &[RepoPath],
+) -> Result<()> {
+    let text = both.now.worktree.path_text()?;
+    let worktree = both.path_then(document, &text);
     let then = ctx.repo.captures().capture_parts(&both.capture)?.files;
     for path in named.iter().filter(|path| !path.as_bytes().is_empty()) {
+        if submodules::names_something(ctx, document, (worktree, both.now), path)? {
+            continue;
+        }
         let is_there = both.now.worktree.path().join(path.to_path()).symlink_metadata().is_ok();
         if !ctx.repo.objects().is_in_tree(&then, path)? && !ctx.repo.objects().is_in_tree(&both.now.capture.tree, path)? {
             let error = if is_there {

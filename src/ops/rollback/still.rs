@@ -38,9 +38,10 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
 pub(super) fn changes_nothing(ctx: &Context, operation: &Operation, captured: &Captured) -> Result<bool> {
     // Every field is listed here, so that a new field of an operation has to be considered.
     let Operation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
-    let Operation { worktrees, workspaces, asides, edits, gates, changes, mode, .. } = operation;
+    let Operation { worktrees, submodules, workspaces, asides, edits, gates, changes, mode, .. } = operation;
     let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();
-    let no_places = workspaces.is_empty() && asides.is_empty();
+    // One that stays as it is, is not in it.
+    let no_places = submodules.is_empty() && workspaces.is_empty() && asides.is_empty();
     let no_cases = edits.is_empty() && gates.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
     let same_state = changes.as_deref().is_none_or(RestorableChanges::is_empty);
     if !(no_refs && no_places && no_cases && same_state) {
@@ -60,5 +61,5 @@ fn is_as_then(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
         return Ok(false);
     }
     let Some(now) = captured.worktree_at(path) else { return Ok(false) };
-    Ok(operation::extras_of(ctx, captures.new.as_ref())? == now.capture.extras)
+    Ok(operation::extras_of(&ctx.repo, captures.new.as_ref())? == now.capture.extras)
 }

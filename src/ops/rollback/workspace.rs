@@ -11,11 +11,12 @@ use crate::domain::work::agent::Workspace;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, WorktreeEntry};
-use crate::ops::checkpoint::{Captured, CapturedWorkspace};
+use crate::ops::checkpoint::{Captured, CapturedWorkspace, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::{operation, trash};
 
 use super::preview::{Preview, WorkspaceLine};
+use super::submodules;
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// Adds the changes of a task's workspace to the operation and the preview.
@@ -41,14 +42,13 @@ pub(super) fn add_workspace(
             let capture = &present.captured.capture;
             let coverage = document.coverage.get(&then.path);
             let now = (&present.captured, old);
-            let change = worktree_change(
-                ctx,
-                then.path.clone(),
-                now,
-                Then { capture: &then.capture, head, coverage, only: None },
-                preview,
-            )?;
-            let same = operation::files_of(ctx, &change)?.is_empty()
+            let known = operation.submodules.len();
+            let submodules = submodules::add(ctx, document, (captured, &then.path), None, operation, preview)?;
+            let exclude = capture_options(ctx).exclude;
+            let wanted = Then { capture: &then.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+            let change = worktree_change(&ctx.repo, then.path.clone(), now, wanted, preview)?;
+            let same = operation.submodules.len() == known
+                && operation::files_of(&ctx.repo, &change)?.is_empty()
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;
             let stays = same && then.head.as_ref() == capture.head.commit();

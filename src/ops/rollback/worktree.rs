@@ -10,7 +10,9 @@ use crate::domain::checkpoint::document::Coverage;
 use crate::domain::checkpoint::known_paths::together;
 use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
-use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
+use crate::git::{
+    CaptureExtras, CaptureParts, Head, PathPatterns, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of,
+};
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::differences::{self, beyond, differences};
@@ -39,49 +41,52 @@ pub(super) struct Then<'a> {
     pub coverage: Option<&'a Coverage>,
     /// The only paths to restore, where there are any: then the index, HEAD and the other contents of the capture stay.
     pub only: Option<&'a PathSet>,
+    /// What the configuration excludes now.
+    pub exclude: &'a PathPatterns,
+    /// The submodules in it that go back themselves.
+    pub submodules: &'a BTreeSet<RepoPath>,
 }
 
 pub(super) fn worktree_change(
-    ctx: &Context,
+    repo: &Repository,
     path: String,
     (now, now_commit): (&CapturedWorktree, Option<Oid>),
     then: Then<'_>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
-    let now_commit = operation::with_bytes_known(ctx, &now.capture, now_commit)?;
-    let CapturedWorktree { worktree, capture: now } = now;
-    let Target { held, index, changes, extras } = wanted(ctx, (worktree, now), &then)?;
-    let Then { capture: then, head, coverage, only } = then;
-    let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
-    let excluded = excluded_now(ctx, now, &index, &changes)?;
-    let files = ctx.repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let now_commit = operation::with_bytes_known(repo, &now.capture, now_commit)?;
+    let CapturedWorktree { worktree, capture: now, .. } = now;
+    let Target { held, index, changes, extras } = wanted(repo, (worktree, now), &then)?;
+    let Then { capture: then, head, coverage, only, exclude, submodules } = then;
+    let files = with_spared(repo, (worktree, now), &changes, held.clone(), coverage)?;
+    let excluded = excluded_now(repo, (now, exclude), &index, &changes)?;
+    let files = repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
     let mut lost = not_restored(&path, coverage, &excluded);
     lost.extend(not_read(&path, (now, &extras), &lost));
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
-    let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
+    let (files, kept) = with_own_submodules(repo, Path::new(&path), files, (&changes, submodules))?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
     // undone.
-    let there = ctx.repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
-    let was = ctx.repo.objects().edit_tree(&now.tree, &there)?;
+    let there = repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
+    let was = repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
-    let mut fitting = ctx.repo.index(worktree).for_checkout_of_now(extras.clone())?;
+    let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;
     fitting.modes.retain(|one| !excluded.contains(&one.path));
-    let mut differing = paths(ctx.repo.history().diff_trees(&was, &files)?);
+    let mut differing = paths(repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
     // Files that stay also keep their bytes.
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
     let comes = fitting.raw.iter().filter(|one| differing.contains(&one.path));
-    let pointers = ctx.repo.captures().lfs_not_here(comes).into_iter();
+    let pointers = repo.captures().lfs_not_here(comes).into_iter();
     preview.not_restored.extend(pointers.map(|inside| NotRestored { worktree: path.clone(), path: inside, why: "lfsNotHere" }));
-    let permissions = ctx
-        .repo
+    let permissions = repo
         .captures()
         .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
     preview.permissions.extend(permissions.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let whole = only.is_none() && fitting == extras;
-    let then = if whole { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
+    let then = if whole { then.clone() } else { capture_with(repo, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
         files: Change::new(was, files),
@@ -99,17 +104,17 @@ struct Target {
     extras: CaptureExtras,
 }
 
-fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Target> {
-    let CaptureParts { files: held, index, .. } = ctx.repo.captures().capture_parts(then.capture)?;
-    let extras = extras_of(ctx, Some(then.capture))?;
+fn wanted(repo: &Repository, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Target> {
+    let CaptureParts { files: held, index, .. } = repo.captures().capture_parts(then.capture)?;
+    let extras = extras_of(repo, Some(then.capture))?;
     let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
-    let changes = differences(ctx, (worktree, now), files, then.only)?;
+    let changes = differences(repo, (worktree, now), files, then.only)?;
     let Some(only) = then.only else {
-        let stays: Vec<TreeChange> = beyond(ctx, now, files)?.into_iter().map(TreeChange::reversed).collect();
-        let held = ctx.repo.objects().edit_tree(&held, &stays)?;
+        let stays: Vec<TreeChange> = beyond(repo, now, files)?.into_iter().map(TreeChange::reversed).collect();
+        let held = repo.objects().edit_tree(&held, &stays)?;
         return Ok(Target { held, index, changes, extras });
     };
-    let held = ctx.repo.objects().edit_tree(&now.tree, &changes)?;
+    let held = repo.objects().edit_tree(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {
         raw: extras.raw,
@@ -126,7 +131,7 @@ fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &
 /// configuration includes stay too. Where it is not known what the checkpoint left out, every file stays that it does not
 /// have.
 fn with_spared(
-    ctx: &Context,
+    repo: &Repository,
     (worktree, now): (&Worktree, &WorktreeCapture),
     changes: &[TreeChange],
     then: Oid,
@@ -138,7 +143,7 @@ fn with_spared(
     }
     let gone: Vec<&TreeChange> = changes.iter().filter(|change| change.new.is_none()).collect();
     let ignored = if coverage.is_some_and(Coverage::lists_not_all_ignored) {
-        ctx.repo.captures().ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
+        repo.captures().ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
     } else {
         BTreeSet::new()
     };
@@ -154,7 +159,7 @@ fn with_spared(
         .filter(|change| says_nothing(&change.path) && !appears(&change.path))
         .map(|change| change.clone().reversed())
         .collect();
-    ctx.repo.objects().edit_tree(&then, &spared)
+    repo.objects().edit_tree(&then, &spared)
 }
 
 /// Adds a worktree to the operation, and its changes to the preview.
@@ -165,16 +170,23 @@ pub(super) fn add_worktree(
     operation: &mut Operation,
     preview: &mut Preview,
 ) -> Result<()> {
+    tell(&ctx.repo, &change, now, preview)?;
+    operation.worktrees.push(change);
+    Ok(())
+}
+
+/// Adds the changes of a worktree to the preview.
+pub(super) fn tell(repo: &Repository, change: &WorktreeChange, now: &WorktreeCapture, preview: &mut Preview) -> Result<()> {
     let committed = match now.head.commit() {
-        Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
-        None => ctx.repo.objects().empty_tree()?,
+        Some(commit) => repo.objects().read_commit(commit)?.tree,
+        None => repo.objects().empty_tree()?,
     };
-    let dirty = paths(ctx.repo.history().diff_trees(&committed, &now.tree)?);
+    let dirty = paths(repo.history().diff_trees(&committed, &now.tree)?);
     // Bytes that only git's conversions hide are in no commit.
     let is_dirty = |file: &TreeChange| {
         dirty.contains(&file.path) || file.is_of_bytes_alone() && bytes_of(&now.extras.raw, &file.path).is_some()
     };
-    for file in operation::files_of(ctx, &change)? {
+    for file in operation::files_of(repo, change)? {
         if !file.changes_a_file() {
             let left = FileLoss { worktree: change.path.clone(), path: file.path };
             if !preview.submodules.iter().any(|known| known.worktree == left.worktree && known.path == left.path) {
@@ -188,7 +200,6 @@ pub(super) fn add_worktree(
     if change.head.old != change.head.new {
         preview.heads.push(HeadLine { worktree: change.path.clone(), head: change.head.clone() });
     }
-    operation.worktrees.push(change);
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use crate::ops::operation::{Kept, kept_ref};
 /// # Errors
 /// `NOT_UNDOABLE`, naming until when they were kept, and the setting.
 pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
+    super::submodules::are_there(ctx, transaction)?;
     let needs = Needs::of(transaction);
     needs.write_tags_again(ctx, transaction)?;
     if needs.is_empty() || needs.are_kept(ctx, transaction)? {

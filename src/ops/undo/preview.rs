@@ -104,14 +104,26 @@ pub(super) fn preview(
     let (mut permissions, mut staged, mut staged_back) = (Vec::new(), Vec::new(), Vec::new());
     for change in &operation.worktrees {
         let now = captured.and_then(|captured| captured.worktree_at(&change.path)).map_or(&nothing, |one| &one.capture.extras);
-        let then = extras_of(ctx, change.captures.new.as_ref())?;
+        let then = extras_of(&ctx.repo, change.captures.new.as_ref())?;
         operations.extend(in_progress::operations(&change.path, now, &then));
         let first = files.len();
-        add_files(&mut files, &change.path, operation::files_of(ctx, change)?);
+        add_files(&mut files, &change.path, operation::files_of(&ctx.repo, change)?);
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
         permissions.extend(other_permissions(ctx, change, (now, &then), &known)?.into_iter().map(line));
-        let StagedChanges { lost, back } = staged::changes(ctx, operation, change, (now, &then))?;
+        let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(operation), change, (now, &then))?;
+        staged.extend(lost.into_iter().map(line));
+        staged_back.extend(back.into_iter().map(line));
+    }
+    for change in &operation.submodules {
+        let (repo, _) = operation::submodules::opened(ctx, change)?;
+        let path = &change.worktree.path;
+        let now = extras_of(&repo, change.worktree.captures.old.as_ref())?;
+        let then = extras_of(&repo, change.worktree.captures.new.as_ref())?;
+        operations.extend(in_progress::operations(path, &now, &then));
+        add_files(&mut files, path, operation::files_of(&repo, &change.worktree)?);
+        let line = |inside| FileLoss { worktree: path.clone(), path: inside };
+        let StagedChanges { lost, back } = staged::changes(&repo, &change.refs, &change.worktree, (&now, &then))?;
         staged.extend(lost.into_iter().map(line));
         staged_back.extend(back.into_iter().map(line));
     }

@@ -9,7 +9,7 @@ use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::{HeadState, WorktreeChange};
 use crate::domain::operation::transaction::Transaction;
 use crate::error::{Error, Result};
-use crate::git::{Head, InProgress, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{Head, InProgress, Repository, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::rollback::worktree::head_state;
@@ -33,21 +33,21 @@ impl Undoing<'_> {
     ///
     /// # Errors
     /// `CHANGED_MEANWHILE`, naming the operation, the reasons, and how to end it.
-    pub fn leaves_alone(&self, ctx: &Context, transaction: &Transaction, kinds: &[InProgress]) -> Result<()> {
+    pub fn leaves_alone(&self, repo: &Repository, moved: &[&RefName], kinds: &[InProgress]) -> Result<()> {
         let Some(kind) = kinds.first().copied() else { return Ok(()) };
-        let claimed = ctx.repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
+        let claimed = repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
         let mut on: BTreeSet<RefName> = claimed.collect();
         on.extend(self.now.head.branch().cloned());
-        let moved = moved(transaction).find(|name| on.contains(*name));
+        let moved = moved.iter().copied().find(|name| on.contains(*name));
         if let Some(name) = moved {
             return Err(self.stands_against(kind, &[format!("it is on {}, which the undo would move", name.short())]));
         }
-        let staged = ctx.repo.history().diff_trees(self.index.old, self.index.new)?;
+        let staged = repo.history().diff_trees(self.index.old, self.index.new)?;
         if !staged.is_empty() {
             let what = staged.iter().map(|change| format!("the undo would stage '{}' in the middle of it", change.path));
             return Err(self.stands_against(kind, &what.collect::<Vec<_>>()));
         }
-        let concerned = self.concerned(ctx, kinds)?;
+        let concerned = self.concerned(repo, kinds)?;
         let both = self.files.iter().filter(|change| concerned.contains(&change.path));
         let both: Vec<String> = both.map(|change| format!("it concerns '{}' too", change.path)).collect();
         if both.is_empty() { Ok(()) } else { Err(self.stands_against(kind, &both)) }
@@ -55,23 +55,23 @@ impl Undoing<'_> {
 
     /// The paths that the operation concerns: unmerged and staged ones. During a rebase, whose end may be a hard reset, also
     /// all tracked paths, those of the index and those of its branches.
-    fn concerned(&self, ctx: &Context, kinds: &[InProgress]) -> Result<BTreeSet<RepoPath>> {
+    fn concerned(&self, repo: &Repository, kinds: &[InProgress]) -> Result<BTreeSet<RepoPath>> {
         let committed = match self.now.head.commit() {
-            Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
-            None => ctx.repo.objects().empty_tree()?,
+            Some(commit) => repo.objects().read_commit(commit)?.tree,
+            None => repo.objects().empty_tree()?,
         };
         let mut paths: BTreeSet<RepoPath> = self.now.extras.index.unmerged.iter().map(|stage| stage.path.clone()).collect();
-        paths.extend(ctx.repo.history().diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
+        paths.extend(repo.history().diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
         if kinds.contains(&InProgress::Rebase) {
             let mut trees = vec![self.index.old.clone()];
-            for (name, _) in ctx.repo.captures().branches_in_progress(self.worktree)? {
-                if let Some(commit) = ctx.repo.refs().read_ref(&name)? {
-                    trees.push(ctx.repo.objects().read_commit(&commit)?.tree);
+            for (name, _) in repo.captures().branches_in_progress(self.worktree)? {
+                if let Some(commit) = repo.refs().read_ref(&name)? {
+                    trees.push(repo.objects().read_commit(&commit)?.tree);
                 }
             }
-            let nothing = ctx.repo.objects().empty_tree()?;
+            let nothing = repo.objects().empty_tree()?;
             for tree in trees {
-                paths.extend(ctx.repo.history().diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
+                paths.extend(repo.history().diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
             }
         }
         Ok(paths)
@@ -85,17 +85,17 @@ impl Undoing<'_> {
 }
 
 /// The branches that a transaction moved.
-fn moved(transaction: &Transaction) -> impl Iterator<Item = &RefName> {
+pub(super) fn moved(transaction: &Transaction) -> impl Iterator<Item = &RefName> {
     let refs = transaction.refs.iter().map(|change| &change.name);
     refs.chain(transaction.advances.iter().map(|change| &change.branch))
 }
 
 /// The change of HEAD. If the transaction changed neither HEAD nor its branch, HEAD stays as it is now: on another branch
 /// that the user switched to, or detached by a git operation in progress.
-pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Head) -> Change<HeadState> {
+pub(super) fn head(moved: &[&RefName], change: &WorktreeChange, now: &Head) -> Change<HeadState> {
     let now = head_state(now);
     let is_moved = |head: &HeadState| match head {
-        HeadState::Branch(branch) => moved(transaction).any(|name| name == branch),
+        HeadState::Branch(branch) => moved.contains(&branch),
         HeadState::Detached(_) => false,
     };
     if change.head.old != change.head.new || is_moved(&change.head.old) || is_moved(&now) {

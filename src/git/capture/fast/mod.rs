@@ -112,7 +112,7 @@ impl Captures<'_> {
         extras.gaps = gaps.name(&mut coverage);
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), there)?;
-        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules: Vec::new() }))
     }
 
     /// The bytes of unchanged files that a checkout would not give back, ordered by path. Only the entries `within` are

@@ -164,7 +164,7 @@ impl Captures<'_> {
         let mut coverage = held_else(earlier.coverage, &looked_at, coverage, is_there);
         let paths = looked_at.iter().cloned().collect();
         coverage.only = Some(earlier.with(paths));
-        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() }))
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new(), submodules: Vec::new() }))
     }
 
     /// Takes the capture of a worktree over from an earlier checkpoint. Only HEAD was looked at, and it has not changed.
@@ -175,7 +175,7 @@ impl Captures<'_> {
         let Then { tree, index_tree, extras } = self.then(earlier)?;
         let only = Some(earlier.with(Vec::new()));
         let coverage = Coverage { only, ..earlier.coverage.clone() };
-        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() })
+        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new(), submodules: Vec::new() })
     }
 
     fn then(&self, earlier: Earlier<'_>) -> Result<Then> {

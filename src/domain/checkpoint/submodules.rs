@@ -1,0 +1,104 @@
+//! Submodules in a checkpoint: each is captured in its own repository, and named in the document of the checkpoint.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::document::{CheckpointDocument, Coverage, PathSample};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+
+/// A submodule, as captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubmoduleState {
+    /// The absolute path of the worktree of this repository that it is in.
+    pub worktree: String,
+    /// Its path in that worktree; one within another has the whole path.
+    pub path: RepoPath,
+    /// Its git directory, absolute.
+    pub git_dir: String,
+    /// The branch that was checked out in it.
+    pub branch: Option<RefName>,
+    /// The commit that was checked out in it.
+    pub head: Option<Oid>,
+    /// Its capture, a commit of its own repository.
+    pub capture: Oid,
+    /// What the capture does not hold; paths are those in the submodule.
+    pub coverage: Coverage,
+}
+
+impl CheckpointDocument {
+    /// The submodules in a worktree, the outer ones first.
+    pub fn submodules_in<'d>(&'d self, worktree: &'d str) -> impl Iterator<Item = &'d SubmoduleState> {
+        self.submodules.iter().filter(move |one| one.worktree == worktree)
+    }
+
+    /// What the checkpoint does not hold, by worktree path: what is not held of a submodule is named by its path in the worktree.
+    pub fn coverage_with_submodules(&self) -> BTreeMap<String, Coverage> {
+        let mut all = self.coverage.clone();
+        for one in &self.submodules {
+            all.entry(one.worktree.clone()).or_default().add_submodule(&one.path, &one.coverage);
+        }
+        all
+    }
+}
+
+impl Coverage {
+    /// Names what is not held of a submodule at `path` too.
+    pub fn add_submodule(&mut self, path: &RepoPath, inner: &Self) {
+        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, .. } = inner;
+        let Self { refused_names, converted, excluded, purged, over_include_limit, included, .. } = inner;
+        for (own, theirs) in [
+            (&mut self.ignored, ignored),
+            (&mut self.nested_repositories, nested_repositories),
+            (&mut self.dirty_submodules, dirty_submodules),
+            (&mut self.too_large, too_large),
+            (&mut self.special, special),
+            (&mut self.unreadable, unreadable),
+            (&mut self.refused_names, refused_names),
+            (&mut self.converted, converted),
+            (&mut self.excluded, excluded),
+            (&mut self.purged, purged),
+            (&mut self.over_include_limit, over_include_limit),
+            (&mut self.included, included),
+        ] {
+            own.add_below(path, theirs);
+        }
+    }
+}
+
+impl PathSample {
+    fn add_below(&mut self, folder: &RepoPath, inner: &Self) {
+        let unlisted = inner.count.saturating_sub(inner.paths.len() as u64);
+        inner.paths.iter().for_each(|path| self.add(folder.join(path)));
+        self.count += unlisted;
+    }
+
+    /// Takes a path out of the list.
+    pub fn remove(&mut self, path: &RepoPath) {
+        if let Some(at) = self.paths.iter().position(|one| one == path) {
+            self.paths.remove(at);
+            self.count = self.count.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_held_of_a_submodule_is_named_by_its_path_in_the_worktree() {
+        let path = |text: &str| RepoPath::new(text.as_bytes());
+        let (mut outer, mut inner) = (Coverage::default(), Coverage::default());
+        outer.ignored.add(path("target"));
+        inner.ignored.add(path("build"));
+        inner.too_large.add(path("a/big"));
+        inner.too_large.count = 5;
+        outer.add_submodule(&path("libs/x"), &inner);
+        assert_eq!(outer.ignored.paths, [path("target"), path("libs/x/build")]);
+        assert_eq!((outer.too_large.count, outer.too_large.paths), (5, vec![path("libs/x/a/big")]));
+        outer.ignored.remove(&path("target"));
+        assert_eq!((outer.ignored.count, outer.ignored.paths), (1, vec![path("libs/x/build")]));
+    }
+}

@@ -1,0 +1,130 @@
+//! Bringing what a submodule of one worktree has into the same submodule of another: commits, and captures that checkpoints name. From
+//! the path, without any network.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::repository::{Repository, path_of};
+use super::submodules::relative;
+use super::worktrees::Worktree;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES};
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::index::file;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::handles::{Index, Refs, Worktrees};
+
+impl Index<'_> {
+    /// The submodules that the index has, with their commits.
+    pub fn submodules(&self) -> Vec<(RepoPath, Oid)> {
+        let Some(index) = file::read(self.repo, &self.worktree.index_file()) else { return Vec::new() };
+        let is_link = |entry: &&gix::index::Entry| entry.mode == gix::index::entry::Mode::COMMIT && entry.stage_raw() == 0;
+        let of = |entry: &gix::index::Entry| {
+            Some((RepoPath::new(entry.path(&index).to_vec()), Oid::from_bytes(entry.id.as_bytes()).ok()?))
+        };
+        index.entries().iter().filter(is_link).filter_map(of).collect()
+    }
+}
+
+impl Worktrees<'_> {
+    /// Where the repository of a submodule at `path` of a worktree is kept, or would be made: below `modules`, under the name that
+    /// `.gitmodules` in `tree` gives it.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`; `REPOSITORY_UNSUPPORTED` where it gives none that git would take.
+    pub fn place_of_module(&self, above: &Worktree, tree: &Oid, path: &RepoPath) -> Result<PathBuf> {
+        let blob = format!("{tree}:.gitmodules");
+        let git = self.repo.git().args(["config", "--null", "--blob", &blob, "--get-regexp", r"^submodule\..*\.path$"]);
+        let output = git.run()?;
+        let named = output.stdout.split(|byte| *byte == 0).find_map(|entry| {
+            let at = entry.iter().position(|byte| *byte == b'\n')?;
+            let key = entry[..at].strip_prefix(b"submodule.")?.strip_suffix(b".path")?;
+            (entry[at + 1..] == *path.as_bytes()).then(|| path_of(key))
+        });
+        let is_plain = |name: &PathBuf| name.components().all(|part| matches!(part, Component::Normal(_)));
+        match named.filter(is_plain) {
+            Some(name) => Ok(above.git_dir().join("modules").join(name)),
+            None => Err(Error::new(Code::RepositoryUnsupported, format!("the submodule '{path}' has no name"))
+                .why(".gitmodules does not name it")),
+        }
+    }
+
+    /// Makes the repository of a submodule that is not initialised, without any files: `git submodule update --init` takes it.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
+    pub fn make_module(&self, place: &Path, folder: &Path, like: &Repository) -> Result<()> {
+        if let Some(above) = place.parent() {
+            files::create_dir_all(above)?;
+        }
+        // A crash leaves a part of it under another name.
+        let half = self.repo.scratch_folder()?;
+        let half = half.path().join("module");
+        let format = if like.hash().bytes() == 32 { "sha256" } else { "sha1" };
+        let init = ["init", "--quiet", "--bare", "--template=", &format!("--object-format={format}")];
+        self.repo.git().args(init).arg(&half).writing().run_ok()?;
+        let worktree = relative(place, folder).unwrap_or_else(|| folder.to_owned());
+        let url = like.git().args(["config", "--get", "remote.origin.url"]).run()?;
+        let set = |key: &str, value: &std::ffi::OsStr| -> Result<()> {
+            let git = self.repo.git().args(["config", "--file"]).arg(half.join("config")).arg(key).arg(value);
+            git.writing().run_ok().map(drop)
+        };
+        set("core.bare", std::ffi::OsStr::new("false"))?;
+        set("core.worktree", worktree.as_os_str())?;
+        if url.ok() {
+            set("remote.origin.url", std::ffi::OsStr::from_bytes(url.stdout.trim_ascii_end()))?;
+            set("remote.origin.fetch", std::ffi::OsStr::new("+refs/heads/*:refs/remotes/origin/*"))?;
+        }
+        match files::move_whole(&half, place)? {
+            true => Ok(()),
+            false => Err(Error::new(Code::InTheWay, format!("'{}' exists already", place.display()))),
+        }
+    }
+}
+
+impl Refs<'_> {
+    /// Brings all that the repository `from` of a submodule has, and `wanted`, into this one, which is of the same submodule in another
+    /// worktree: commits of its branches and its HEAD that this one lacks, and the captures that checkpoints name, under `label`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub fn bring_from(&self, from: &Repository, wanted: &[Oid], label: &str) -> Result<()> {
+        let mut tips: BTreeSet<Oid> = from.refs().refs_below("refs/heads/")?.into_iter().map(|one| one.oid).collect();
+        tips.extend(from.refs().head(&from.submodule_worktree())?.commit().cloned());
+        tips.extend(wanted.iter().filter(|oid| from.objects().has_object(oid)).cloned());
+        let mut lacking = Vec::new();
+        for tip in tips {
+            if !self.reaches(&tip)? {
+                lacking.push(tip);
+            }
+        }
+        let marks: Vec<RefEdit> = lacking
+            .iter()
+            .map(|tip| RefEdit { name: RefName::new(format!("{BROUGHT}{tip}")), expected: Expected::Any, new: Some(tip.clone()) })
+            .collect();
+        from.refs().update_refs(&marks, "git axiom: to be brought into another worktree's repository")?;
+        let captures = !from.refs().refs_below(SUPERPROJECT_CAPTURES)?.is_empty();
+        if marks.is_empty() && !captures {
+            return Ok(());
+        }
+        let git = self.repo.git().config("protocol.file.allow=always").config("transfer.fsckObjects=false");
+        let git = git.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]);
+        let git = git.arg(from.common_dir()).arg(format!("+{BROUGHT}*:{BROUGHT}*"));
+        let git = if captures { git.arg(format!("+{SUPERPROJECT_CAPTURES}*:{BROUGHT_CAPTURES}{label}/*")) } else { git };
+        git.writing().run_ok().map(drop)
+    }
+
+    /// Whether a ref reaches a commit, so that it stays.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn reaches(&self, commit: &Oid) -> Result<bool> {
+        if !self.repo.objects().has_object(commit) {
+            return Ok(false);
+        }
+        let output = self.repo.git().args(["rev-list", "--max-count=1", commit.as_str(), "--not", "--all"]).run()?;
+        Ok(output.ok() && output.stdout.trim_ascii().is_empty())
+    }
+}

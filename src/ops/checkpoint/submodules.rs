@@ -1,0 +1,359 @@
+//! Capturing the submodules of a worktree, each in its own repository, and keeping these captures alive there.
+//!
+//! The objects and refs of submodules are on disk before the capture ref of the checkpoint, which is the commit point. A ref of ours in a
+//! submodule without a checkpoint here is collected ([`collect`]).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::captures::CapturedWorktree;
+use super::verify::{Look, Problem};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::own_names::{BROUGHT_CAPTURES, KEPT, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT, submodule_capture_ref};
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::checkpoint::submodules::SubmoduleState;
+use crate::error::{Code, Error, Result};
+use crate::git::{CaptureOptions, Expected, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+
+/// A submodule as it is now.
+#[derive(Debug, Clone)]
+pub struct CapturedSubmodule {
+    /// Its path in the worktree of the superproject that it is in; one within another has the whole path.
+    pub path: RepoPath,
+    /// Its repository.
+    pub repo: Arc<Repository>,
+    /// Its worktree and contents.
+    pub present: CapturedWorktree,
+    /// The commit of its capture, where one was made.
+    pub commit: Option<Oid>,
+}
+
+impl CapturedSubmodule {
+    /// Its absolute path.
+    pub fn folder(&self) -> &Path {
+        self.present.worktree.path()
+    }
+}
+
+impl CapturedSubmodule {
+    /// Whether it has work that is in no commit.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn is_dirty(&self) -> Result<bool> {
+        let capture = &self.present.capture;
+        let committed = match capture.head.commit() {
+            Some(commit) => Some(self.repo.objects().read_commit(commit)?.tree),
+            None => None,
+        };
+        Ok(committed.as_ref() != Some(&capture.tree) || capture.tree != capture.index_tree || capture.coverage.leaves_out_work())
+    }
+}
+
+/// Captures a worktree and, in their own repositories, its submodules. One that cannot be captured is named in the coverage.
+///
+/// # Errors
+/// Those of the capture of the worktree itself, and what concerns everything (a full disk).
+pub(in crate::ops) fn capture_with_submodules(
+    repo: &Repository,
+    worktree: &Worktree,
+    options: &CaptureOptions,
+) -> Result<(WorktreeCapture, Vec<CapturedSubmodule>)> {
+    let mut capture = repo.captures().capture_worktree(worktree, options)?;
+    let mut submodules = Vec::new();
+    look_into(repo, (worktree, &mut capture), &RepoPath::default(), options, &mut submodules)?;
+    Ok((capture, submodules))
+}
+
+fn look_into(
+    repo: &Repository,
+    (above, capture): (&Worktree, &mut WorktreeCapture),
+    prefix: &RepoPath,
+    options: &CaptureOptions,
+    found: &mut Vec<CapturedSubmodule>,
+) -> Result<()> {
+    for path in std::mem::take(&mut capture.submodules) {
+        if options.exclude.covers(&path, true) {
+            capture.coverage.dirty_submodules.remove(&path);
+            capture.coverage.excluded.add(path);
+            continue;
+        }
+        let folder = above.path().join(path.to_path());
+        let whole = prefix.join(&path);
+        match capture_one(repo, (above, &folder), &options_within(options, &path)) {
+            Ok(Some((inner, worktree, mut inside))) => {
+                capture.coverage.dirty_submodules.remove(&path);
+                capture.coverage.nested_repositories.remove(&path);
+                let at = found.len();
+                look_into(&inner, (&worktree, &mut inside), &whole, &options_within(options, &path), found)?;
+                let present = CapturedWorktree { worktree, capture: inside, submodules: Vec::new() };
+                // The outer ones first.
+                found.insert(at, CapturedSubmodule { path: whole, repo: inner, present, commit: None });
+            }
+            Ok(None) => {}
+            Err(error) if error.is_everybodys() => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, submodule = %folder.display(), "a submodule is not held");
+                capture.coverage.dirty_submodules.remove(&path);
+                capture.coverage.dirty_submodules.add(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+type Looked = (Arc<Repository>, Worktree, WorktreeCapture);
+
+/// `None` where there is nothing to capture.
+fn capture_one(repo: &Repository, (above, folder): (&Worktree, &Path), options: &CaptureOptions) -> Result<Option<Looked>> {
+    let git_dir = match repo.worktrees().submodule_folder(above, folder)? {
+        SubmoduleFolder::Ours(git_dir) => git_dir,
+        // Its `.git` alone was deleted: what is there is captured all the same.
+        SubmoduleFolder::Deleted(git_dir) if has_files(folder) => git_dir,
+        SubmoduleFolder::Deleted(_) | SubmoduleFolder::NotInitialised => return Ok(None),
+        SubmoduleFolder::Elsewhere(why) => {
+            return Err(Error::new(Code::WorkspaceNotOurs, format!("'{}' is not held", folder.display())).why(why));
+        }
+    };
+    let inner = repo.submodule(folder, &git_dir)?;
+    let worktree = inner.submodule_worktree();
+    let capture = inner.captures().capture_worktree(&worktree, options)?;
+    inner.index(&worktree).staged_can_be_read(&capture)?;
+    Ok(Some((inner, worktree, capture)))
+}
+
+fn has_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// The options for a submodule at `path`.
+pub(in crate::ops) fn options_within(options: &CaptureOptions, path: &RepoPath) -> CaptureOptions {
+    CaptureOptions {
+        excluded: vec![RepoPath::new(trash::IN_WORKTREE.as_bytes())],
+        include: options.include.in_submodule(path),
+        exclude: options.exclude.in_submodule(path),
+        ..options.clone()
+    }
+}
+
+/// Writes the commits of the captures of a worktree's submodules; returns what the document says of them.
+///
+/// # Errors
+/// `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where a path is not UTF-8.
+pub(super) fn commit(worktree: &str, submodules: &mut [CapturedSubmodule]) -> Result<Vec<SubmoduleState>> {
+    submodules.iter_mut().map(|one| state_of(worktree, one)).collect()
+}
+
+fn state_of(worktree: &str, one: &mut CapturedSubmodule) -> Result<SubmoduleState> {
+    let capture = match &one.commit {
+        Some(commit) => commit.clone(),
+        None => {
+            let message = format!("capture of {}", one.present.worktree.path_text()?);
+            one.repo.captures().commit_capture(&one.present.capture, &message, &[])?.commit
+        }
+    };
+    one.commit = Some(capture.clone());
+    let head = &one.present.capture.head;
+    Ok(SubmoduleState {
+        worktree: worktree.to_owned(),
+        path: one.path.clone(),
+        git_dir: text(one.present.worktree.git_dir())?,
+        branch: head.branch().cloned(),
+        head: head.commit().cloned(),
+        capture,
+        coverage: one.present.capture.coverage.clone(),
+    })
+}
+
+fn text(path: &Path) -> Result<String> {
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::new(Code::RepositoryUnsupported, format!("the path '{}' is not UTF-8", path.display())))
+}
+
+impl SubmoduleState {
+    /// Its absolute path.
+    pub fn folder(&self) -> PathBuf {
+        Path::new(&self.worktree).join(self.path.to_path())
+    }
+}
+
+/// The repository of a submodule that a checkpoint holds, where it still has the capture.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, in words that say that it is not held any more.
+pub(in crate::ops) fn repository_of(ctx: &Context, state: &SubmoduleState) -> Result<Arc<Repository>> {
+    let folder = state.folder();
+    let gone = |why: &str| {
+        let what = format!("the submodule '{}' is not held any more", folder.display());
+        Error::new(Code::CheckpointDamaged, what).why(why.to_owned())
+    };
+    let git_dir = Path::new(&state.git_dir);
+    if !git_dir.is_dir() {
+        return Err(gone("its repository was removed"));
+    }
+    if !ctx.repo.worktrees().is_submodule(&folder, git_dir) {
+        return Err(gone("its repository is not that of this folder any more"));
+    }
+    let repo = ctx.repo.submodule(&folder, git_dir)?;
+    match repo.objects().holds(&state.capture) {
+        true => Ok(repo),
+        false => Err(gone("its repository has lost the capture")),
+    }
+}
+
+/// Makes the refs that keep the captures of submodules alive, before the checkpoint's own.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`, `GIT_LOCKED`, `CHECKPOINT_DAMAGED`.
+pub(super) fn publish(ctx: &Context, name: &CheckpointName, submodules: &[SubmoduleState]) -> Result<()> {
+    for state in submodules {
+        let repo = ctx.repo.submodule(&state.folder(), Path::new(&state.git_dir))?;
+        let edit = ref_edit(&repo, name, Some(state.capture.clone()))?;
+        repo.refs().update_refs(&edit, &format!("git axiom: checkpoint {name} of the superproject"))?;
+        crate::env::fault_point("checkpoint.submodule-published");
+    }
+    Ok(())
+}
+
+/// Takes the refs of a checkpoint that is no more out of its submodules. What fails is collected later.
+pub(super) fn unpublish(ctx: &Context, name: &CheckpointName, submodules: &[SubmoduleState]) {
+    for state in submodules {
+        let outcome = ctx.repo.submodule(&state.folder(), Path::new(&state.git_dir)).and_then(|repo| {
+            let edit = ref_edit(&repo, name, None)?;
+            repo.refs().update_refs(&edit, "git axiom: the checkpoint is no more")
+        });
+        if let Err(error) = outcome {
+            tracing::warn!(%error, submodule = %state.path, "a ref is left to be collected");
+        }
+    }
+}
+
+fn ref_edit(repo: &Repository, name: &CheckpointName, new: Option<Oid>) -> Result<Vec<RefEdit>> {
+    let name = submodule_capture_ref(name);
+    let now = repo.refs().read_ref(&name)?;
+    if now == new {
+        return Ok(Vec::new());
+    }
+    let expected = now.map_or(Expected::Absent, Expected::Value);
+    Ok(vec![RefEdit { name, expected, new }])
+}
+
+/// How many bytes the captures of submodules added; fails where an object of them is missing.
+///
+/// # Errors
+/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
+pub(super) fn size_of(ctx: &Context, submodules: &[SubmoduleState]) -> Result<u64> {
+    submodules.iter().map(|state| repository_of(ctx, state)?.objects().added_by_capture(&state.capture, None)).sum()
+}
+
+/// The repositories of all submodules below the git directory and in the main worktree's captured ones, with their folders.
+///
+/// # Errors
+/// `GIT_FAILED` where the worktrees cannot be listed.
+pub(in crate::ops) fn repositories(ctx: &Context) -> Result<Vec<Arc<Repository>>> {
+    let mut found = Vec::new();
+    for (folder, git_dir) in ctx.repo.worktrees().submodule_git_dirs() {
+        match ctx.repo.submodule(&folder, &git_dir) {
+            Ok(repo) => found.push(repo),
+            Err(error) => tracing::warn!(%error, "a submodule's repository is left alone"),
+        }
+    }
+    Ok(found)
+}
+
+/// Deletes the refs of ours in submodules that no checkpoint here, none that can be brought back, and no undo needs.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn collect(ctx: &Context) -> Result<()> {
+    let repositories = repositories(ctx)?;
+    if repositories.is_empty() {
+        return Ok(());
+    }
+    let record = &ctx.state().record;
+    let mut names: BTreeSet<CheckpointName> = record.checkpoints.all()?.into_iter().map(|one| one.name.clone()).collect();
+    names.extend(record.deleted_checkpoints.values().map(|gone| gone.record.name.clone()));
+    names.extend(record.checkpoint_intent.clone());
+    let kept: BTreeSet<String> = ctx.repo.refs().ref_names(KEPT)?.into_iter().collect();
+    for repo in repositories {
+        let mut edits = Vec::new();
+        let captures = [SUPERPROJECT_CAPTURES, BROUGHT_CAPTURES].map(|below| repo.refs().refs_below(below));
+        for value in captures.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+            let name = value.name.as_str().rsplit('/').next().and_then(|name| CheckpointName::new(name).ok());
+            if name.is_none_or(|name| !names.contains(&name)) {
+                edits.push(RefEdit { name: value.name, expected: Expected::Value(value.oid), new: None });
+            }
+        }
+        for value in repo.refs().refs_below(SUPERPROJECT_KEPT)? {
+            if value.name.as_str().strip_prefix(SUPERPROJECT_KEPT).is_none_or(|txn| !kept.contains(txn)) {
+                edits.push(RefEdit { name: value.name, expected: Expected::Value(value.oid), new: None });
+            }
+        }
+        if !edits.is_empty() {
+            repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with what a checkpoint holds of submodules, and whether it can be repaired; and which submodules it does not hold any
+/// more, in words.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn problems(ctx: &Context, document: &CheckpointDocument, look: Look) -> Result<(Vec<Problem>, Vec<String>)> {
+    let (mut problems, mut not_held) = (Vec::new(), Vec::new());
+    for state in &document.submodules {
+        let folder = state.folder();
+        let repo = match repository_of(ctx, state) {
+            Ok(repo) => repo,
+            Err(error) if is_gone(ctx, state) => {
+                not_held.push(error.to_string());
+                continue;
+            }
+            Err(error) => {
+                problems.push(Problem { what: error.to_string(), repairable: false });
+                continue;
+            }
+        };
+        let capture = std::slice::from_ref(&state.capture);
+        let mut add = |what: String, repairable| problems.push(Problem { what, repairable });
+        if let Some(words) = repo.objects().missing_below(capture)? {
+            add(format!("objects of the submodule '{}' are missing or damaged: {words}", folder.display()), false);
+            continue;
+        }
+        if look == Look::Whole && !repo.objects().read_back(&repo.objects().all_below(capture)?)?.damaged.is_empty() {
+            add(format!("objects of the submodule '{}' are corrupt", folder.display()), false);
+        }
+        if repo.refs().read_ref(&submodule_capture_ref(&document.name))?.as_ref() != Some(&state.capture) {
+            add(format!("the ref that keeps its capture of the submodule '{}' is gone", folder.display()), true);
+        }
+    }
+    Ok((problems, not_held))
+}
+
+fn is_gone(ctx: &Context, state: &SubmoduleState) -> bool {
+    let git_dir = Path::new(&state.git_dir);
+    !git_dir.is_dir() || !ctx.repo.worktrees().is_submodule(&state.folder(), git_dir)
+}
+
+/// Makes refs again that keep captures of submodules, where their objects are still there.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`.
+pub(super) fn repair(ctx: &Context, document: &CheckpointDocument) -> Result<()> {
+    let there: Vec<SubmoduleState> =
+        document.submodules.iter().filter(|state| repository_of(ctx, state).is_ok()).cloned().collect();
+    publish(ctx, &document.name, &there)
+}
+
+/// The paths of those of a document's submodules in a worktree that a set of paths may be in.
+pub(super) fn holds_one_of(submodules: &[SubmoduleState], worktree: &str, paths: &[RepoPath]) -> bool {
+    let inside: BTreeSet<&RepoPath> = submodules.iter().filter(|one| one.worktree == worktree).map(|one| &one.path).collect();
+    paths.iter().any(|path| inside.iter().any(|one| path.within(one).is_some()))
+}

@@ -1,0 +1,151 @@
+//! Submodules of workspaces: what an agent committed in one is brought into the main worktree's repository of that submodule, before the
+//! workspace goes to the trash and before a merge names it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Error, Result};
+use crate::git::{Repository, SUBMODULE, SubmoduleFolder, TreeChange, Worktree};
+use crate::ops::context::handle::Context;
+
+/// How many submodules the reason of a waiting merge names.
+const NAMED: usize = 5;
+
+/// Brings all commits and captures of the submodules of a workspace, those within others too, into the main worktree's repositories. It is
+/// safe to repeat.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`.
+pub(in crate::ops) fn bring_home(ctx: &Context, workspace: &Worktree) -> Result<()> {
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let label = label_of(workspace);
+    let tree = match ctx.repo.refs().head(workspace)?.commit() {
+        Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
+        None => return Ok(()),
+    };
+    bring_all(&ctx.repo, (&main, workspace), &tree, &label)
+}
+
+/// What captures that come from a workspace are called by.
+fn label_of(workspace: &Worktree) -> String {
+    let name = workspace.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let label: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    if label.is_empty() { "workspace".to_owned() } else { label }
+}
+
+fn bring_all(repo: &Repository, (main, workspace): (&Worktree, &Worktree), tree: &Oid, label: &str) -> Result<()> {
+    for (path, commit) in repo.index(workspace).submodules() {
+        let Some(theirs) = of_worktree(repo, workspace, &path)? else { continue };
+        let ours = match home(repo, main, (tree, &path), &theirs)? {
+            Ok(ours) => ours,
+            Err(why) => {
+                tracing::warn!(%why, submodule = %path, "what its workspace has of it is not brought home");
+                continue;
+            }
+        };
+        ours.refs().bring_from(&theirs, std::slice::from_ref(&commit), label)?;
+        let inner = theirs.submodule_worktree();
+        if !theirs.index(&inner).submodules().is_empty()
+            && let Some(head) = theirs.refs().head(&inner)?.commit()
+        {
+            let tree = theirs.objects().read_commit(head)?.tree;
+            nested(&ours, &theirs, &tree, label)?;
+        }
+    }
+    Ok(())
+}
+
+/// As [`bring_all`], one level down: there each worktree has a repository of its own.
+fn nested(ours: &Repository, theirs: &Repository, tree: &Oid, label: &str) -> Result<()> {
+    for (path, commit) in theirs.index(&theirs.submodule_worktree()).submodules() {
+        let Some(inner) = of_worktree(theirs, &theirs.submodule_worktree(), &path)? else { continue };
+        if let Ok(home) = home(ours, &ours.submodule_worktree(), (tree, &path), &inner)? {
+            home.refs().bring_from(&inner, std::slice::from_ref(&commit), label)?;
+            if let Some(head) = inner.refs().head(&inner.submodule_worktree())?.commit() {
+                nested(&home, &inner, &inner.objects().read_commit(head)?.tree, label)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The repository of a submodule of a worktree, where it is initialised and ours.
+fn of_worktree(repo: &Repository, worktree: &Worktree, path: &RepoPath) -> Result<Option<Arc<Repository>>> {
+    let folder = worktree.path().join(path.to_path());
+    match repo.worktrees().submodule_folder(worktree, &folder)? {
+        SubmoduleFolder::Ours(git_dir) | SubmoduleFolder::Deleted(git_dir) => repo.submodule(&folder, &git_dir).map(Some),
+        SubmoduleFolder::NotInitialised | SubmoduleFolder::Elsewhere(_) => Ok(None),
+    }
+}
+
+/// The main worktree's repository of a submodule; it is made where there is none. In words why there can be none.
+fn home(
+    repo: &Repository,
+    main: &Worktree,
+    (tree, path): (&Oid, &RepoPath),
+    like: &Repository,
+) -> Result<std::result::Result<Arc<Repository>, String>> {
+    let folder = main.path().join(path.to_path());
+    let git_dir = match repo.worktrees().submodule_folder(main, &folder)? {
+        SubmoduleFolder::Ours(git_dir) | SubmoduleFolder::Deleted(git_dir) => git_dir,
+        SubmoduleFolder::Elsewhere(why) => return Ok(Err(why)),
+        SubmoduleFolder::NotInitialised => {
+            let place = match repo.worktrees().place_of_module(main, tree, path) {
+                Ok(place) => place,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            if !place.is_dir() {
+                repo.worktrees().make_module(&place, &folder, like)?;
+            }
+            place.canonicalize().map_err(|e| Error::io("find", &place, e))?
+        }
+    };
+    repo.submodule(&folder, &git_dir).map(Ok)
+}
+
+/// Brings the commits of submodules that a merge moves into the main worktree's repositories of them. Returns, in words, why the merge
+/// has to wait: a commit that main's repository of the submodule cannot reach.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`.
+pub(super) fn bring_merged(
+    ctx: &Context,
+    workspace: Option<&Path>,
+    changes: &[TreeChange],
+    tree: &Oid,
+) -> Result<Option<String>> {
+    let moved = changes.iter().filter_map(|change| Some((change, change.new.as_ref().filter(|new| new.mode == SUBMODULE)?)));
+    let moved: Vec<(&RepoPath, &Oid)> = moved.map(|(change, new)| (&change.path, &new.oid)).collect();
+    if moved.is_empty() {
+        return Ok(None);
+    }
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let entry = workspace.map(|path| ctx.repo.worktrees().worktree_at(path)).transpose()?.flatten();
+    let workspace = entry.filter(|entry| entry.present).map(|entry| entry.worktree);
+    if let Some(workspace) = &workspace {
+        bring_home(ctx, workspace)?;
+    }
+    let mut lacking = Vec::new();
+    for (path, commit) in moved {
+        let theirs = workspace.as_ref().map(|workspace| of_worktree(&ctx.repo, workspace, path)).transpose()?.flatten();
+        let ours = match &theirs {
+            Some(theirs) => home(&ctx.repo, &main, (tree, path), theirs)?.ok(),
+            None => of_worktree(&ctx.repo, &main, path)?,
+        };
+        if let (Some(ours), Some(theirs), Some(workspace)) = (&ours, &theirs, &workspace) {
+            ours.refs().bring_from(theirs, std::slice::from_ref(commit), &label_of(workspace))?;
+        }
+        let is_there = ours.is_some_and(|ours| ours.objects().has_object(commit));
+        if !is_there {
+            lacking.push(format!("'{path}' to {}", commit.short()));
+        }
+    }
+    if lacking.is_empty() {
+        return Ok(None);
+    }
+    let named = crate::error::some_of(&lacking, NAMED);
+    Ok(Some(format!(
+        "it moves the submodule {named}, a commit that the main worktree's repository of that submodule does not have; fetch it there, or take the commit out of the task"
+    )))
+}

@@ -1,0 +1,239 @@
+//! Planning the changes of submodules in a rollback: each goes back in its own repository, with the worktree that it is in.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::preview::{CommitLine, NotRestored, Preview};
+use super::worktree::{Then, head_state, tell, worktree_change};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::checkpoint::submodules::SubmoduleState;
+use crate::domain::operation::journaled::{HeadState, Operation, RefChange, SubmoduleChange, WorktreeChange};
+use crate::error::Result;
+use crate::git::{PathPatterns, Repository};
+use crate::ops::checkpoint::submodules::{options_within, repository_of};
+use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::extras_of;
+use crate::ops::operation::submodules::is_checked_out;
+
+/// How many commits that leave a branch are listed at most.
+const COMMITS: usize = 1000;
+
+/// The key under which a submodule is named that the checkpoint held, and whose repository does not hold it any more.
+pub(super) const NOT_HELD: &str = "submoduleNotHeld";
+
+/// The key under which a submodule is named of which nothing is known now, so that nothing is changed in it.
+pub(super) const NOT_CAPTURED: &str = "submoduleNotCaptured";
+
+/// A submodule that goes back.
+struct GoingBack<'a> {
+    then: &'a SubmoduleState,
+    repo: Arc<Repository>,
+    now: CapturedWorktree,
+    /// The commit of the present capture.
+    commit: Option<Oid>,
+    only: Option<PathSet>,
+}
+
+/// Plans the changes of the submodules of a worktree, or of those that hold one of the paths. Returns the paths of all that go back.
+///
+/// # Errors
+/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`; those of a capture.
+pub(super) fn add(
+    ctx: &Context,
+    document: &CheckpointDocument,
+    (captured, worktree): (&Captured, &str),
+    only: Option<&PathSet>,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<BTreeSet<RepoPath>> {
+    let mut going = Vec::new();
+    for then in document.submodules_in(worktree) {
+        let only = only.map(|only| within(only, &then.path));
+        if only.as_ref().is_some_and(|only| only.iter().next().is_none()) {
+            continue;
+        }
+        match repository_of(ctx, then) {
+            Ok(repo) => match present(ctx, captured, then, &repo)? {
+                Some((now, commit)) => going.push(GoingBack { then, repo, now, commit, only }),
+                None => preview.not_restored.push(not_restored(then, NOT_CAPTURED)),
+            },
+            Err(error) if error.is_everybodys() => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "a submodule does not go back");
+                preview.not_restored.push(not_restored(then, NOT_HELD));
+            }
+        }
+    }
+    let whole = going.iter().filter(|one| one.only.is_none());
+    let paths: BTreeSet<RepoPath> = whole.map(|one| one.then.path.clone()).collect();
+    for one in &going {
+        let inside = paths.iter().filter(|path| **path != one.then.path);
+        let inside: BTreeSet<RepoPath> = inside.filter_map(|path| path.within(&one.then.path)).collect();
+        let exclude = options_within(&capture_options(ctx), &one.then.path).exclude;
+        if let Some(change) = change_of(one, (&inside, &exclude), preview)? {
+            operation.submodules.push(change);
+        }
+    }
+    Ok(paths)
+}
+
+fn not_restored(then: &SubmoduleState, why: &'static str) -> NotRestored {
+    NotRestored { worktree: then.worktree.clone(), path: then.path.clone(), why }
+}
+
+/// The named paths within a submodule; where one is above it, all of it.
+fn within(only: &PathSet, submodule: &RepoPath) -> PathSet {
+    if only.iter().any(|named| submodule.within(named).is_some()) {
+        return PathSet::new([RepoPath::default()]);
+    }
+    PathSet::new(only.iter().filter_map(|named| named.within(submodule)))
+}
+
+/// The present contents of a submodule; `None` where they are not known.
+///
+/// # Errors
+/// Those of a capture.
+pub(in crate::ops) fn present(
+    ctx: &Context,
+    captured: &Captured,
+    then: &SubmoduleState,
+    repo: &Arc<Repository>,
+) -> Result<Option<(CapturedWorktree, Option<Oid>)>> {
+    present_at(ctx, captured, &then.folder(), repo)
+}
+
+/// As [`present`], of the submodule in a folder.
+///
+/// # Errors
+/// Those of a capture.
+pub(in crate::ops) fn present_at(
+    ctx: &Context,
+    captured: &Captured,
+    folder: &Path,
+    repo: &Arc<Repository>,
+) -> Result<Option<(CapturedWorktree, Option<Oid>)>> {
+    let known = folder.to_str().and_then(|path| captured.submodule_at(path));
+    if let Some(known) = known {
+        return Ok(Some((known.present.clone(), known.commit.clone())));
+    }
+    let has_something = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if has_something {
+        return Ok(None);
+    }
+    // Its folder was deleted: HEAD and index are in its repository.
+    let worktree = repo.submodule_worktree();
+    let capture = repo.captures().capture_without_files(&worktree, &capture_options(ctx))?;
+    let commit = repo.captures().commit_capture(&capture, &format!("capture of {}, deleted", folder.display()), &[])?.commit;
+    Ok(Some((CapturedWorktree { worktree, capture, submodules: Vec::new() }, Some(commit))))
+}
+
+/// The change of one submodule; `None` where it is as it was.
+fn change_of(
+    one: &GoingBack<'_>,
+    (submodules, exclude): (&BTreeSet<RepoPath>, &PathPatterns),
+    preview: &mut Preview,
+) -> Result<Option<SubmoduleChange>> {
+    let GoingBack { then, repo, now, commit, only } = one;
+    let path = now.worktree.path_text()?;
+    let present = head_state(&now.capture.head);
+    let (head, refs) = match only {
+        Some(_) => (present, Vec::new()),
+        None => head_and_branch(repo, then, present)?,
+    };
+    let checked_out = Change::new(is_checked_out(now.worktree.path()), true);
+    let coverage = Some(&then.coverage);
+    let wanted = Then { capture: &then.capture, head, coverage, only: only.as_ref(), exclude, submodules };
+    let change = worktree_change(repo, path, (now, commit.clone()), wanted, preview)?;
+    if is_as_then(repo, &change, now)? && refs.is_empty() && checked_out.old {
+        return Ok(None);
+    }
+    tell(repo, &change, &now.capture, preview)?;
+    for moved in &refs {
+        tell_commits(repo, moved.value.old.as_ref(), moved.value.new.as_ref(), Some(&moved.name), preview)?;
+    }
+    if let (HeadState::Detached(old), true) = (&change.head.old, refs.is_empty() && change.head.old != change.head.new) {
+        tell_commits(repo, Some(old), then.head.as_ref(), None, preview)?;
+    }
+    Ok(Some(SubmoduleChange { worktree: change, git_dir: then.git_dir.clone(), refs, checked_out }))
+}
+
+fn is_as_then(repo: &Repository, change: &WorktreeChange, now: &CapturedWorktree) -> Result<bool> {
+    let WorktreeChange { path: _, files, index, head, captures } = change;
+    let same = files.old == files.new && index.old == index.new && head.old == head.new;
+    Ok(same && extras_of(repo, captures.new.as_ref())? == now.capture.extras)
+}
+
+/// HEAD as the checkpoint has it, and the branch that has to move for it. A branch that an upstream has, or another worktree of the
+/// submodule's repository may have checked out, stays where it is: then the commit itself is checked out.
+fn head_and_branch(repo: &Repository, then: &SubmoduleState, present: HeadState) -> Result<(HeadState, Vec<RefChange>)> {
+    let (branch, commit) = match (&then.branch, &then.head) {
+        (None, None) => return Ok((present, Vec::new())),
+        (None, Some(commit)) => return Ok((HeadState::Detached(commit.clone()), Vec::new())),
+        (Some(branch), commit) => (branch, commit),
+    };
+    let now = repo.refs().read_ref(branch)?;
+    if now == *commit {
+        return Ok((HeadState::Branch(branch.clone()), Vec::new()));
+    }
+    if let (Some(now), Some(commit)) = (&now, commit)
+        && (repo.git_dir().join("worktrees").is_dir() || is_on_upstream(repo, now, commit)?)
+    {
+        return Ok((HeadState::Detached(commit.clone()), Vec::new()));
+    }
+    let moved = RefChange { name: branch.clone(), value: Change::new(now, commit.clone()) };
+    Ok((HeadState::Branch(branch.clone()), vec![moved]))
+}
+
+/// Whether an upstream has one of the commits that would leave a branch.
+fn is_on_upstream(repo: &Repository, old: &Oid, new: &Oid) -> Result<bool> {
+    let count = |more: &[&str]| repo.git().args(["rev-list", "--count", old.as_str(), &format!("^{new}")]).args(more).text();
+    Ok(count(&[])? != count(&["--not", "--remotes"])?)
+}
+
+fn tell_commits(
+    repo: &Repository,
+    old: Option<&Oid>,
+    new: Option<&Oid>,
+    branch: Option<&RefName>,
+    preview: &mut Preview,
+) -> Result<()> {
+    let Some(old) = old else { return Ok(()) };
+    let log = repo.history().log(old, &Vec::from_iter(new.cloned()), COMMITS)?;
+    let line = |commit: crate::git::LoggedCommit| CommitLine { id: commit.oid, subject: commit.subject, branch: branch.cloned() };
+    preview.commits.extend(log.into_iter().map(line));
+    Ok(())
+}
+
+/// Whether a path is that of a file in a submodule, in the checkpoint or now.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn names_something(
+    ctx: &Context,
+    document: &CheckpointDocument,
+    (worktree, now): (&str, &CapturedWorktree),
+    path: &RepoPath,
+) -> Result<bool> {
+    let inner = |submodule: &RepoPath| path.within(submodule).filter(|inside| !inside.as_bytes().is_empty());
+    for one in &now.submodules {
+        if let Some(inside) = inner(&one.path)
+            && one.repo.objects().is_in_tree(&one.present.capture.tree, &inside)?
+        {
+            return Ok(true);
+        }
+    }
+    for then in document.submodules_in(worktree) {
+        if let Some(inside) = inner(&then.path)
+            && let Ok(repo) = repository_of(ctx, then)
+            && repo.objects().is_in_tree(&repo.captures().capture_parts(&then.capture)?.files, &inside)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

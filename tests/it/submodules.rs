@@ -1,0 +1,227 @@
+//! Submodules are held: captured in their own repositories, and taken back, deleted and verified with the checkpoint that names them.
+
+use crate::session_support::World;
+use crate::support::Scratch;
+
+const FILE: [&str; 2] = ["-c", "protocol.file.allow=always"];
+
+/// With a submodule `sm` that has another one, `in/deep`, and a checkpoint `safe` of work in both: staged, dirty, untracked, committed.
+struct WithSubmodules {
+    scratch: Scratch,
+    _origins: [Scratch; 2],
+}
+
+impl WithSubmodules {
+    fn new() -> Self {
+        let (scratch, outer, inner) = (Scratch::new(), Scratch::new(), Scratch::new());
+        let url = |of: &Scratch| of.path().display().to_string();
+        outer.git(&[&FILE[..], &["submodule", "--quiet", "add", &url(&inner), "in/deep"]].concat());
+        outer.git(&["commit", "-q", "-m", "deep"]);
+        scratch.git(&[&FILE[..], &["submodule", "--quiet", "add", &url(&outer), "sm"]].concat());
+        scratch.git(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
+        scratch.git(&["commit", "-q", "-m", "submodule"]);
+        let all = Self { scratch, _origins: [outer, inner] };
+        all.scratch.write("sm/staged", "staged\n");
+        all.scratch.git(&["-C", "sm", "add", "staged"]);
+        all.scratch.write("sm/a.txt", "hours of work\n");
+        all.scratch.write("sm/untracked", "u\n");
+        all.scratch.write("sm/in/deep/own", "o\n");
+        all.scratch.git(&["-C", "sm/in/deep", "add", "own"]);
+        all.scratch.git(&["-C", "sm/in/deep", "commit", "-q", "-m", "own"]);
+        all.scratch.write("sm/in/deep/a.txt", "deep work\n");
+        all
+    }
+
+    fn saved() -> Self {
+        let all = Self::new();
+        all.scratch.axiom(&["checkpoint", "create", "safe"]);
+        all
+    }
+
+    /// Status, HEAD and files of all three; a submodule that is gone has none.
+    fn view(&self) -> Vec<String> {
+        let status = |folder: &str| {
+            let there = self.scratch.has(&format!("{folder}/.git"));
+            let args = ["-C", folder, "status", "--porcelain=v2", "--branch"];
+            if there { self.scratch.git(&args) } else { "gone".to_owned() }
+        };
+        let files = crate::support::contents(&self.scratch.path());
+        let files = files.into_iter().map(|(path, text)| format!("{} {}", path.display(), String::from_utf8_lossy(&text)));
+        [".", "sm", "sm/in/deep"].map(status).into_iter().chain(files).collect()
+    }
+}
+
+#[test]
+fn what_an_agent_destroys_in_submodules_comes_back_and_undo_and_redo_know() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    let before = all.view();
+    let damages: [&[&[&str]]; 4] = [
+        &[
+            &["-C", "sm", "reset", "-q", "--hard"],
+            &["-C", "sm", "clean", "-qfd"],
+            &["-C", "sm", "commit", "-q", "--allow-empty", "-m", "more"],
+            &["-C", "sm/in/deep", "checkout", "-q", "--detach", "HEAD~1", "--force"],
+        ],
+        &[&["rm", "-qrf", "sm"]],
+        &[&["-C", "sm/in/deep", "checkout", "-q", "--", "."], &["rm", "-q", "--cached", "sm"]],
+        &[&["-C", "sm", "rm", "-qf", "in/deep"]],
+    ];
+    for damage in damages {
+        damage.iter().for_each(|args| drop(scratch.git(args)));
+        let damaged = all.view();
+        assert_ne!(damaged, before);
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!(all.view(), before, "{damage:?}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(all.view(), damaged, "undo of {damage:?}");
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(all.view(), before, "redo of {damage:?}");
+    }
+    scratch.axiom(&["checkpoint", "verify"]);
+    scratch.git(&["-C", "sm", "fsck"]);
+}
+
+#[test]
+fn the_preview_names_files_by_their_path_from_the_superproject_and_paths_alone_come_back() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    scratch.write("sm/a.txt", "lost\n");
+    scratch.write("sm/in/deep/a.txt", "lost\n");
+    scratch.write("a.txt", "mine\n");
+    let dry = scratch.json(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    let paths: Vec<&str> = dry["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["sm/a.txt", "sm/in/deep/a.txt", "a.txt"], "{dry}");
+    assert_eq!(dry["submodules"].as_array().unwrap().len(), 0, "none stays: {dry}");
+    let changed = scratch.json(&["checkpoint", "diff", "safe"]);
+    let paths: Vec<&str> = changed["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["a.txt", "sm/a.txt", "sm/in/deep/a.txt"], "{changed}");
+    assert!(scratch.axiom(&["checkpoint", "diff", "safe"]).contains("+++ b/sm/in/deep/a.txt"));
+    scratch.axiom(&["restore", "safe", "--yes", "--", "sm/in/deep/a.txt"]);
+    assert_eq!((scratch.read("sm/in/deep/a.txt"), scratch.read("sm/a.txt")), ("deep work\n".into(), "lost\n".into()));
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes", "--", "sm"]);
+    assert_eq!((scratch.read("sm/a.txt"), scratch.read("a.txt")), ("hours of work\n".into(), "mine\n".into()));
+    scratch.refused(&["restore", "safe", "--yes", "--", "sm/none"], "INVALID_INPUT", 2);
+}
+
+#[test]
+fn a_crash_in_the_middle_of_submodules_is_finished_or_taken_back() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    let before = all.view();
+    for point in
+        ["journal.before-submodule:1", "journal.submodule-connected:2", "journal.files-restored:3", "journal.before-end:1"]
+    {
+        for way in ["--abort", "--continue"] {
+            std::fs::remove_dir_all(scratch.path().join("sm")).unwrap();
+            let damaged = all.view();
+            scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+            scratch.axiom(&["rollback", way]);
+            let wanted = if way == "--abort" { &damaged } else { &before };
+            assert_eq!(&all.view(), wanted, "{point} {way}");
+            scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+            assert_eq!(all.view(), before, "{point} {way}");
+        }
+    }
+}
+
+#[test]
+fn captures_in_submodules_live_as_long_as_their_checkpoint() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    let refs = || scratch.git(&["-C", "sm", "for-each-ref", "--format=%(refname)", "refs/axiom/captures"]);
+    assert_eq!(refs(), "refs/axiom/captures/_superproject/safe");
+    scratch.git(&["-C", "sm", "reflog", "expire", "--expire=now", "--all"]);
+    scratch.git(&["-C", "sm", "gc", "-q", "--prune=now"]);
+    scratch.axiom(&["checkpoint", "verify", "safe"]);
+    // A lost ref is made again while its objects are there.
+    scratch.git(&["-C", "sm", "update-ref", "-d", "refs/axiom/captures/_superproject/safe"]);
+    scratch.refused(&["checkpoint", "verify", "safe"], "CHECKPOINT_DAMAGED", 6);
+    scratch.axiom(&["checkpoint", "verify", "safe", "--repair"]);
+    assert_eq!(refs(), "refs/axiom/captures/_superproject/safe");
+    // Deleted, brought back, deleted for good.
+    scratch.axiom(&["checkpoint", "delete", "safe", "--protected", "--yes"]);
+    scratch.axiom(&["undo", "--yes"]);
+    scratch.axiom(&["checkpoint", "verify", "safe"]);
+    scratch.git(&["config", "axiom.checkpoints.keepDeletedDays", "0"]);
+    scratch.axiom(&["checkpoint", "delete", "safe", "--protected", "--yes"]);
+    scratch.axiom(&["checkpoint", "create", "later"]);
+    assert_eq!(refs(), "refs/axiom/captures/_superproject/later");
+}
+
+#[test]
+fn a_removed_submodule_is_not_held_any_more_and_the_rest_is() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    scratch.git(&["rm", "-qf", "sm"]);
+    std::fs::remove_dir_all(scratch.path().join(".git/modules/sm")).unwrap();
+    scratch.write("a.txt", "edited\n");
+    let verified = scratch.json(&["checkpoint", "verify", "safe"]);
+    let named = verified["checkpoints"][0]["submodulesNotHeld"].as_array().unwrap();
+    assert!(named.iter().any(|one| one.as_str().unwrap().contains("is not held any more")), "{verified}");
+    let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(done["notRestored"][0]["reason"], "submoduleNotHeld", "{done}");
+    assert_eq!(scratch.read("a.txt"), "a\n");
+}
+
+/// A `.git` that leads elsewhere, though git follows it.
+#[test]
+fn a_submodule_whose_git_folder_is_elsewhere_is_named_and_left_alone() {
+    let (all, other) = (WithSubmodules::new(), Scratch::new());
+    let scratch = &all.scratch;
+    scratch.write("sm/.git", &format!("gitdir: {}/.git\n", other.path().display()));
+    let made = scratch.json(&["checkpoint", "create", "safe"]);
+    let coverage = &made["coverage"][scratch.path().to_str().unwrap()];
+    assert_eq!(coverage["dirtySubmodules"]["paths"][0], "sm", "{made}");
+    assert_eq!(other.git(&["for-each-ref", "refs/axiom"]), "");
+    scratch.write("sm/a.txt", "later\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("sm/a.txt"), "later\n");
+}
+
+/// Neither its hooks nor its filters start.
+#[test]
+fn the_configuration_of_a_submodule_starts_nothing() {
+    let all = WithSubmodules::new();
+    let scratch = &all.scratch;
+    let trace = scratch.path().parent().unwrap().join("started");
+    let script = format!("#!/bin/sh\necho started >> {}\ncat\n", trace.display());
+    for hook in ["reference-transaction", "post-index-change", "post-checkout"] {
+        scratch.write(&format!(".git/modules/sm/hooks/{hook}"), &script);
+        scratch.command("chmod").args(["+x", &format!(".git/modules/sm/hooks/{hook}")]).status().unwrap();
+    }
+    scratch.write("sm/.gitattributes", "* filter=evil\n");
+    for key in ["clean", "smudge"] {
+        scratch.git(&["-C", "sm", "config", &format!("filter.evil.{key}"), &format!("echo started >> {}; cat", trace.display())]);
+    }
+    scratch.git(&["-C", "sm", "config", "core.fsmonitor", &format!("echo started >> {}", trace.display())]);
+    let text = scratch.read("sm/a.txt");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("sm/a.txt", "lost\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("sm/a.txt"), text);
+    assert!(!trace.exists(), "{}", std::fs::read_to_string(&trace).unwrap_or_default());
+}
+
+#[test]
+fn what_an_agent_commits_in_a_submodule_is_where_the_merge_needs_it() {
+    let (world, inner) = (World::new(), Scratch::new());
+    let env = &world.env;
+    let url = inner.path().display().to_string();
+    env.git(&[&FILE[..], &["submodule", "--quiet", "add", &url, "sm"]].concat());
+    env.git(&["commit", "-q", "-m", "submodule"]);
+    let work = "git -c protocol.file.allow=always submodule --quiet update --init; cd sm; echo agent > agent.txt; git add .; \
+                git -c user.name=a -c user.email=a@x commit -qm 'in sm'; cd ..; git add sm";
+    world.task("t", work, &[]);
+    world.autopilot(&[]).code(0);
+    let id = env.git(&["rev-parse", "HEAD:sm"]).trim().to_owned();
+    env.git(&["-C", "sm", "cat-file", "-e", &id]);
+    env.git(&["-C", "sm", "gc", "-q", "--prune=now"]);
+    env.git(&["submodule", "--quiet", "update"]);
+    assert!(env.repo().join("sm/agent.txt").exists());
+    // A commit that nobody has.
+    let lost = "git update-index --cacheinfo 160000,1234567812345678123456781234567812345678,sm; git commit -qm lost";
+    world.task("lost", lost, &[]);
+    let ended = world.autopilot(&[]).code(1);
+    assert!(ended.stdout.contains("moves the submodule 'sm'"), "{}", ended.stdout);
+}
