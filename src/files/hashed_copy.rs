@@ -1,5 +1,7 @@
 //! Files that are copied and hashed in one go: who wants exactly these bytes learns whether it got them.
 
+#![allow(clippy::disallowed_methods)]
+
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -51,8 +53,6 @@ fn through(path: &Path, mut file: File, mut each: impl FnMut(&[u8]) -> Result<()
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods)]
-
     use super::*;
 
     #[test]
