@@ -63,7 +63,7 @@ fn is_saved(env: &TestEnv, name: &str) {
 fn refs_not_held(env: &TestEnv, name: &str) -> Vec<String> {
     let made = ok(env, &["checkpoint", "create", name, "--json"]).json();
     ok(env, &["checkpoint", "verify", name]);
-    made["refsNotHeld"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+    made["refsNotHeld"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -83,15 +83,16 @@ fn trees_that_an_index_names_are_written_again_at_any_depth() {
 }
 
 #[test]
-fn a_lost_tree_of_a_commit_or_of_the_stash_is_made_again_from_what_lists_the_same_files() {
+fn a_lost_tree_of_a_commit_is_made_again_from_what_is_known_of_its_folder() {
     let env = before();
     env.write("sub/b.txt", "changed\n");
     env.write("README", "changed too\n");
     env.git(&["commit", "-q", "-a", "-m", "two"]);
-    // The index knows the new contents, the commit before it the rest.
-    env.git(&["rm", "-q", "--cached", "README"]);
-    empty(&env, "HEAD^{tree}");
+    // The index knows the new contents, and one more; the commit before knows that there is none.
+    env.write("extra", "staged since\n");
+    env.git(&["add", "extra"]);
     empty(&env, "HEAD:sub");
+    empty(&env, "HEAD^{tree}");
     ok(&env, &["recover", "--yes"]);
     env.git(&["cat-file", "-e", "HEAD:sub/b.txt"]);
     env.git(&["cat-file", "-e", "HEAD:README"]);
@@ -146,7 +147,6 @@ fn what_is_broken_in_the_stash_or_a_branch_is_named_and_damages_no_checkpoint() 
     ways.iter().filter(|way| way.starts_with("git update-ref") || way.contains("stash@")).for_each(|way| paste(&env, way));
     assert_eq!((by_hand(&env), env.git(&["rev-parse", "stash@{0}"])), (Vec::new(), stash));
     assert_eq!(refs_not_held(&env, "c2"), [] as [&str; 0]);
-    ok(&env, &["checkpoint", "compact"]);
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn a_rewrite_of_the_history_ends_checkpoints_and_all_say_the_same() {
     let args: Vec<&str> = forget.split(' ').skip(2).collect();
     env.ok(&args);
     assert!(standings(&env).iter().all(|(_, standing)| standing == "there"), "{:?}", standings(&env));
-    assert_eq!(env.ok(&["recover"]), "Nothing has to be recovered.\n");
+    assert_eq!(env.ok(&["recover"]).trim_end(), "Nothing has to be recovered.");
     env.ok(&["checkpoint", "create", "c1"]);
     env.ok(&["checkpoint", "verify"]);
 }

@@ -239,7 +239,7 @@ fn what_keeps_checkpoints_from_being_made_is_named() {
     std::fs::remove_file(env.repo().join(".git/objects").join(&blob[..2]).join(&blob[2..])).unwrap();
     env.write("a.x", "another\n");
     env.axiom(&["checkpoint", "create"]).fails_with(Code::GitFailed);
-    assert_eq!(reasons(&env), ["noCheckpoint"]);
+    assert_eq!(reasons(&env), ["gitDamage"]);
     let run = env.axiom(&["recover", "--yes"]).success();
     assert!(run.stdout.contains("except for what you have to do by hand"), "{run}");
     env.git(&["add", "a.x"]);
