@@ -294,3 +294,36 @@ fn a_second_purge_takes_out_what_something_held_at_the_first() {
     assert_eq!(scratch.json(&["purge", ".env", "--yes"])["found"], false);
     is_whole(&scratch);
 }
+
+/// A content of Git LFS: git has a pointer, we have a link, and the user's store is the user's.
+#[test]
+fn a_content_of_git_lfs_goes_from_ours_and_the_users_store_is_named() {
+    let scratch = Scratch::new();
+    if !scratch.try_git(&["lfs", "version"]).status.success() {
+        return crate::skipped::skipped("git-lfs is not here");
+    }
+    scratch.git(&["lfs", "install", "--local"]);
+    scratch.write(".gitattributes", "*.key filter=lfs diff=lfs merge=lfs -text\n");
+    scratch.git(&["add", ".gitattributes"]);
+    scratch.git(&["commit", "-qm", "attributes"]);
+    scratch.write("a.key", &format!("{SECRET}\n"));
+    scratch.write("other.key", "another content\n");
+    scratch.git(&["add", "a.key", "other.key"]);
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.git(&["rm", "-qf", "--cached", "a.key"]);
+    scratch.remove("a.key");
+    let kept = |folder: &str| {
+        let all = walkdir::WalkDir::new(scratch.path().join(folder)).into_iter().flatten();
+        let has =
+            |entry: &walkdir::DirEntry| std::fs::read(entry.path()).is_ok_and(|text| text == format!("{SECRET}\n").as_bytes());
+        all.filter(|entry| entry.file_type().is_file()).filter(has).count()
+    };
+    let answer = scratch.json(&["purge", "a.key", "--yes"]);
+    assert_eq!(names(&answer["madeAnew"]), ["one"], "{answer}");
+    assert!(answer["heldBy"].to_string().contains(".git/lfs/objects/"), "{answer}");
+    assert_eq!((kept(".git/axiom/lfs"), kept(".git/lfs/objects")), (0, 1), "{answer}");
+    is_whole(&scratch);
+    scratch.remove("other.key");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("other.key"), scratch.has("a.key")), ("another content\n".into(), false));
+}

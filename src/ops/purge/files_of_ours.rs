@@ -236,10 +236,10 @@ fn kind(ctx: &Context, path: &Path) -> Kind {
 fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
     let mut all: Vec<(PathBuf, Kind)> = Vec::new();
     // What Git LFS keeps is the user's file by another name: see `lfs`.
-    let links = ctx.layout().root().join(lfs::LINKS);
+    let large = lfs::ours(ctx);
     files_below(ctx.layout().root(), &mut |path| {
         let kind = kind(ctx, &path);
-        all.extend((!path.starts_with(&links)).then_some((path, kind)));
+        all.extend((!path.starts_with(&large)).then_some((path, kind)));
     })?;
     // What is put back in a linked worktree is in git's folder for it.
     for entry in ctx.repo.worktrees().list()? {

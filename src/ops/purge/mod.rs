@@ -101,7 +101,7 @@ pub fn preview(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Purged> {
     let journal = plan(ctx, subject, fate)?;
     let masks = masks(ctx, &journal)?;
     let mut files = files_of_ours::look(ctx, &masks, &journal.secrets)?;
-    files.paths.extend(lfs::links(ctx, &journal));
+    files.paths.extend(lfs::going(ctx, &journal));
     Ok(told(&journal, files, held_by(ctx, &journal, subject)?))
 }
 
@@ -134,9 +134,9 @@ pub fn purge(ctx: &mut Context, subject: &Subject, fate: Fate) -> Result<Purged>
         env::fault_point("purge.planned");
         journal.write(ctx.repo.common_dir())?;
         env::fault_point("purge.journal");
-        let links = lfs::links(ctx, &journal);
+        let going = lfs::going(ctx, &journal);
         let mut files = carry_out(ctx, &journal)?;
-        files.paths.extend(links);
+        files.paths.extend(going);
         Ok(told(&journal, files, held_by))
     })
 }
@@ -255,7 +255,7 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
     env::fault_point("purge.recorded");
     let masks = masks(ctx, journal)?;
     let changed = files_of_ours::mask(ctx, &masks, &journal.secrets)?;
-    lfs::delete_links(ctx, journal)?;
+    lfs::release(ctx)?;
     env::fault_point("purge.files");
     forget_objects(ctx, journal)?;
     env::fault_point("purge.objects");
