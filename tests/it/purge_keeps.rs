@@ -327,3 +327,32 @@ fn a_content_of_git_lfs_goes_from_ours_and_the_users_store_is_named() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     assert_eq!((scratch.read("other.key"), scratch.has("a.key")), ("another content\n".into(), false));
 }
+
+/// The file is in a submodule: its capture is in the submodule's repository, and is made anew there.
+#[test]
+fn a_path_in_a_submodule_is_taken_out_of_its_captures_there() {
+    let scratch = Scratch::new();
+    let from = scratch.path().with_file_name("from");
+    scratch.git(&["clone", "-q", ".", from.to_str().unwrap()]);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from.to_str().unwrap(), "libs/x"];
+    scratch.git(&add);
+    scratch.git(&["commit", "-qm", "a submodule"]);
+    scratch.write("libs/x/.env", &format!("KEY={SECRET}\n"));
+    scratch.write("libs/x/mine.txt", "mine\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.write("libs/x/mine.txt", "later\n");
+    scratch.axiom(&["checkpoint", "create", "two"]);
+    scratch.remove("libs/x/.env");
+    let in_module = || scratch.try_git(&["--git-dir=.git/modules/libs/x", "cat-file", "--batch-all-objects", "--batch"]).stdout;
+    let has_it = |text: &[u8]| text.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+    assert!(has_it(&in_module()));
+    let would = scratch.json(&["purge", "libs/x/.env", "--dry-run"]);
+    assert!(has_it(&in_module()));
+    let answer = scratch.json(&["purge", "libs/x/.env", "--yes"]);
+    assert_eq!((names(&answer["madeAnew"]), &would["contents"]), (vec!["one", "two"], &answer["contents"]), "{answer}");
+    assert!(!has_it(&in_module()), "{answer}");
+    is_whole(&scratch);
+    scratch.git(&["-C", "libs/x", "fsck", "--no-dangling"]);
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("libs/x/mine.txt"), scratch.has("libs/x/.env")), ("mine\n".into(), false));
+}

@@ -282,6 +282,18 @@ impl CheckpointDocument {
         }
     }
 
+    /// The same of captures of submodules, by their ids.
+    pub fn purged_in_submodules(&mut self, lost: &BTreeMap<Oid, std::collections::BTreeSet<RepoPath>>) {
+        for state in &mut self.submodules {
+            for path in lost.get(&state.capture).into_iter().flatten() {
+                if !state.coverage.purged.paths.contains(path) {
+                    state.coverage.purged.add(path.clone());
+                }
+                self.schema = self.schema.max(super::purge::version());
+            }
+        }
+    }
+
     /// When a worktree was captured, where that was before the checkpoint.
     pub fn captured_before(&self, path: &str) -> Option<Timestamp> {
         match self.workspaces.iter().find(|workspace| workspace.path == path) {

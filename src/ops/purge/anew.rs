@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::find::Subject;
 use super::holders::Besides;
 use super::journal::{Journal, Moved};
-use super::{contents, others, words};
+use super::{contents, others, submodules, words};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{NOTES, TEXTS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
@@ -23,6 +23,8 @@ struct Making<'c> {
     /// Old captures of workspaces and their new ids.
     captures: BTreeMap<Oid, Oid>,
     paths: BTreeMap<Oid, BTreeSet<RepoPath>>,
+    /// New captures of submodules, and the paths that they lack.
+    in_submodules: BTreeMap<Oid, BTreeSet<RepoPath>>,
     notes: BTreeMap<Oid, Option<Oid>>,
     journal: Journal,
 }
@@ -44,9 +46,13 @@ pub(super) fn plan(ctx: &Context, subject: &Subject) -> Result<Journal> {
     let besides = Besides::of(ctx)?;
     left_over(ctx, subject, &besides, &mut journal)?;
     journal.held = besides.held_elsewhere(ctx, &journal.secrets)?;
-    let masks = words(ctx, &journal.secrets);
+    let submodules::Anew { plans, captures: in_submodules } = submodules::anew(ctx, subject)?;
+    journal.submodules = plans;
+    let mut masks = words(ctx, &journal);
+    in_submodules.iter().for_each(|(old, (new, _))| masks.rename(old, new));
+    let in_submodules = in_submodules.into_values().collect();
     let (captures, paths, notes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut making = Making { ctx, cut: contents::cut(subject), masks, captures, paths, notes, journal };
+    let mut making = Making { ctx, cut: contents::cut(subject), masks, captures, paths, in_submodules, notes, journal };
     making.texts()?;
     making.checkpoints()?;
     making.live_captures()?;
@@ -126,6 +132,7 @@ impl Making<'_> {
         }
         let mut document = CheckpointDocument::from_json(masked.as_deref().unwrap_or(&old)).map_err(damaged)?;
         document.purged(&lost);
+        document.purged_in_submodules(&self.in_submodules);
         let json = checkpoint::to_json(&document)?;
         let Some(made) = checkpoints.checkpoint_without(&record.capture, &self.cut, &json, &self.captures)? else {
             return Ok(());

@@ -72,6 +72,26 @@ pub struct Journal {
     pub texts: Vec<(Oid, Oid)>,
     /// All objects that only our refs held before.
     pub ours: Vec<Oid>,
+    /// What is done in submodules.
+    pub submodules: Vec<InSubmodule>,
+}
+
+/// What is done in the repository of one submodule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InSubmodule {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its git directory.
+    pub git_dir: PathBuf,
+    /// The contents that are to go.
+    pub secrets: BTreeSet<Oid>,
+    /// Those of them that something else holds.
+    pub held: BTreeSet<Oid>,
+    /// The refs that change.
+    pub refs: Vec<Moved>,
+    /// All objects that only our refs held before.
+    pub ours: Vec<Oid>,
 }
 
 impl Journal {
@@ -92,7 +112,16 @@ impl Journal {
             masked: Vec::new(),
             texts: Vec::new(),
             ours: Vec::new(),
+            submodules: Vec::new(),
         }
+    }
+
+    /// The contents that go.
+    pub fn going(&self) -> Vec<Oid> {
+        let stays = |oid: &&Oid| self.held.contains(*oid) || self.elsewhere.contains(*oid);
+        let own = self.secrets.iter().filter(|oid| !stays(oid));
+        let of_submodules = self.submodules.iter().flat_map(|plan| plan.secrets.difference(&plan.held));
+        own.chain(of_submodules).cloned().collect()
     }
 
     /// The contents of the path that stay somewhere; `None` where no path was named.

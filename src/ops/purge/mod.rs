@@ -13,6 +13,7 @@ mod holders;
 pub mod journal;
 mod lfs;
 mod same_value;
+mod submodules;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -130,6 +131,7 @@ pub fn purge(ctx: &mut Context, subject: &Subject, fate: Fate) -> Result<Purged>
         ctx.repo.durability().finish_landings()?;
         let journal = plan(ctx, subject, fate)?;
         ctx.repo.durability().land()?;
+        submodules::land(ctx, &journal)?;
         let held_by = held_by(ctx, &journal, subject)?;
         env::fault_point("purge.planned");
         journal.write(ctx.repo.common_dir())?;
@@ -183,7 +185,7 @@ fn somebody_else(ctx: &Context) -> Error {
 }
 
 fn masks(ctx: &Context, journal: &Journal) -> Result<Masks> {
-    let mut masks = words(ctx, &journal.secrets);
+    let mut masks = words(ctx, journal);
     let names = names_of_ours(ctx)?;
     masks.spare(names.iter().map(String::as_bytes));
     journal.texts.iter().for_each(|(old, new)| masks.rename(old, new));
@@ -204,10 +206,11 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// What gives the contents away. Those that are gone already were looked for before they went.
-fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
-    let objects = ctx.repo.objects();
+fn words(ctx: &Context, journal: &Journal) -> Masks {
+    let (secrets, objects) = (&journal.secrets, ctx.repo.objects());
     let there = secrets.iter().filter(|oid| objects.is_blob(oid));
     let mut contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
+    contents.extend(submodules::contents(ctx, journal, CONTENT));
     match lfs::contents(ctx, secrets, CONTENT) {
         Ok(large) => contents.extend(large),
         Err(error) => tracing::warn!(%error, "what Git LFS keeps is not looked for in texts"),
@@ -217,6 +220,8 @@ fn words(ctx: &Context, secrets: &BTreeSet<Oid>) -> Masks {
 
 /// Does what the journal says; returns which files were changed. Each step finds out whether it was done already.
 fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
+    submodules::move_refs(ctx, journal)?;
+    env::fault_point("purge.submodules");
     move_refs(ctx, &journal.refs)?;
     forget_reflogs(ctx)?;
     // git does not sync reflogs: after a power loss they would name objects that are gone.
@@ -258,6 +263,7 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
     lfs::release(ctx)?;
     env::fault_point("purge.files");
     forget_objects(ctx, journal)?;
+    submodules::forget(ctx, journal)?;
     env::fault_point("purge.objects");
     Journal::end(ctx.repo.common_dir())?;
     Ok(changed)
@@ -315,6 +321,7 @@ pub fn known_borrowers(ctx: &Context) -> Result<Vec<String>> {
 /// What has it still afterwards, in words. It is looked for before anything is taken out: afterwards nobody knows the values.
 fn held_by(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
     let mut found = holders::named(ctx, &journal.held, subject)?;
+    found.extend(submodules::holders(ctx, journal)?);
     found.extend(lfs::named(ctx, &journal.secrets)?);
     found.extend(same_value::named(ctx, journal, subject)?);
     if !journal.secrets.is_empty() {
@@ -327,12 +334,7 @@ fn told(journal: &Journal, files: OurFiles, held_by: Vec<String>) -> Purged {
     let own =
         |name: &&RefName| !name.as_str().starts_with(crate::domain::base::own_names::CAPTURES) && name.as_str().starts_with(REFS);
     Purged {
-        contents: journal
-            .secrets
-            .iter()
-            .filter(|oid| !journal.held.contains(*oid) && !journal.elsewhere.contains(*oid))
-            .cloned()
-            .collect(),
+        contents: journal.going(),
         fate: journal.fate,
         made_anew: journal.made_anew.iter().map(|record| record.name.clone()).collect(),
         gone: journal.gone.clone(),

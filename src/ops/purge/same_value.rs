@@ -21,7 +21,7 @@ const CHECKPOINTS: usize = 5;
 /// # Errors
 /// Those of reading captures.
 pub(super) fn named(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
-    let finder = words(ctx, &journal.secrets).telling().finder();
+    let finder = words(ctx, journal).telling().finder();
     if finder.is_empty() {
         return Ok(Vec::new());
     }

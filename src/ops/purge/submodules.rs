@@ -1,0 +1,198 @@
+//! Captures of submodules, which are in their own repositories: what the path has there is taken out in the same way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::find::Subject;
+use super::journal::{Fate, InSubmodule, Journal, Moved};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::{BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT};
+use crate::domain::checkpoint::purge::Cut;
+use crate::error::Result;
+use crate::git::{Expected, RefEdit, Repository, TREE};
+use crate::ops::checkpoint;
+use crate::ops::context::handle::Context;
+
+/// The refs of a submodule that are its superproject's.
+const OURS: [&str; 3] = [SUPERPROJECT_CAPTURES, BROUGHT_CAPTURES, SUPERPROJECT_KEPT];
+
+/// What becomes of the captures of submodules.
+#[derive(Debug, Default)]
+pub(super) struct Anew {
+    pub plans: Vec<InSubmodule>,
+    /// Old captures, their new ids, and the paths that these lack.
+    pub captures: BTreeMap<Oid, (Oid, BTreeSet<RepoPath>)>,
+}
+
+/// Makes the captures of the submodules anew that the path leads into. Nothing refers to them yet.
+///
+/// # Errors
+/// Those of reading and writing objects of the submodules.
+pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
+    let mut anew = Anew::default();
+    let Some(path) = &subject.path else { return Ok(anew) };
+    let mut places: BTreeMap<(PathBuf, PathBuf), RepoPath> = BTreeMap::new();
+    for record in ctx.state().record.checkpoints.all()? {
+        for state in checkpoint::read_document(ctx, record)?.submodules {
+            let rest = path.within(&state.path).filter(|rest| !rest.as_bytes().is_empty());
+            places.extend(rest.map(|rest| ((state.folder(), PathBuf::from(&state.git_dir)), rest)));
+        }
+    }
+    for ((folder, git_dir), path) in places {
+        if let Some(repo) = opened(ctx, &folder, &git_dir)? {
+            let plan = in_one(&repo, (folder, git_dir), &path, &mut anew.captures)?;
+            anew.plans.extend((!plan.secrets.is_empty()).then_some(plan));
+        }
+    }
+    Ok(anew)
+}
+
+/// The repository of a submodule; `None` where it is none of ours any more.
+fn opened(ctx: &Context, folder: &Path, git_dir: &Path) -> Result<Option<Arc<Repository>>> {
+    match ctx.repo.worktrees().is_submodule(folder, git_dir) {
+        true => ctx.repo.submodule(folder, git_dir).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The arguments that stand for all refs of a submodule but those of its superproject.
+fn others() -> Vec<String> {
+    OURS.iter().map(|below| format!("--exclude={below}*")).chain(["--all".to_owned()]).collect()
+}
+
+fn is_ours(name: &RefName) -> bool {
+    OURS.iter().any(|below| name.as_str().starts_with(below))
+}
+
+fn in_one(
+    repo: &Repository,
+    (folder, git_dir): (PathBuf, PathBuf),
+    path: &RepoPath,
+    made: &mut BTreeMap<Oid, (Oid, BTreeSet<RepoPath>)>,
+) -> Result<InSubmodule> {
+    let mut plan = InSubmodule { folder, git_dir, ..InSubmodule::default() };
+    let cut = Cut { path: Some(path.clone()), blobs: BTreeSet::new() };
+    let others = others();
+    let without: Vec<&str> = others.iter().map(String::as_str).collect();
+    let (refs, objects) = (repo.refs(), repo.objects());
+    let mut captures = refs.refs_below(SUPERPROJECT_CAPTURES)?;
+    captures.extend(refs.refs_below(BROUGHT_CAPTURES)?);
+    let kept = refs.refs_below(SUPERPROJECT_KEPT)?;
+    let tips: Vec<Oid> = captures.iter().chain(&kept).map(|value| value.oid.clone()).collect();
+    plan.ours = objects.graph(&tips, &without)?.all().cloned().collect();
+    for value in captures {
+        plan.secrets.extend(repo.captures().contents_at(&value.oid, path));
+        if !made.contains_key(&value.oid)
+            && let Some(new) = repo.captures().without(&value.oid, &cut, |further| Ok(further.clone()))?
+        {
+            made.insert(value.oid.clone(), (new.capture, new.paths));
+        }
+        let new = made.get(&value.oid).map(|(new, _)| new.clone());
+        plan.refs.extend(new.map(|new| Moved { name: value.name, old: value.oid, new: Some(new) }));
+    }
+    // What an undo would need goes, as in the repository itself.
+    for value in kept {
+        let commit = objects.read_commit(&value.oid)?;
+        let mut contents = BTreeSet::new();
+        for entry in objects.read_tree(&commit.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
+            contents.extend(objects.contents_at(&entry.oid, path)?);
+        }
+        if !contents.is_empty() || commit.parents.iter().any(|parent| made.contains_key(parent)) {
+            plan.refs.push(Moved { name: value.name, old: value.oid, new: None });
+            plan.secrets.extend(contents);
+        }
+    }
+    plan.secrets.extend(repo.history().contents_ever_at(path, &without)?);
+    let what = [&without[..], &["--indexed-objects"]].concat();
+    let reached = objects.reached_by(&what, &besides(repo)?)?;
+    plan.held = plan.secrets.intersection(&reached).cloned().collect();
+    Ok(plan)
+}
+
+/// What reflogs and files of a submodule name.
+fn besides(repo: &Repository) -> Result<BTreeSet<Oid>> {
+    let mut ids = repo.refs().in_reflogs(&is_ours)?;
+    ids.extend(repo.refs().named_in(&repo.submodule_worktree())?.into_values().flatten());
+    Ok(ids)
+}
+
+/// The contents of what goes in submodules, not larger than `limit`.
+pub(super) fn contents(ctx: &Context, journal: &Journal, limit: u64) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for plan in &journal.submodules {
+        let Ok(Some(repo)) = opened(ctx, &plan.folder, &plan.git_dir) else { continue };
+        let there = plan.secrets.iter().filter(|oid| repo.objects().is_blob(oid));
+        found.extend(there.filter_map(|oid| repo.objects().read_blob(oid, limit).ok()));
+    }
+    found
+}
+
+/// What holds it in submodules besides us, in words.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn holders(ctx: &Context, journal: &Journal) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for plan in journal.submodules.iter().filter(|plan| !plan.held.is_empty()) {
+        let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
+        let (place, before) = (plan.folder.display(), found.len());
+        for value in repo.refs().refs_below("refs/")?.iter().filter(|value| !is_ours(&value.name)) {
+            if let Some(oid) = repo.history().has_one_of(&value.name, &plan.held, None)? {
+                found.push(format!("{} of the submodule '{place}' has {} in its history", value.name, oid.short()));
+            }
+        }
+        if found.len() == before {
+            found.push(format!("the index, a reflog or HEAD of the submodule '{place}' holds it"));
+        }
+    }
+    Ok(found)
+}
+
+/// Puts what was made anew into the object databases of the submodules.
+///
+/// # Errors
+/// `DISK_FULL`, `IO_FAILED`.
+pub(super) fn land(ctx: &Context, journal: &Journal) -> Result<()> {
+    for plan in &journal.submodules {
+        if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
+            repo.durability().land()?;
+        }
+    }
+    Ok(())
+}
+
+/// Changes the refs in the submodules. Safe to repeat.
+///
+/// # Errors
+/// `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
+pub(super) fn move_refs(ctx: &Context, journal: &Journal) -> Result<()> {
+    for plan in &journal.submodules {
+        let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
+        let names: Vec<RefName> = plan.refs.iter().map(|one| one.name.clone()).collect();
+        let now = repo.refs().read_refs(&names)?;
+        let open = plan.refs.iter().filter(|one| now.get(&one.name) == Some(&one.old));
+        let edit =
+            |one: &Moved| RefEdit { name: one.name.clone(), expected: Expected::Value(one.old.clone()), new: one.new.clone() };
+        repo.refs().update_refs(&open.map(edit).collect::<Vec<_>>(), "git axiom: purged")?;
+    }
+    Ok(())
+}
+
+/// Deletes in the submodules what only we held, and nothing holds any more.
+///
+/// # Errors
+/// `BUSY`, `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
+pub(super) fn forget(ctx: &Context, journal: &Journal) -> Result<()> {
+    for plan in &journal.submodules {
+        let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
+        let held = repo.objects().reached_by(&["--all", "--indexed-objects"], &besides(&repo)?)?;
+        let doomed = plan.ours.iter().chain(&plan.secrets).filter(|oid| !held.contains(*oid)).cloned().collect();
+        match journal.fate {
+            Fate::Deleted => repo.objects().forget(&doomed)?,
+            Fate::LeftToGit => repo.objects().leave_to_git(&doomed)?,
+        }
+        repo.durability().put_stage_away();
+    }
+    Ok(())
+}
