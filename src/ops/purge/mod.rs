@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::lfs_pointer::LfsPointer;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{NOTES, REFS, TAGS};
 use crate::domain::checkpoint::purge::{LeftByPurge, Masks};
@@ -103,6 +104,7 @@ pub fn preview(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Purged> {
     let masks = masks(ctx, &journal)?;
     let mut files = files_of_ours::look(ctx, &masks, &journal.secrets)?;
     files.paths.extend(lfs::going(ctx, &journal));
+    submodules::put_away(ctx, &journal)?;
     Ok(told(&journal, files, held_by(ctx, &journal, subject)?))
 }
 
@@ -211,6 +213,8 @@ fn words(ctx: &Context, journal: &Journal) -> Masks {
     let there = secrets.iter().filter(|oid| objects.is_blob(oid));
     let mut contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
     contents.extend(submodules::contents(ctx, journal, CONTENT));
+    // What a pointer of Git LFS says is in other pointers too.
+    contents.retain(|text| LfsPointer::parse(text).is_none());
     match lfs::contents(ctx, secrets, CONTENT) {
         Ok(large) => contents.extend(large),
         Err(error) => tracing::warn!(%error, "what Git LFS keeps is not looked for in texts"),

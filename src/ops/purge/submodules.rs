@@ -42,7 +42,11 @@ pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
     for ((folder, git_dir), path) in places {
         if let Some(repo) = opened(ctx, &folder, &git_dir)? {
             let plan = in_one(&repo, (folder, git_dir), &path, &mut anew.captures)?;
-            anew.plans.extend((!plan.secrets.is_empty()).then_some(plan));
+            if plan.secrets.is_empty() {
+                repo.durability().put_stage_away();
+            } else {
+                anew.plans.push(plan);
+            }
         }
     }
     Ok(anew)
@@ -157,6 +161,19 @@ pub(super) fn land(ctx: &Context, journal: &Journal) -> Result<()> {
     for plan in &journal.submodules {
         if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
             repo.durability().land()?;
+        }
+    }
+    Ok(())
+}
+
+/// Throws away what was made anew, where it was only looked at.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(super) fn put_away(ctx: &Context, journal: &Journal) -> Result<()> {
+    for plan in &journal.submodules {
+        if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
+            repo.durability().put_stage_away();
         }
     }
     Ok(())
