@@ -194,7 +194,8 @@ fn update(worktree: Option<&str>, name: &RefName, whole: &Oid) -> String {
 fn back(worktree: Option<&str>, name: &RefName, whole: Option<&Oid>) -> Vec<String> {
     match whole {
         Some(whole) => {
-            vec![format!("{}    its newest whole commit; the files stay, what was staged too", update(worktree, name, whole))]
+            let stays = if worktree.is_some() { "; the files stay, what was staged too" } else { "" };
+            vec![format!("{}    its newest whole commit{stays}", update(worktree, name, whole))]
         }
         None => vec![
             "git fsck --lost-found    lists commits that are there".to_owned(),

@@ -281,7 +281,7 @@ mod tests {
             assert_eq!(doubtful, bad);
             let proof = repo.durability().prove_objects().unwrap();
             assert_eq!(proof.put_aside.len(), 4);
-            assert_eq!(repo.durability().lost_objects().unwrap(), [], "nothing needs the one of which nothing is left");
+            assert!(repo.durability().lost_objects().unwrap().is_empty(), "nothing needs the one of which nothing is left");
             let apart = std::fs::read_dir(scratch.path().join(".git/axiom/quarantine/unneeded")).unwrap();
             assert!(apart.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with(nowhere.as_str())));
             assert!(!proof.written_again.contains(&nowhere) && proof.written_again.len() >= 2, "{proof:?}");
