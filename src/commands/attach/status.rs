@@ -30,7 +30,7 @@ struct ProtectionView {
     /// Since when.
     since: Option<Timestamp>,
     /// When it called us last.
-    last: Option<Timestamp>,
+    fired: Option<Timestamp>,
     /// Why it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -81,7 +81,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static Recipe], screen: &mut Scree
 }
 
 fn protection_view(Protection { program, since, last, why }: Protection) -> ProtectionView {
-    ProtectionView { program, protected: since.is_some(), since, last, why }
+    ProtectionView { program, protected: since.is_some(), since, fired: last, why }
 }
 
 fn event_view(Standing { program, path, event, found, off, works, seldom, fired, since: _ }: Standing) -> EventView {
