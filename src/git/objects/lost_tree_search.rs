@@ -120,7 +120,7 @@ mod tests {
         assert!(is(&versions[1]));
         assert!(is(&folder(&[("a", 2), ("b", 1), ("d/", 1)])), "one name of the other");
         assert!(is(&folder(&[("a", 1), ("b", 2), ("c", 2), ("d/", 1)])), "two names");
-        assert!(is(&folder(&[("b", 2), ("c", 2), ("d/", 2)])) == false, "what no version shows is not guessed");
+        assert!(!is(&folder(&[("b", 2), ("c", 2), ("d/", 2)])), "what no version shows is not guessed");
         assert!(!is(&folder(&[("a", 3), ("b", 1), ("d/", 1)])));
         assert_eq!(found_among(&[], |_| true), None);
     }
