@@ -25,15 +25,23 @@ pub(in crate::git) struct Unmentioned {
     pub narrow: Vec<RepoPath>,
     /// The `.gitattributes` files, ignored or not.
     pub attributes: Vec<RepoPath>,
+    /// Folders that are closed.
+    pub closed: Vec<RepoPath>,
 }
 
 /// Finds what git does not report; `special` and `with_git` are sorted. `skipped` are folders (without `/` at the end) that
-/// are listed elsewhere and not looked into. Folders that cannot be read are gaps.
-pub(in crate::git) fn find_unmentioned(worktree: &Worktree, skipped: &BTreeSet<RepoPath>, gaps: &mut Gaps) -> Unmentioned {
+/// are listed elsewhere and not looked into, nor are those that are closed. Folders that cannot be read are gaps.
+pub(in crate::git) fn find_unmentioned(
+    worktree: &Worktree,
+    skipped: &BTreeSet<RepoPath>,
+    closes: impl Fn(&RepoPath) -> bool,
+    gaps: &mut Gaps,
+) -> Unmentioned {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let (root, usual) = (worktree.path(), Usual::of(worktree));
     let (mut special, mut with_git, mut narrow, mut attributes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut closed = Vec::new();
     let inside = |path: &Path| RepoPath::new(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
     let walk = WalkDir::new(root).into_iter();
     let walk = walk.filter_entry(|entry| {
@@ -44,7 +52,15 @@ pub(in crate::git) fn find_unmentioned(worktree: &Worktree, skipped: &BTreeSet<R
         if entry.file_name() == ".gitattributes" {
             attributes.push(inside(entry.path()));
         }
-        !is_git && !skipped.contains(&inside(entry.path()))
+        let path = inside(entry.path());
+        if is_git || skipped.contains(&path) {
+            return false;
+        }
+        let is_open = entry.depth() == 0 || !entry.file_type().is_dir() || !closes(&path);
+        if !is_open {
+            closed.push(path);
+        }
+        is_open
     });
     for entry in walk {
         let entry = match entry {
@@ -71,5 +87,5 @@ pub(in crate::git) fn find_unmentioned(worktree: &Worktree, skipped: &BTreeSet<R
     }
     special.sort();
     with_git.sort();
-    Unmentioned { special, with_git, narrow, attributes }
+    Unmentioned { special, with_git, narrow, attributes, closed }
 }

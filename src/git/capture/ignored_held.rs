@@ -120,6 +120,29 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
     }
 }
 
+/// What the configuration excludes.
+#[derive(Debug, Default)]
+pub(in crate::git) struct Excluded {
+    /// The topmost files and folders, as far as git reports something in them.
+    pub paths: BTreeSet<RepoPath>,
+    /// All that is tracked, in order, where anything may be excluded.
+    tracked: Vec<RepoPath>,
+}
+
+impl Excluded {
+    fn has_tracked(&self, folder: &RepoPath) -> bool {
+        let below = RepoPath::new([folder.as_bytes(), b"/"].concat());
+        let first = self.tracked.partition_point(|path| *path < below);
+        self.tracked.get(first).is_some_and(|path| path.as_bytes().starts_with(below.as_bytes()))
+    }
+
+    /// Whether a folder is excluded as a whole, whatever is in it: nobody looks into it.
+    pub fn closes(&self, options: &CaptureOptions, folder: &RepoPath) -> bool {
+        // A submodule is tracked itself.
+        options.exclude.covers(folder, true) && !self.has_tracked(folder) && self.tracked.binary_search(folder).is_err()
+    }
+}
+
 impl Captures<'_> {
     /// A file in `folder` for `core.excludesFile`, with which git opens no folder that is excluded; `None` where nothing is. What
     /// the user's own file ignores it ignores too.
@@ -127,8 +150,8 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn closed_to_git(&self, folder: &ScratchFolder, options: &CaptureOptions) -> Result<Option<PathBuf>> {
-        // git would take the patterns for those of other names too.
-        if options.exclude.is_empty() || self.repo.ignores_case() {
+        // git would take the patterns for those of other names too, and a negated one would show what the user's file ignores.
+        if options.exclude.is_empty() || options.exclude.negates() || self.repo.ignores_case() {
             return Ok(None);
         }
         let set = self.repo.git().args(["config", "--type=path", "--get", "core.excludesFile"]).run()?;
@@ -155,20 +178,17 @@ impl Captures<'_> {
         (index, options): (&Path, &CaptureOptions),
         entries: &mut Vec<StatusEntry>,
         unread: &mut Vec<RepoPath>,
-    ) -> Result<BTreeSet<RepoPath>> {
+    ) -> Result<Excluded> {
         let (root, exclude) = (worktree.path(), &options.exclude);
-        let mut excluded = BTreeSet::new();
         if exclude.is_empty() {
-            return Ok(excluded);
+            return Ok(Excluded::default());
         }
         let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
-        let mut tracked: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
+        let mut tracked: Vec<RepoPath> = output.stdout.split(|byte| *byte == 0).map(RepoPath::new).collect();
         tracked.sort_unstable();
-        let has_tracked = |folder: &RepoPath| {
-            let below = [folder.as_bytes(), b"/"].concat();
-            let first = tracked.partition_point(|path| *path < below.as_slice());
-            tracked.get(first).is_some_and(|path| path.starts_with(&below))
-        };
+        let mut excluded = BTreeSet::new();
+        let all = Excluded { paths: BTreeSet::new(), tracked };
+        let has_tracked = |folder: &RepoPath| all.has_tracked(folder);
         entries.retain(|StatusEntry { path, kind }| {
             let is_folder = match kind {
                 StatusKind::Tracked { .. } | StatusKind::Unmerged => return true,
@@ -192,7 +212,7 @@ impl Captures<'_> {
             }
             stays
         });
-        Ok(excluded)
+        Ok(Excluded { paths: excluded, ..all })
     }
 }
 

@@ -14,7 +14,7 @@ use super::coverage::{Coverage, Unmentioned, find_unmentioned};
 use super::extras::CaptureExtras;
 use super::gaps::{Gaps, reads_through};
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
-use super::ignored_held::{SortedIgnored, sort_ignored};
+use super::ignored_held::{Excluded, SortedIgnored, sort_ignored};
 use super::named_ignored::NamedPaths;
 use super::permissions::Usual;
 use super::raw::RawFile;
@@ -223,7 +223,7 @@ impl Captures<'_> {
     fn content_of(
         &self,
         worktree: &Worktree,
-        (entries, mut excluded, submodules): (Vec<StatusEntry>, BTreeSet<RepoPath>, &[RepoPath]),
+        (entries, mut excluded, submodules): (Vec<StatusEntry>, Excluded, &[RepoPath]),
         options: &CaptureOptions,
         (coverage, gaps): (&mut Coverage, &mut Gaps),
     ) -> Result<Content> {
@@ -251,15 +251,17 @@ impl Captures<'_> {
         let SortedIgnored { held, rest, excluded: more, over_limit, special: _, unread } =
             sort_ignored(worktree.path(), ignored, options);
         unread.into_iter().for_each(|path| gaps.add(path));
-        excluded.extend(more);
-        skipped.extend(excluded.iter().chain(&rest).cloned());
-        excluded.into_iter().for_each(|path| coverage.excluded.add(path));
+        excluded.paths.extend(more);
+        skipped.extend(excluded.paths.iter().chain(&rest).cloned());
         rest.into_iter().for_each(|path| coverage.ignored.add(path));
         over_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
         changed.extend(not_too_large(worktree, untracked, options, (coverage, gaps)));
         let included = not_too_large(worktree, held, options, (coverage, gaps));
         changed.extend(included.iter().cloned());
-        let Unmentioned { special, with_git, narrow, attributes } = find_unmentioned(worktree, &skipped, gaps);
+        let closes = |folder: &RepoPath| excluded.closes(options, folder);
+        let Unmentioned { special, with_git, narrow, attributes, closed } = find_unmentioned(worktree, &skipped, closes, gaps);
+        excluded.paths.extend(closed);
+        excluded.paths.into_iter().for_each(|path| coverage.excluded.add(path));
         name_repositories(with_git, submodules, &changed, coverage);
         gaps.sieve(worktree.path(), &mut changed);
         let sorted = ChangedPaths::sort(worktree, changed)?;

@@ -22,6 +22,11 @@ impl PathPatterns {
         Self { patterns: texts.iter().filter_map(gix::glob::parse).collect(), texts: texts.to_vec(), within: RepoPath::default() }
     }
 
+    /// Whether one of them takes something out again.
+    pub(in crate::git) fn negates(&self) -> bool {
+        self.patterns.iter().any(Pattern::is_negative)
+    }
+
     /// The same patterns, for paths in a submodule at `folder`.
     #[must_use]
     pub fn in_submodule(&self, folder: &RepoPath) -> Self {
