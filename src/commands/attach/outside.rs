@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::attach::outside::{PromptOutside, last, repositories_in};
 use crate::ops::context::handle::{calling_agent, not_for_agents};
-use crate::store::outside::{PromptOutside, last, repositories_in};
 
 /// The most repositories that are named for people.
 const NAMED: usize = 10;

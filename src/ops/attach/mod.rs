@@ -9,6 +9,7 @@ mod around;
 pub mod hook;
 pub mod join;
 mod named;
+pub mod outside;
 mod packing;
 pub mod prompts;
 mod saving;
