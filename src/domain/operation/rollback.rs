@@ -300,6 +300,7 @@ mod tests {
             workspaces: held,
             coverage: BTreeMap::new(),
             refs_not_held: vec![],
+            submodules: Default::default(),
             attached: None,
             marked: None,
             tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
