@@ -117,7 +117,7 @@ mod tests {
                 if let Some(to) = switched {
                     scratch.git(&["checkout", "-q", to]);
                 }
-                assert!(headless(scratch.path()).is_none());
+                assert!(headless(&scratch.path()).is_none());
                 let head = scratch.path().join(".git/HEAD");
                 let was = std::fs::read_to_string(&head).unwrap();
                 std::fs::write(&head, "").unwrap();
