@@ -142,7 +142,12 @@ fn disconnect(there: &Worktree) -> Result<()> {
     if dot.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         there.verify()?;
         files::remove_file(&dot)?;
-        files::remove_empty_dir(there.path())?;
+        // Folders that led only to it go too; that of the worktree has its `.git`.
+        for folder in there.path().ancestors() {
+            if folder.join(".git").symlink_metadata().is_ok() || !files::remove_empty_dir(folder)? {
+                break;
+            }
+        }
     }
     Ok(())
 }
