@@ -37,6 +37,19 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// What a file holds from a place on; nothing where there is no such file or it is shorter by now.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(path: &Path, from: u64, limit: u64) -> Result<Vec<u8>> {
+    let mut file = match File::open(path) {
+        Err(e) if says_nothing_is_there(&e) => return Ok(Vec::new()),
+        opened => opened.map_err(|e| Error::io("open", path, e))?,
+    };
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(from)).map_err(|e| Error::io("read", path, e))?;
+    content(Ok(file), path, limit)
+}
+
 fn content(opened: std::io::Result<File>, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = opened.map_err(|e| Error::io("open", path, e))?;
     // Room for most of our files: an empty vector would be filled in ever larger pieces, each a call.

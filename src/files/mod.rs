@@ -39,9 +39,9 @@ pub use attributes::{ACL, Attributes, DEFAULT_ACL, attribute, attributes, knows_
 pub use beneath::Beneath;
 pub use durable::{
     create_dir_all, create_dirs_unsynced, create_if_free, create_new, create_private_dir, create_public_dir, create_users_dir,
-    move_unsynced, read, read_optional, remove_empty_dir, remove_file, rename, replace_unsynced, set_mode, set_modified,
-    set_times, sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only,
-    write_scratch, write_users_file,
+    move_unsynced, read, read_from, read_optional, remove_empty_dir, remove_file, rename, replace_unsynced, set_mode,
+    set_modified, set_times, sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public,
+    write_read_only, write_scratch, write_users_file,
 };
 pub use edited::{EditedFile, Links};
 pub use git_files::{append_keeping, create_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
@@ -52,7 +52,7 @@ pub use look::{
     read_small_of_user, read_start, same_bytes, says_nothing_is_there,
 };
 pub use mounts::{holds_mount, holds_no_mount, mounts_within};
-pub use moves::{hard_link, move_whole, rename_no_replace, symbolic_link};
+pub use moves::{hard_link, move_whole, rename_into, rename_no_replace, symbolic_link};
 pub use own_folder::OwnFolder;
 pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_group};
 pub use packed::{Unpacked, is_packed, pack_file, packed, packed_name, unpacked_name};

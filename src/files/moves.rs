@@ -32,6 +32,18 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
     }
 }
 
+/// Renames what is at a path below a folder of ours, which may be so long that the system takes it only from there, to a name in the
+/// folder. Not synced.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn rename_into(folder: &Path, from: &Path, name: &str) -> Result<()> {
+    use rustix::fs::{Mode, OFlags, open, renameat};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let moved = open(folder, flags, Mode::empty()).and_then(|opened| renameat(&opened, from, &opened, name));
+    moved.map_err(|e| Error::io("rename a file in", folder, e))
+}
+
 /// The result of a rename that replaces nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renamed {

@@ -78,6 +78,7 @@ mod json;
 mod lfs;
 mod line_ends;
 mod lock;
+mod long_paths;
 mod many_files;
 mod no_identity;
 mod nothing_raw;

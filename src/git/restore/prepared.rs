@@ -19,6 +19,9 @@ use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
+/// How many bytes a path may have, with the one that ends it (PATH_MAX; less on other systems).
+const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 4096 } else { 1024 };
+
 /// Files of a tree, written out, waiting to be moved into place.
 #[derive(Debug)]
 pub struct Prepared {
@@ -91,9 +94,12 @@ impl Prepared {
         let Sources { kept, others } = Sources::of(r, tree, paths, raw)?;
         if !others.is_empty() {
             let git = git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).with_filters().limited(WHOLE_LIMIT);
-            let output = git.stdin(nul_list(others)).run()?;
+            let output = git.stdin(nul_list(others.iter().copied())).run()?;
             if !output.ok() {
                 return Err(not_written(output.error(), &output.stderr));
+            }
+            for path in others.into_iter().filter(|path| prepared.is_too_long(path)) {
+                files::rename_into(prepared.root(), &path.to_path(), &flat_name(path)?)?;
             }
         }
         let store = LfsStore::of(r);
@@ -137,9 +143,14 @@ impl Prepared {
     /// As [`flat_name`].
     pub(in crate::git) fn place(&self, path: &RepoPath) -> Result<PathBuf> {
         match self.layout {
-            Layout::Flat => Ok(self.folder.path().join(flat_name(path)?)),
-            Layout::AsInATree => Ok(self.folder.path().join(path.to_path())),
+            Layout::AsInATree if !self.is_too_long(path) => Ok(self.folder.path().join(path.to_path())),
+            Layout::AsInATree | Layout::Flat => Ok(self.folder.path().join(flat_name(path)?)),
         }
+    }
+
+    /// Whether a path that the worktree can have is longer than the system takes once our folder stands before it.
+    fn is_too_long(&self, path: &RepoPath) -> bool {
+        self.folder.path().as_os_str().len() + 1 + path.as_bytes().len() >= LONGEST_PATH
     }
 
     /// The folder that holds the contents, for reading.
