@@ -12,6 +12,7 @@ mod replay;
 pub mod scratch;
 pub mod sides;
 pub(in crate::ops) mod submodules;
+pub mod taken_stash;
 pub mod verified;
 
 pub use plan::guarded_by;

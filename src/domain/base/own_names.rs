@@ -35,6 +35,9 @@ pub const LIVE: &str = "refs/axiom/live/";
 /// The newest captures from before files or folders of workspaces were lost: one ref for each task.
 pub const LOST: &str = "refs/axiom/lost/";
 
+/// The entries that were in the stash when the newest iteration of a task began: one ref for each task.
+pub const STASHED: &str = "refs/axiom/stash/";
+
 /// Keeps texts alive that are too long for an event.
 pub const TEXTS: &str = "refs/axiom/texts";
 

@@ -54,6 +54,11 @@ pub enum OperationKind {
         /// Whose workspace it is.
         task: CaseId,
     },
+    /// Entries of the user's stash went while an agent worked on a task: nothing more is changed, but it is undone like a change.
+    StashTaken {
+        /// Which task.
+        task: CaseId,
+    },
     /// A transaction is undone.
     Undo {
         /// The transaction.
@@ -66,7 +71,11 @@ impl OperationKind {
     /// asked for waits for a human, who may want to abort it instead.
     pub fn is_finished_unasked(&self) -> bool {
         match self {
-            Self::Merge { .. } | Self::BeginMerge { .. } | Self::DeleteCheckpoints { .. } | Self::RecoverFiles { .. } => true,
+            Self::Merge { .. }
+            | Self::BeginMerge { .. }
+            | Self::DeleteCheckpoints { .. }
+            | Self::RecoverFiles { .. }
+            | Self::StashTaken { .. } => true,
             Self::RollbackCheckpoint { .. } | Self::RollbackTask { .. } | Self::Undo { .. } => false,
         }
     }

@@ -273,9 +273,10 @@ impl Fold {
                 self.add(when, Kind::Undone, Vec::new(), title);
                 None
             }
-            OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. } | OperationKind::RecoverFiles { .. } => {
-                return;
-            }
+            OperationKind::DeleteCheckpoints { .. }
+            | OperationKind::BeginMerge { .. }
+            | OperationKind::RecoverFiles { .. }
+            | OperationKind::StashTaken { .. } => return,
         };
         for (task, way) in workspaces {
             match way {

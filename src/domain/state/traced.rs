@@ -209,6 +209,7 @@ const fn operation_word(kind: &OperationKind) -> &'static str {
         OperationKind::DeleteCheckpoints { .. } => "deleteCheckpoints",
         OperationKind::BeginMerge { .. } => "beginMerge",
         OperationKind::RecoverFiles { .. } => "recoverFiles",
+        OperationKind::StashTaken { .. } => "stashTaken",
         OperationKind::Undo { .. } => "undo",
     }
 }

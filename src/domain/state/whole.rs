@@ -15,6 +15,7 @@ use crate::domain::base::nearest;
 use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::existing::Checkpoints;
 use crate::domain::checkpoint::purge::LeftByPurge;
+use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::planning::plan::Plan;
 use crate::domain::recovery::decide::Decided;
@@ -230,6 +231,19 @@ pub struct CaseRecord {
     /// The agent program that worked on it last.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_program: String,
+    /// Entries of the user's stash that went while agents worked on it, since it was merged last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stash_taken: Vec<StashTaken>,
+}
+
+/// An entry of the user's stash that went while an agent worked on a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StashTaken {
+    /// The entry.
+    pub entry: StashEntry,
+    /// The operation that recorded it: its undo brings the entry back.
+    pub operation: TxnId,
 }
 
 /// How many answers are kept.

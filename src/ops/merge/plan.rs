@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::guarded::guarded_files;
 use super::replay::{self, Computed};
-use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress};
+use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress, taken_stash};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::Change;
@@ -117,6 +117,10 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
         }
         None => operation.refs = vec![RefChange { name: target.clone(), value: Change::new(Some(old), Some(commit)) }],
     }
+    // The undo of the merge brings them back too.
+    let taken = taken_stash::taken_by(ctx, task)?;
+    operation.kept.extend(taken.iter().map(|entry| entry.id.clone()));
+    operation.stash = taken_stash::put_aside(&taken);
     branches_are_free(ctx, &operation)?;
     operation::check(ctx, &operation)?;
     Ok(operation)

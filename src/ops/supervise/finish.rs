@@ -69,6 +69,7 @@ impl Supervisor<'_> {
             },
         };
         env::fault_point("finish.leftovers-committed");
+        self.stash_after(&case.id, &self.ctx.layout().run_dir(agent, &token));
         let told = self.watches.get(agent).map(|watch| watch.told.clone()).unwrap_or_default();
         let outcome = self.by_output(&work, outcome, end, &told, left);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::notice::Notice;
+use super::shared_stash;
 use super::start_keeper::{Next, Prepared, start_keeper};
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
@@ -81,6 +82,9 @@ impl Supervisor<'_> {
         let next = Next { agent, case: &case, workspace: &workspace, iteration, token: &token };
         // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
         let Prepared { spec, resumes } = self.prepare_keeper(&next)?;
+        if let Err(error) = self.hold_stash(&case.id, &self.ctx.layout().run_dir(agent, &token)) {
+            self.warn(shared_stash::said(&error));
+        }
         let program = self.options.programs.of(&case);
         self.ctx.append(Event::IterationIntended {
             agent: agent.clone(),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RefName;
-use crate::domain::base::own_names::{LIVE, LOST};
+use crate::domain::base::own_names::{LIVE, LOST, STASHED};
 use crate::domain::checkpoint::retention;
 use crate::domain::state::event::{By, Event};
 use crate::env;
@@ -66,7 +66,7 @@ pub fn release(ctx: &Context) -> Result<usize> {
     let refs = ctx.repo.refs();
     let below =
         |folder: &'static str| -> Result<_> { Ok(refs.refs_below(folder)?.into_iter().map(move |value| (folder, value))) };
-    for (folder, live) in below(LIVE)?.chain(below(LOST)?) {
+    for (folder, live) in below(LIVE)?.chain(below(LOST)?).chain(below(STASHED)?) {
         let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| CaseId::new(task).ok()) else { continue };
         // Nothing is known of a damaged capture; `recover` reports it.
         let seconds = || ctx.repo.objects().commit_seconds(&live.oid).ok();

@@ -50,6 +50,9 @@ impl Supervisor<'_> {
                 // The merge is tried again, below.
                 Some(Some(Decision::Approved | Decision::Answered { .. })) | None => {}
             }
+            if self.waits_for_stash(&task)? {
+                return Ok(true);
+            }
             let gate = self.gate(GateKind::Merge, &task);
             let (decision, allowed) = (gate.map(|gate| gate.decision.clone()), gate.map_or(Allowed::Nothing, Gate::allows));
             // The gate was opened because of the mode, not because something is in the way.
@@ -74,6 +77,21 @@ impl Supervisor<'_> {
         match self.next_to_try(may_go, |(task, _)| task) {
             Some((task, allowed)) if !self.stands_still(Shared::Merges) => self.merge(&task, &allowed).map(|()| true),
             Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
+    /// opened just now.
+    fn waits_for_stash(&mut self, task: &CaseId) -> Result<bool> {
+        let Some(reason) = self.taken_from_stash(task)?.filter(|_| !self.stash_accepted.contains(task)) else { return Ok(false) };
+        match self.gate(GateKind::Merge, task).filter(|gate| gate.reason == reason).map(|gate| gate.decision.clone()) {
+            None => self.wait_at_gate(task, reason, &[]).map(|()| true),
+            Some(Some(Decision::Approved | Decision::Answered { .. })) => {
+                self.stash_accepted.insert(task.clone());
+                Ok(false)
+            }
+            // Rejected, it is blocked by whoever asks.
+            Some(Some(Decision::Rejected { .. }) | None) => Ok(false),
         }
     }
 
@@ -118,6 +136,7 @@ impl Supervisor<'_> {
                 self.close_gate(GateKind::Merge, task, "merged")?;
                 self.close_gate(GateKind::HumanReview, task, "merged")?;
                 self.verified_again.remove(task);
+                self.stash_accepted.remove(task);
                 // What could not be put aside before is tried again with it.
                 self.no_standstill(Shared::Workspaces);
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });

@@ -36,6 +36,7 @@ mod requests;
 mod resuming;
 mod session;
 mod settle;
+mod shared_stash;
 mod space;
 mod start_keeper;
 pub mod status;
@@ -250,6 +251,8 @@ struct Supervisor<'a> {
     merge_check: Option<Check>,
     /// How many times in a row the merge of a task had changed when its verification ended.
     verified_again: HashMap<CaseId, u32>,
+    /// Tasks that a human lets be merged although stash entries went.
+    stash_accepted: HashSet<CaseId>,
     /// Notes for the next prompt of a task. A human's answer is in the state.
     notes: BTreeMap<CaseId, Notes>,
     backoffs: HashMap<AgentId, Backoff>,
@@ -364,6 +367,7 @@ impl<'a> Supervisor<'a> {
             reporting: None,
             merge_check: None,
             verified_again: HashMap::new(),
+            stash_accepted: HashSet::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
             limits_met: HashMap::new(),

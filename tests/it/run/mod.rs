@@ -42,6 +42,7 @@ mod recovery_keys;
 mod redirect;
 mod reports;
 mod resuming;
+mod shared_stash;
 mod signed;
 mod space;
 mod stop_means_stopped;

@@ -4,7 +4,7 @@ use super::{Result, refuse};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::attach::stamp::prompt_number;
-use crate::domain::base::ids::{CheckpointName, TxnId};
+use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::{CheckpointRecord, DeletedCheckpoint, Trigger};
@@ -12,7 +12,7 @@ use crate::domain::checkpoint::purge::LeftByPurge;
 use crate::domain::operation::journaled::{GateChange, Operation, OperationKind, Way, WorkspaceChange};
 use crate::domain::operation::settle::Settled;
 use crate::domain::state::event::OperationEnd;
-use crate::domain::state::whole::{OpenOperation, State};
+use crate::domain::state::whole::{OpenOperation, StashTaken, State};
 use crate::error::Code;
 
 /// How long a checkpoint can be brought back after an undo or redo deleted it.
@@ -111,7 +111,16 @@ impl State {
             | OperationKind::RollbackCheckpoint { .. }
             | OperationKind::RollbackTask { .. }
             | OperationKind::RecoverFiles { .. }
+            | OperationKind::StashTaken { .. }
             | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),
+        };
+        let stash = match (&open.operation.kind, end) {
+            (OperationKind::StashTaken { task }, OperationEnd::Done) => {
+                let taken = open.operation.stash.iter().map(|change| change.entry.clone());
+                Some((task.clone(), taken.map(|entry| StashTaken { entry, operation: open.txn.clone() }).collect()))
+            }
+            (OperationKind::Merge { task }, OperationEnd::Done) => Some((task.clone(), Vec::new())),
+            (_, OperationEnd::Done | OperationEnd::Aborted) => None,
         };
         if end == OperationEnd::Done {
             if !captures.is_empty() {
@@ -142,7 +151,21 @@ impl State {
             self.record.last_action = Some(title);
         }
         self.record.open = None;
+        self.note_stash(stash);
         Ok(())
+    }
+
+    /// Entries of the stash that went during a task; none: it was merged, and what went before is settled.
+    fn note_stash(&mut self, stash: Option<(CaseId, Vec<StashTaken>)>) {
+        match stash {
+            Some((task, taken)) if !taken.is_empty() => self.record.cases.entry(task).or_default().stash_taken.extend(taken),
+            Some((task, _)) => {
+                if let Some(record) = self.record.cases.get_mut(&task) {
+                    record.stash_taken.clear();
+                }
+            }
+            None => {}
+        }
     }
 
     /// A checkpoint is deleted and brought back together with its capture ref, whichever operation changes that ref.

@@ -1,0 +1,50 @@
+//! Entries of the user's stash that went while agents worked on a task.
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::checkpoint::local_refs::StashEntry;
+use crate::domain::operation::journaled::{StashChange, Way};
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+
+/// How many entries a reason names.
+const NAMED: usize = 3;
+
+/// The entries that a merge records as removed, so that its undo brings them back: those that the task's iterations took and that are
+/// not back.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`.
+pub fn taken_by(ctx: &Context, task: &CaseId) -> Result<Vec<StashEntry>> {
+    match ctx.state().record.cases.get(task) {
+        Some(record) if !record.stash_taken.is_empty() => {
+            gone(ctx, record.stash_taken.iter().map(|one| one.entry.clone()).collect())
+        }
+        Some(_) | None => Ok(Vec::new()),
+    }
+}
+
+/// The changes of an operation that records these entries as removed.
+pub fn put_aside(entries: &[StashEntry]) -> Vec<StashChange> {
+    entries.iter().map(|entry| StashChange { entry: entry.clone(), way: Way::PutAside }).collect()
+}
+
+/// Those of the entries that are not in the stash now, and can be brought back.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`.
+pub fn gone(ctx: &Context, entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
+    let now = ctx.repo.stash().entries()?;
+    let is_gone = |entry: &StashEntry| now.iter().all(|one| one.id != entry.id) && ctx.repo.objects().holds(&entry.id);
+    Ok(entries.into_iter().filter(is_gone).collect())
+}
+
+/// What happened, in words.
+pub fn sentence(task: &CaseId, entries: &[StashEntry]) -> String {
+    let name =
+        |entry: &StashEntry| format!("'{}'", if entry.message.is_empty() { entry.id.short() } else { entry.message.as_str() });
+    let named = entries.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+    let more = entries.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let what = if entries.len() == 1 { "entry" } else { "entries" };
+    format!("the stash {what} {named}{more} went while an agent worked on '{task}'")
+}
