@@ -32,6 +32,11 @@ impl Screen {
         Self { silent, ..self }
     }
 
+    /// From now on nobody is asked anything.
+    pub fn ask_nothing(&mut self) {
+        self.silent = true;
+    }
+
     /// Output for people only, in addition to that of a verb.
     pub fn for_people() -> Self {
         Self::new(false, None)

@@ -33,18 +33,9 @@ pub struct Agents {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 enum AgentsVerb {
-    /// Try an agent program on a small task, and say what is missing
     Check(check::Check),
-}
-
-impl Agents {
-    /// The name of the verb that starts a program, which is for humans.
-    pub fn starts(&self) -> Option<&'static str> {
-        self.verb.as_ref().map(|verb| match verb {
-            AgentsVerb::Check(_) => "agents check",
-        })
-    }
 }
 
 #[derive(Serialize)]

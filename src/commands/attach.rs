@@ -67,13 +67,6 @@ struct Which {
     dry_run: bool,
 }
 
-impl Attach {
-    /// Whether files are changed.
-    pub(super) fn writes(&self) -> bool {
-        !self.status
-    }
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AttachAnswer {
@@ -108,10 +101,6 @@ pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> 
         Err(error) if args.which.user && outside::is_outside(&error) => None,
         ctx => Some(ctx?),
     };
-    match &ctx {
-        Some(ctx) => ctx.for_humans_only("attach")?,
-        None => outside::for_humans_only("attach")?,
-    }
     let chosen = args.which.recipes(screen)?;
     let scope = args.which.scope();
     each(&args.which, &chosen, screen, |recipe, doing| match &ctx {
@@ -152,10 +141,6 @@ pub fn detach(args: &Detach, global: &Global, screen: &mut Screen) -> Result<Exi
         Err(error) if args.which.user && outside::is_outside(&error) => None,
         ctx => Some(ctx?),
     };
-    match &ctx {
-        Some(ctx) => ctx.for_humans_only("detach")?,
-        None => outside::for_humans_only("detach")?,
-    }
     let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };
     let scope = args.which.scope();
     each(&args.which, &chosen, screen, |recipe, doing| match &ctx {

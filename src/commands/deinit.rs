@@ -86,7 +86,6 @@ pub fn run(args: &Deinit, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
     drop(repo);
     let mut ctx = open_with_usable_config(purpose(args.consent.dry_run), global, screen)?;
-    ctx.for_humans_only("deinit")?;
     if !deinit::is_here(&ctx)? {
         screen.answer(&nothing(args.consent.dry_run), || "Nothing of git axiom is in this repository.\n".to_owned())?;
         return Ok(Exit::Done);

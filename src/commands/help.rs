@@ -1,35 +1,17 @@
 //! `git axiom help`, and the answer of `git axiom` without a verb.
 
-use std::collections::BTreeSet;
-
 use clap::{Args, Command, CommandFactory};
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, Global};
 use crate::commands::grammar::pages;
 use crate::domain::base::nearest;
+use crate::domain::verbs::{self, VerbGroup};
 use crate::error::{Code, Error, Exit, Result};
 
-/// The overview. It fits a terminal of 80 columns and 24 lines.
-pub const OVERVIEW: &str = "\
-git axiom: the safety net and control room for coding agents in a git repository
-
-  begin     init, task add TITLE, plan, run; demo in a scratch repository
-  look      panel, status, task, output AGENT, diff TASK, log, graph,
-            events, learnings, stats
-  decide    gate, merge TASK, mode, pause, resume, quit
-            stop AGENT, kill AGENT, redirect AGENT, debug TASK
-  attached  attach PROGRAM, detach, prompts, sessions, watch
-  save      checkpoint create
-  go back   undo, redo, restore, rollback
-  repair    recover, disk, purge PATH
-  set up    config, agents, trust, hooks, completions SHELL, man, help, deinit
-  agents    signal; lock NAME -- COMMAND
-
-  git axiom help           all verbs
-  git axiom help VERB      one of them, with its options; VERB -h does the same
-  git axiom status         what is happening right now
-";
+/// How far the verbs of the overview are from its edge, and where its lines end.
+const INDENT: usize = 12;
+const WIDTH: usize = 78;
 
 /// Arguments of `help`.
 #[derive(Debug, Args)]
@@ -67,7 +49,7 @@ pub fn overview(screen: &mut Screen) -> Result<Exit> {
     if screen.wants_json() {
         return Err(Error::new(Code::Usage, "a verb is missing").hint("git axiom help    lists all verbs"));
     }
-    screen.write(OVERVIEW.as_bytes())?;
+    screen.write(overview_text().as_bytes())?;
     Ok(Exit::Usage)
 }
 
@@ -88,10 +70,31 @@ pub(super) fn unknown(words: &[&str]) -> Error {
     error.hint("git axiom help    lists all verbs")
 }
 
-/// The verbs that are named in [`OVERVIEW`].
-pub fn verbs_of_overview() -> BTreeSet<&'static str> {
-    let verbs = OVERVIEW.lines().skip(2).take_while(|line| !line.is_empty()).filter_map(|line| line.get(12..));
-    verbs.flat_map(|line| line.split([',', ';'])).filter_map(|part| part.split_whitespace().next()).collect()
+/// The overview, made of the table of verbs. It fits a terminal of 80 columns and 24 lines.
+pub fn overview_text() -> String {
+    let mut text = "git axiom: the safety net and control room for coding agents in a git repository\n\n".to_owned();
+    for (group, heading) in VerbGroup::SHOWN {
+        let mut line = format!("  {heading:width$}", width = INDENT - 2);
+        let shown: Vec<&str> =
+            verbs::all().filter(|row| row.group == group).map(|row| row.shown).filter(|shown| !shown.is_empty()).collect();
+        for (place, verb) in shown.iter().enumerate() {
+            let comma = if place + 1 < shown.len() { "," } else { "" };
+            let space = if line.len() > INDENT { " " } else { "" };
+            if line.len() + space.len() + verb.len() + comma.len() > WIDTH {
+                text.push_str(&line);
+                line = format!("\n{:INDENT$}{verb}{comma}", "");
+            } else {
+                line.push_str(&format!("{space}{verb}{comma}"));
+            }
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.push_str(
+        "\n  git axiom help           all verbs\n  git axiom help VERB      one of them, with its options; VERB -h does the same\n  \
+         git axiom status         what is happening right now\n",
+    );
+    text
 }
 
 #[cfg(test)]
@@ -100,11 +103,11 @@ mod tests {
 
     #[test]
     fn the_overview_names_every_verb_and_fits_a_small_terminal() {
-        let command = Cli::command();
-        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-            assert!(verbs_of_overview().contains(verb.get_name()), "{}", verb.get_name());
+        let text = overview_text();
+        let words: Vec<&str> = text.split([' ', ',', ';', '\n']).collect();
+        for verb in verbs::all().filter(|row| row.group != VerbGroup::Hidden && !row.name.contains(' ')) {
+            assert!(words.contains(&verb.name), "{}", verb.name);
         }
-        assert_eq!(verbs_of_overview().len(), command.get_subcommands().filter(|verb| !verb.is_hide_set()).count());
-        assert!(OVERVIEW.lines().count() < 23 && OVERVIEW.lines().all(|line| line.len() <= 80));
+        assert!(text.lines().count() < 23 && text.lines().all(|line| line.len() <= 80), "{text}");
     }
 }

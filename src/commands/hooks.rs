@@ -46,14 +46,11 @@ you have approved it: git axiom trust. Events:
 A hook gets AXIOM_EVENT and variables of its event, and the same and more as JSON on standard
 input. It runs in the task's workspace, else in the main worktree, for at most hooks.timeout
 seconds. It may call git axiom, with the verbs that agents have.")]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum Hooks {
-    /// List the hooks, whether they are approved, and how they ran last
     List,
-    /// Try the hooks of an event: they are run, and nothing else happens
     Run(Run),
-    /// Copy samples of hooks to this clone
     Install(Install),
-    /// Show what hooks did, newest first
     Log(Log),
 }
 
@@ -210,7 +207,6 @@ fn in_words(listed: &[Listed]) -> String {
 
 fn try_out(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
-    ctx.for_humans_only("hooks run")?;
     match ctx.hooks.at(args.event) {
         AtEvent::Run(..) => {}
         AtEvent::Nothing => {
@@ -244,7 +240,6 @@ fn run_in_words(run: &HookRun) -> String {
 
 fn copy(args: &Install, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = open(global, screen)?;
-    ctx.for_humans_only("hooks install")?;
     let chosen = match args.names.as_slice() {
         [] if screen.can_ask() => ask()?,
         [] => {

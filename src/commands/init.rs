@@ -64,19 +64,6 @@ pub struct Init {
     yes: bool,
 }
 
-impl Init {
-    /// What writes the project's files, or git's settings.
-    pub(super) fn writes_project(&self) -> Option<&'static str> {
-        let options = [
-            (self.shared, "init --shared"),
-            (self.skill, "init --skill"),
-            (self.hide_refs, "init --hide-refs"),
-            (self.workspaces_beside, "init --workspaces-beside"),
-        ];
-        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
-    }
-}
-
 /// What to do with the project's files.
 const COMMIT: &str = "\
 next:  git add .axiom && git commit    gives them to everybody who works on the project
@@ -207,7 +194,7 @@ impl Wanted {
 /// Asks about what was neither given nor is set already.
 fn wanted(args: &Init, ctx: &Context, screen: &Screen) -> Result<Wanted> {
     let mut wanted = Wanted::given(args);
-    let may_ask = screen.can_ask() && !args.yes && ctx.for_humans_only("init --hide-refs").is_ok();
+    let may_ask = screen.can_ask() && !args.yes;
     if may_ask && !wanted.hide_refs && !hide_refs::are_hidden(&ctx.repo)? {
         wanted.hide_refs = prompt::confirm("Whoever fetches from this repository sees our refs. Hide them?")?;
     }

@@ -31,10 +31,9 @@ pub struct Learnings {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 enum Change {
-    /// Change the text of a learning
     Edit(Edit),
-    /// Forget learnings: no prompt has them any more
     Forget(Forget),
 }
 
@@ -55,16 +54,6 @@ pub struct Forget {
     /// Their ids
     #[arg(required = true, value_name = "ID")]
     ids: Vec<LearningId>,
-}
-
-impl Learnings {
-    /// The name of the verb that changes something, which is for humans.
-    pub fn change(&self) -> Option<&'static str> {
-        self.change.as_ref().map(|change| match change {
-            Change::Edit(_) => "learnings edit",
-            Change::Forget(_) => "learnings forget",
-        })
-    }
 }
 
 #[derive(Serialize)]
@@ -112,7 +101,6 @@ pub fn run(args: &Learnings, global: &Global, screen: &mut Screen) -> Result<Exi
         None => list(args.task.as_deref(), global, screen),
         Some(Change::Edit(Edit { id, text })) => {
             let mut ctx = open(global, screen)?;
-            ctx.for_humans_only("learnings edit")?;
             let learning = learnings::edit(&mut ctx, *id, text)?;
             let answer = LearningsEditAnswer { learning: View::of(&learning) };
             screen.answer(&answer, || in_words(&learning))?;
@@ -120,7 +108,6 @@ pub fn run(args: &Learnings, global: &Global, screen: &mut Screen) -> Result<Exi
         }
         Some(Change::Forget(Forget { ids })) => {
             let mut ctx = open(global, screen)?;
-            ctx.for_humans_only("learnings forget")?;
             learnings::forget(&mut ctx, ids)?;
             let lines = || ids.iter().map(|id| format!("{id}: forgotten\n")).collect();
             screen.answer(&LearningsForgetAnswer { forgotten: ids }, lines)?;

@@ -87,7 +87,6 @@ struct Foretold<'a> {
 /// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and the errors of `merge_task`.
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
-    ctx.for_humans_only("merge")?;
     if args.dry_run {
         return foresee(args, &ctx, screen);
     }

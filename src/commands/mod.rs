@@ -4,7 +4,7 @@
 
 pub mod agents;
 pub mod attach;
-mod below_keeper;
+mod callers;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
@@ -56,13 +56,12 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, Global, Verb};
-use crate::domain::attach::act::VARIABLES;
 use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Repository;
 use crate::ops::context::configure::Told;
-use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, Purpose};
 
 /// What a command line ends with.
@@ -93,13 +92,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
     let Some(verb) = verb else {
         return help::overview(screen).map(Ended::Ours);
     };
-    if let Some(name) = below_keeper::refused(&verb) {
-        called_by_human(name, &working_dir(&global)?)?;
-    }
-    // What `lock` is given belongs to the command that it runs.
-    if !matches!(verb, Verb::Lock(_)) {
-        not_agreed_to_by_an_agent(verb.name(), screen)?;
-    }
+    callers::may_call(&global, screen)?;
     let exit = match verb {
         // It ends as the command does that it runs.
         Verb::Lock(args) => return lock::run(args.0, &global, screen),
@@ -153,18 +146,6 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Help(args) => help::run(&args, &global, screen),
     };
     exit.map(Ended::Ours)
-}
-
-/// An agent that a human runs does not agree in the human's place: `--yes` needs a terminal where the environment has the variable of
-/// an agent program.
-fn not_agreed_to_by_an_agent(verb: &str, screen: &Screen) -> Result<()> {
-    let agrees = env::arguments().iter().take_while(|word| *word != "--").any(|word| word == "--yes" || word == "-y");
-    let program = || VARIABLES.iter().find(|(name, _)| env::var(name).is_some()).map(|(_, program)| program.title());
-    match (agrees && !screen.can_ask()).then(program).flatten() {
-        Some(program) => Err(Error::new(Code::NotForAgents, format!("'{verb} --yes' is for humans, and {program} is calling"))
-            .hint(format!("git axiom {verb}    in a terminal of your own"))),
-        None => Ok(()),
-    }
 }
 
 /// The folder in which the verb was called, after `-C`.

@@ -8,7 +8,6 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::domain::work::session::Mode;
 use crate::error::{Exit, Result};
-use crate::ops::context::handle::called_by_human;
 use crate::ops::interventions;
 
 /// Arguments of `mode`.
@@ -39,9 +38,6 @@ struct ModeAnswer {
 /// # Errors
 /// `NOT_FOR_AGENTS`; the errors of making a checkpoint: then the mode is not changed.
 pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    if args.mode.is_some() {
-        called_by_human("mode", &super::working_dir(global)?)?;
-    }
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     let old = ctx.state().restorable.mode;
     let mode = args.mode.unwrap_or(old);

@@ -38,7 +38,6 @@ pub fn run(args: &PanelArgs, global: &Global, screen: &mut Screen) -> Result<Exi
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
     }
     let ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    ctx.for_humans_only("panel")?;
     show(ctx, if args.inline { Place::Inline } else { Place::OwnScreen })
 }
 

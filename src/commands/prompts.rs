@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::{look, open, watch};
+use super::{look, open, open_with_usable_config, watch};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts::{self, Prompt};
 use crate::ops::attach::sessions::{self, SessionView};
 use crate::ops::attach::watching::record::{self, Standing};
+use crate::ops::context::placement::Purpose;
 
 /// Arguments of `prompts`.
 #[derive(Debug, Args)]
@@ -33,8 +34,8 @@ pub struct Prompts {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 enum PromptsVerb {
-    /// Delete the texts of prompts for good; their checkpoints stay
     Forget(Forget),
 }
 
@@ -46,13 +47,6 @@ struct Forget {
     /// The texts of all prompts
     #[arg(long, conflicts_with = "numbers")]
     all: bool,
-}
-
-impl Prompts {
-    /// The name of what is for humans only.
-    pub fn forgets(&self) -> Option<&'static str> {
-        self.verb.as_ref().map(|PromptsVerb::Forget(_)| "prompts forget")
-    }
 }
 
 #[derive(Serialize)]
@@ -86,7 +80,6 @@ fn forgotten(args: &Forget, global: &Global, screen: &mut Screen) -> Result<Exit
         return Err(Error::new(Code::Usage, "no prompt is named").hint("git axiom prompts forget --all"));
     }
     let ctx = open(global, screen)?;
-    ctx.for_humans_only("prompts forget")?;
     let forgotten = prompts::forget(&ctx, if args.all { None } else { Some(&args.numbers) })?;
     screen.answer(&Forgotten { forgotten }, || format!("Forgot the text of {}.\n", count(forgotten, "prompt")))?;
     Ok(Exit::Done)
@@ -129,9 +122,12 @@ struct SessionsAnswer {
 /// # Errors
 /// Those of opening the repository.
 pub fn run_sessions(args: &Sessions, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = look(global, screen)?;
+    let ctx = open_with_usable_config(Purpose::Look, global, screen)?;
     let mut shown = Vec::new();
-    for one in sessions::list(&ctx) {
+    for mut one in sessions::list(&ctx) {
+        if one.excludes.is_some() && one.is_alive() {
+            one.sees_excludes(&ctx);
+        }
         let files = if args.all || one.is_alive() { sessions::files_changed(&ctx, &one)? } else { continue };
         shown.push(SessionView { files, ..SessionView::from(one) });
     }
@@ -160,6 +156,13 @@ fn sessions_in_words(shown: &[SessionView]) -> String {
             notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
         }
         notes.push_str(&nested_in_words(one));
+        for change in &one.exclude_changes {
+            notes.push_str(&format!(
+                "{}: what is left out changed since it began: {}\n",
+                one.program.title(),
+                visible::line(change)
+            ));
+        }
         rows.push(vec![
             one.program.to_string(),
             state.to_owned(),

@@ -14,7 +14,7 @@ use crate::commands::grammar::consent::Consent;
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::handle::Context;
 use crate::ops::purge::{self, Fate, Purged, Subject};
 
 /// Arguments of `purge`.
@@ -79,7 +79,6 @@ struct PurgeAnswer {
 pub fn run(args: &Purge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let here = working_dir(global)?;
     if args.go_on {
-        called_by_human("purge", &here)?;
         let mut ctx = Context::open_to_purge(&here)?;
         let Some(purged) = purge::complete(&mut ctx)? else {
             return Err(Error::new(Code::InvalidInput, "no purge was interrupted"));
@@ -87,7 +86,6 @@ pub fn run(args: &Purge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return told(purged, purge::known_borrowers(&ctx)?, false, screen);
     }
     let mut ctx = open_with_usable_config(purpose(args.consent.dry_run), global, screen)?;
-    ctx.for_humans_only("purge")?;
     let fate = if args.grace { Fate::LeftToGit } else { Fate::Deleted };
     let borrowers = purge::known_borrowers(&ctx)?;
     let subject = Subject::of(&ctx, args.what.as_deref().unwrap_or_default(), &here)?;

@@ -19,7 +19,7 @@ use crate::domain::base::ids::GateId;
 use crate::domain::work::gate::Afterwards;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::attach::prompts;
+use crate::ops::attach::{changed_by_others, prompts};
 use crate::ops::checkpoint as op;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::{EndedOperation as Closed, put_back};
@@ -52,12 +52,10 @@ pub struct Rollback {
 
 /// Where to go back to.
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 enum To {
-    /// Go back to a checkpoint: files, index, branches, workspaces and the task state
     Checkpoint(Checkpoint),
-    /// Take back the work of one task: its commits are reverted, and it is to be done again
     Task(task::Task),
-    /// Go back to the beginning of the last session
     Session(RollbackOptions),
 }
 
@@ -158,7 +156,6 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
         None => false,
     };
     let mut ctx = open_with_usable_config(purpose(dry_run), global, screen)?;
-    ctx.for_humans_only("rollback")?;
     let ended = roll_back(args, &mut ctx, global, screen);
     tell_hooks(&mut ctx, screen);
     ended
@@ -210,7 +207,6 @@ pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Resul
             .hint(format!("git axiom rollback checkpoint {name}    goes back whole: files, index, HEAD, branches and tasks")));
     }
     let mut ctx = open_with_usable_config(purpose(args.how.consent.dry_run), global, screen)?;
-    ctx.for_humans_only("restore")?;
     let ended = to_named(args, &mut ctx, global, screen);
     tell_hooks(&mut ctx, screen);
     ended
@@ -254,6 +250,11 @@ fn to_prompt(number: u32, to: &Checkpoint, ctx: &mut Context, screen: &mut Scree
     let back = prompts::back(ctx, &name)?;
     if let Some(note) = back.note() {
         screen.note(&format!("note: {note}"));
+        let commits: String = back.commits().iter().map(|commit| format!("  {}\n", visible::line(commit))).collect();
+        screen.note_text(&commits);
+    }
+    if let Some(paths) = changed_by_others::note(ctx, number)? {
+        screen.note(&format!("note: {}", visible::line(&paths)));
     }
     checkpoint(ctx, screen, to.how.wish(&name, back.part()), &to.how)
 }

@@ -96,7 +96,6 @@ fn still_protected(ctx: &Context) -> Result<()> {
 /// As [`supervise::run`].
 pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
-    ctx.for_humans_only("run")?;
     still_protected(&ctx)?;
     let mut options = options(&ctx, args, global)?;
     if args.panel && (screen.wants_json() || !std::io::stdout().is_terminal()) {

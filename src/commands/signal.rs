@@ -18,14 +18,13 @@ report is on disk when the command returns. Of complete, blocked and waiting the
 counts; it takes effect when the agent program ends. Without any, the program's exit status
 decides if the agent is 'shell' or a program of yours; for presets of models, the iteration is
 then unfinished.")]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum SignalVerb {
-    /// Report that the task is complete
     #[command(after_help = "\
 The iteration continues until the program ends; then uncommitted changes are committed, and the
 task is done once its verify steps pass. If one fails, another iteration begins, whose prompt
 says why.")]
     Complete,
-    /// Report that you cannot continue
     #[command(after_help = "\
 When the program ends, the task is blocked with the reason, and the agent is free for others. A
 human sees it in 'git axiom task list' and makes it pending again with 'git axiom task unblock
@@ -34,7 +33,6 @@ TASK'.")]
         /// Why
         reason: String,
     },
-    /// Ask a human, and end; the answer comes with the next iteration
     #[command(after_help = "\
 The question waits at a gate for 'git axiom gate answer'. End the program after asking: question
 and answer are in the prompt of the next iteration.")]
@@ -42,13 +40,11 @@ and answer are in the prompt of the next iteration.")]
         /// What you ask
         question: String,
     },
-    /// Report how far the task is
     #[command(after_help = "For people only: shown by 'git axiom status' and the lines of 'git axiom run'.")]
     Progress {
         /// 0 to 100
         percent: u8,
     },
-    /// Record something worth knowing beyond this task
     #[command(after_help = "\
 Scopes: task (only this task), persona (all tasks of this persona), project (all tasks; it is so
 if nothing is said). The prompts of later iterations have it: see 'git axiom learnings'.")]
@@ -59,7 +55,6 @@ if nothing is said). The prompts of later iterations have it: see 'git axiom lea
         #[arg(long)]
         scope: Option<Scope>,
     },
-    /// Report which phase of the work begins
     #[command(after_help = "For people: shown by 'git axiom status' and 'git axiom task show TASK'.")]
     Phase {
         /// Its name
@@ -68,7 +63,6 @@ if nothing is said). The prompts of later iterations have it: see 'git axiom lea
         #[arg(long, value_name = "C")]
         confidence: Option<f64>,
     },
-    /// Report that a part of the task is planned, begins, or is done
     #[command(after_help = "\
 Without an option, the part begins. 'git axiom status' shows how many parts are done, 'git axiom
 task show TASK' lists them, also after a crash. At most 200 are kept.")]
@@ -82,14 +76,12 @@ task show TASK' lists them, also after a crash. At most 200 are kept.")]
         #[arg(long)]
         done: bool,
     },
-    /// Report how long the rest of the task will take
     #[command(after_help = "Shown by 'git axiom task show TASK' as the time at which the task is expected to be done.")]
     Estimate {
         /// From now on: 45s, 20min, 2h
         #[arg(value_name = "DURATION", value_parser = duration)]
         seconds: u64,
     },
-    /// Report libraries that the work uses
     #[command(after_help = "\
 Shown by 'git axiom task show TASK'; at most 100 are kept. The task waits for nothing because of
 it: 'git axiom task edit TASK --after OTHER' makes it wait for another task.")]
@@ -98,9 +90,7 @@ it: 'git axiom task edit TASK --after OTHER' makes it wait for another task.")]
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Report how far a file is
     File(FileArgs),
-    /// Report that something is ready that others may wait for
     #[command(after_help = "\
 Tasks that were added with --after TASK:NAME begin, with the text in their prompts. They are
 told the branch too, so commit what they need. A later report of the name replaces the text.")]
@@ -110,9 +100,7 @@ told the branch too, so commit what they need. A later report of the name replac
         /// What those who wait for it have to know
         text: String,
     },
-    /// Report that a tool call begins
     ToolStarted(ToolArgs),
-    /// Report that a tool call has ended
     ToolCompleted(ToolArgs),
 }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{open, working_dir};
+use super::open;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::hook::approvals::{Approval, Approvals};
 use crate::hook::difference::{self, Change};
 use crate::hook::project_files::{Place, ProjectFile, ProjectFiles};
-use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::handle::Context;
 use crate::ops::context::trust::{self, Trust as Standing};
 use crate::ops::pager;
 use crate::ops::trust::{Effect, effects};
@@ -106,13 +106,9 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return list(screen);
     }
     if let Some(Some(path)) = &args.revoke {
-        called_by_human("trust", &working_dir(global)?)?;
         return revoke_at(path, screen);
     }
     let ctx = open(global, screen)?;
-    if !args.show {
-        ctx.for_humans_only("trust")?;
-    }
     if args.revoke.is_some() {
         let was = trust::revoke(&ctx.repo)?;
         screen.answer(&serde_json::json!({ "revoked": was }), || match was {

@@ -48,7 +48,7 @@ pub struct Redo {
 /// As [`op::choose`] and [`op::undo`]; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let asked = args.transaction.clone().map_or(Asked::Undo, Asked::Named);
-    run(&asked, "undo", &args.consent, global, screen)
+    run(&asked, &args.consent, global, screen)
 }
 
 /// Undoes the last undo.
@@ -56,12 +56,11 @@ pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 /// # Errors
 /// As [`undo`].
 pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    run(&Asked::Redo, "redo", &args.consent, global, screen)
+    run(&Asked::Redo, &args.consent, global, screen)
 }
 
-fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn run(asked: &Asked, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(consent.dry_run), global, screen)?;
-    ctx.for_humans_only(verb)?;
     let ended = undo_with(&mut ctx, asked, consent, screen);
     tell_hooks(&mut ctx, screen);
     ended

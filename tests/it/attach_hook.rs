@@ -146,6 +146,51 @@ fn no_payload_keeps_an_agent_from_its_work_but_a_verb_for_humans() {
     scratch.axiom(&["rollback", "checkpoint", "x", "--yes"]);
 }
 
+/// An agent that a human runs decides nothing for them: not with its hooks, not without them. Where its program has asked, the verb is done
+/// as long as that command runs.
+#[test]
+fn what_is_kept_for_humans_is_asked_for_and_then_done_once() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    scratch.axiom(&["task", "add", "T", "--id", "t"]);
+    let folder = scratch.path().display().to_string();
+    let shell = |event: &str, command: &str| {
+        format!(
+            r#"{{"hook_event_name":"{event}","tool_name":"Bash","session_id":"s","cwd":"{folder}","tool_input":{{"command":"{command}"}}}}"#
+        )
+    };
+    let autopilot = |program: &str| {
+        let variable = if program == "claude" { "CLAUDECODE" } else { "CODEX_THREAD_ID" };
+        scratch.axiom_with(&["mode", "autopilot"], &[(variable, "1")]).status.code()
+    };
+    let mode = || scratch.axiom(&["mode"]).trim().to_owned();
+    assert_eq!((autopilot("claude"), autopilot("codex"), mode().as_str()), (Some(3), Some(3), "semi-auto"), "nobody was asked");
+    assert!(scratch.axiom_with(&["mode"], &[("CLAUDECODE", "1")]).status.success(), "it may look");
+    let asked = call(&scratch, "claude", shell("PreToolUse", "git axiom mode autopilot").as_bytes(), &[]);
+    assert!(String::from_utf8_lossy(&asked.stdout).contains("\"ask\""), "{asked:?}");
+    let other = scratch.axiom_with(&["task", "edit", "t", "--verify", "true"], &[("CLAUDECODE", "1")]);
+    assert_eq!(other.status.code(), Some(3), "it was asked for another verb: {other:?}");
+    assert_eq!((autopilot("claude"), mode().as_str()), (Some(0), "autopilot"));
+    quiet(&call(&scratch, "claude", shell("PostToolUse", "git axiom mode autopilot").as_bytes(), &[]));
+    assert_eq!(autopilot("claude"), Some(3), "the command has ended");
+    let refused = call(&scratch, "codex", shell("PreToolUse", "git axiom mode autopilot").as_bytes(), &[]);
+    assert_eq!((refused.status.code(), autopilot("codex")), (Some(2), Some(3)), "nobody can be asked");
+    // An alias of the repository, and what the human allows destroys nothing that was not saved.
+    scratch.git(&["config", "alias.ax", "axiom"]);
+    scratch.write("a.txt", "not saved yet\n");
+    let asked = call(&scratch, "claude", shell("PreToolUse", "rm a.txt; git ax undo").as_bytes(), &[]);
+    assert!(String::from_utf8_lossy(&asked.stdout).contains("git axiom undo"), "{asked:?}");
+    assert_eq!(checkpoints(&scratch).last().map(String::as_str), Some("before-shell"));
+    // Files that govern, by an edit tool.
+    let edit = format!(
+        r#"{{"hook_event_name":"PreToolUse","tool_name":"Edit","session_id":"s","cwd":"{folder}","tool_input":{{"file_path":"{folder}/.axiom/config.toml"}}}}"#
+    );
+    let asked = call(&scratch, "claude", edit.as_bytes(), &[]);
+    assert!(String::from_utf8_lossy(&asked.stdout).contains("git axiom config edit"), "{asked:?}");
+    let refused = call(&scratch, "codex", edit.as_bytes(), &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}
+
 #[test]
 fn what_retention_takes_is_in_no_log_and_what_is_edited_elsewhere_is_shown() {
     let scratch = Scratch::new();
@@ -278,10 +323,92 @@ fn head_and_branch_go_back_with_a_prompt_while_only_its_session_has_committed() 
     agent_commits("the agent's fourth\n");
     let last = scratch.head();
     let told = said(&["rollback", "checkpoint", "--prompt", "2", "--yes"]);
-    assert!(told.contains("not by commits of its session alone") && told.contains("only files come back"), "{told}");
+    assert!(told.contains("not provably by commits of its session alone") && told.contains("only files come back"), "{told}");
     assert_eq!((scratch.head(), scratch.read("a.txt").as_str()), (last, "the agent's, again\n"));
     scratch.git(&["merge-base", "--is-ancestor", human.as_str(), "HEAD"]);
     scratch.axiom(&["checkpoint", "verify"]);
+}
+
+/// What is committed while a command of the session runs is the session's only where the command says so itself, and nobody else can have
+/// done it.
+#[test]
+fn only_commits_that_are_provably_of_the_session_go_back() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    scratch.git(&["config", "alias.ci", "commit -a"]);
+    let folder = scratch.path().display().to_string();
+    let hook = |session: &str, event: &str, more: &str| {
+        let payload = format!(r#"{{"hook_event_name":"{event}","session_id":"{session}","cwd":"{folder}"{more}}}"#);
+        assert!(call(&scratch, "claude", payload.as_bytes(), &[]).status.success());
+    };
+    let shell = |session: &str, event: &str, command: &str| {
+        hook(session, event, &format!(r#","tool_name":"Bash","tool_input":{{"command":"{command}"}}"#));
+    };
+    let commit = |subject: &str| {
+        scratch.write("a.txt", &format!("{subject}\n"));
+        scratch.git(&["commit", "-qam", subject]);
+    };
+    let mut prompts = 0;
+    // The command of a session, the subject that is committed meanwhile, the session whose command runs beside it, and whether it goes back.
+    for (command, subject, beside, goes) in [
+        ("git ci -m own", "own", None, true),
+        ("cd sub && git commit -qam 'own too'", "own too", None, true),
+        ("npm test", "a human's", None, false),
+        ("make release", "released", None, false),
+        ("npm test && git commit -am 'not reached'", "a human's", None, false),
+        ("git commit -am x", "x", Some(("git commit -am x", "other")), false),
+        ("npm test", "the other's", Some(("git commit -am x", "other")), false),
+    ] {
+        prompts += 1;
+        let before = scratch.head();
+        hook("s", "UserPromptSubmit", r#","prompt":"x""#);
+        shell("s", "PreToolUse", command);
+        if let Some((command, session)) = beside {
+            shell(session, "PreToolUse", command);
+        }
+        commit(subject);
+        if let Some((command, session)) = beside {
+            shell(session, "PostToolUse", command);
+        }
+        shell("s", "PostToolUse", command);
+        let number = prompts.to_string();
+        let told = scratch.axiom_with(&["rollback", "checkpoint", "--prompt", &number, "--dry-run"], &[]);
+        let told = String::from_utf8(told.stderr).unwrap();
+        assert_eq!(told.contains("the branch goes back too"), goes, "{command} {subject}: {told}");
+        assert_eq!(told.contains("not provably"), !goes, "{command} {subject}: {told}");
+        if goes {
+            assert!(told.contains(&format!(" {subject}\n")), "each commit is listed: {told}");
+            scratch.axiom(&["rollback", "checkpoint", "--prompt", &number, "--yes"]);
+            assert_eq!(scratch.head(), before);
+        }
+    }
+}
+
+#[test]
+fn a_rollback_to_a_prompt_names_what_the_human_changed_while_the_session_rested() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    let folder = scratch.path().display().to_string();
+    let hook = |session: &str, event: &str, more: &str| {
+        let payload = format!(r#"{{"hook_event_name":"{event}","session_id":"{session}","cwd":"{folder}"{more}}}"#);
+        assert!(call(&scratch, "claude", payload.as_bytes(), &[]).status.success());
+    };
+    let made = |trigger: &str, many: usize| {
+        wait_for(trigger, || checkpoints(&scratch).iter().filter(|made| *made == trigger).count() == many);
+    };
+    hook("s", "UserPromptSubmit", r#","prompt":"x""#);
+    scratch.write("agents.txt", "the agent's\n");
+    hook("s", "Stop", "");
+    made("turn", 1);
+    scratch.write("mine.txt", "mine\n");
+    hook("s", "UserPromptSubmit", r#","prompt":"y""#);
+    scratch.write("agents2.txt", "the agent's\n");
+    hook("s", "Stop", "");
+    made("turn", 2);
+    scratch.write("a.txt", "mine too\n");
+    let told =
+        String::from_utf8(scratch.axiom_with(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"], &[]).stderr).unwrap();
+    assert!(told.contains("changed since by you or another session too: a.txt, mine.txt\n"), "{told}");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What somebody who does not know git axiom yet types first: nothing, `help`, a verb with a slip of the keys.
 
 use crate::common::TestEnv;
-use git_axiom::commands::help::OVERVIEW;
+use git_axiom::commands::help::overview_text;
 use git_axiom::error::Code;
 
 #[test]
 fn git_axiom_alone_says_what_there_is() {
     let env = TestEnv::empty();
     let run = env.axiom_in(env.root(), &[]);
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(2), OVERVIEW, ""));
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(2), overview_text().as_str(), ""));
 }
 
 #[test]

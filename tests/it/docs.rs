@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use git_axiom::commands::config::nobody;
 use git_axiom::commands::grammar::pages;
 use git_axiom::config::{Config, keys};
+use git_axiom::domain::verbs;
 use git_axiom::domain::work::failures::{self, FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
 use git_axiom::error::Code;
 
@@ -77,6 +78,21 @@ fn the_list_of_errors_is_current() {
         failures::table(),
     ));
     check("docs/ERRORS.md", &text);
+}
+
+/// Who may call what, from the table that the parser, the rule for agents and the question of hooks read.
+#[test]
+fn the_table_of_verbs_is_current() {
+    let mut text = String::from(
+        "# Verbs\n\nWhat only humans may call is refused to the agents of a session. An agent that a human runs is asked for it by its \
+         program where\nthat can ask (Claude Code, Cursor), and is refused it elsewhere; without hooks it is refused too. Agents of both kinds may call \
+         the\nrest. This page is made from `src/domain/verbs/table.rs`.\n\n| verb | does | may be called by | needs |\n| --- | --- | --- | --- |\n",
+    );
+    for row in verbs::all().filter(|row| row.group != verbs::VerbGroup::Hidden) {
+        let (callers, needs) = (row.callers.in_words(), row.needs.as_str());
+        text.push_str(&format!("| `{}` | {} | {callers} | {needs} |\n", row.name, row.summary));
+    }
+    check("docs/VERBS.md", &text);
 }
 
 /// What nothing emits is no code: scripts would wait for it in vain.

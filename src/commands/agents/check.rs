@@ -55,7 +55,6 @@ struct FindingView {
 /// As [`check`]; `AGENT_FAILED` where something is missing.
 pub(super) fn run(args: &Check, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
-    ctx.for_humans_only("agents check")?;
     let config = ctx.config;
     let name = args.name.as_str();
     let most = words::count_of(LIMIT.as_secs() / 60, "minute", "minutes");

@@ -8,7 +8,6 @@ use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::outside::{PromptOutside, last, repositories_in};
-use crate::ops::context::handle::{calling_agent, not_for_agents};
 
 /// The most repositories that are named for people.
 const NAMED: usize = 10;
@@ -29,14 +28,6 @@ struct OutsideAnswer {
 /// Whether it is because of the folder that no repository was opened.
 pub(super) fn is_outside(error: &Error) -> bool {
     error.code() == Code::NotARepository
-}
-
-/// Refuses to change the user's files for an agent of a session.
-///
-/// # Errors
-/// `NOT_FOR_AGENTS`.
-pub(super) fn for_humans_only(verb: &str) -> Result<()> {
-    calling_agent().map_or(Ok(()), |agent| Err(not_for_agents(verb, &agent)))
 }
 
 /// Says that nothing is saved of what is done in this folder, and where it would be.

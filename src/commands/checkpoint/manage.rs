@@ -38,7 +38,6 @@ const ACTIONS: &[(Action, &str)] = &[
 /// `NEEDS_CONFIRMATION` without a terminal; the errors of the actions.
 pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    ctx.for_humans_only("checkpoint manage")?;
     if !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "the checkpoint manager needs a terminal")
             .hint("git axiom checkpoint list, delete, cleanup and compact do the same without one"));

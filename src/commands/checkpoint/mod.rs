@@ -32,24 +32,16 @@ use crate::told::checkpoints::{only_text, since_deleted, size_text};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum Checkpoint {
-    /// Save every worktree, committed or not, and the whole task state
     Create(Create),
-    /// List the checkpoints, oldest first
     List(list::List),
-    /// Show what a checkpoint holds, and what it does not
     Show(list::Show),
-    /// Show what changed since a checkpoint in the current worktree, untracked files too
     Diff(verify::Diff),
-    /// Check that checkpoints are intact
     Verify(verify::Verify),
-    /// Delete checkpoints; undo restores them
     Delete(remove::Delete),
-    /// Delete old checkpoints; undo restores them
     Cleanup(remove::Cleanup),
-    /// Pack objects and refs
     Compact {},
-    /// Browse, delete and restore checkpoints interactively
     Manage {},
 }
 

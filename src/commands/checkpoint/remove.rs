@@ -85,7 +85,6 @@ fn age(text: &str) -> Result<SignedDuration, String> {
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    ctx.for_humans_only("checkpoint delete")?;
     ctx.no_open_operation()?;
     let records = checkpoint::chosen(&ctx, &args.names, args.protected)?;
     let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
@@ -98,7 +97,6 @@ pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Res
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    ctx.for_humans_only("checkpoint cleanup")?;
     ctx.no_open_operation()?;
     if args.protected && args.older_than.is_none() && args.keep.is_none() {
         return Err(Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("see -h for the options"));

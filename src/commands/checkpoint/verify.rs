@@ -178,7 +178,6 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
 /// As [`checkpoint::compact`].
 pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    ctx.for_humans_only("checkpoint compact")?;
     let done = checkpoint::compact(&mut ctx)?;
     screen.answer(&done, || compacted(&done))?;
     Ok(Exit::Done)

@@ -33,20 +33,14 @@ second or the third of these. Without them it is --local, this repository's git 
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]
 #[command(after_help = format!("{LAYERS}\n\n{}", nobody::in_help()))]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum Config {
-    /// Show every value and its source
     Show(Show),
-    /// Check that all layers can be used
     Check {},
-    /// Give a key a value in one layer
     Set(change::Set),
-    /// Remove a key from one layer
     Unset(change::Unset),
-    /// Edit a layer's whole text in your editor
     Edit(editing::Edit),
-    /// Put the backup in place of a file
     Restore(anew::Restore),
-    /// Empty a file, so that the defaults count
     Reset(anew::Reset),
 }
 

@@ -1,12 +1,14 @@
 //! Verbs whose options are built only when they are called.
 //!
-//! Building the options of some sixty verbs would cost more than the rest of a call. A verb's name and its line in the list
-//! of verbs are in `arguments`; its options are built when clap parses it.
+//! Building the options of some sixty verbs would cost more than the rest of a call. A verb's options are built when clap parses
+//! it. Its line in the lists, and those of the verbs below it, are in the table of verbs (`domain::verbs`).
 
 use std::ops::Deref;
 
-use clap::builder::Resettable;
+use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+
+use crate::domain::verbs;
 
 /// The arguments `T` of a verb, or its verbs, built when clap needs them. Code that reads a [`Command`] without parsing must
 /// call [`Command::build`] first.
@@ -23,21 +25,21 @@ impl<T> Deref for Later<T> {
 
 impl<T: Args> Args for Later<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(|command| described(command, T::augment_args))
+        listed(command).defer(|command| described(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(|command| described(command, T::augment_args_for_update))
+        listed(command).defer(|command| described(command, T::augment_args_for_update))
     }
 }
 
 impl<T: Subcommand> Subcommand for Later<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(|command| described(command, T::augment_subcommands))
+        listed(command).defer(|command| described(command, T::augment_subcommands))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
-        command.defer(|command| described(command, T::augment_subcommands_for_update))
+        listed(command).defer(|command| described(command, T::augment_subcommands_for_update))
     }
 
     fn has_subcommand(name: &str) -> bool {
@@ -63,16 +65,34 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
     }
 }
 
-/// Adds the arguments, but keeps the description from the list of verbs: the type's own documentation is for programmers.
+/// With what the table says of the verb.
+fn listed(command: Command) -> Command {
+    let aliases: Vec<&str> = verbs::aliases(command.get_name()).collect();
+    let is_hidden = verbs::row(command.get_name()).is_some_and(|row| row.group == verbs::VerbGroup::Hidden);
+    summed_up(command).hide(is_hidden).visible_aliases(aliases)
+}
+
+/// With the verb's own line: the type's documentation is for programmers.
+fn summed_up(command: Command) -> Command {
+    let summary = verbs::row(command.get_name()).map(|row| StyledStr::from(row.summary));
+    command.about(Resettable::from(summary)).long_about(Resettable::Reset)
+}
+
+/// Adds the arguments, and what the table says of the verb and of those below it.
 fn described(command: Command, augment: fn(Command) -> Command) -> Command {
-    let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
-    augment(command).about(Resettable::from(about)).long_about(Resettable::from(long_about))
+    let name = command.get_name().to_owned();
+    let below = |command: Command| match verbs::row_below(&name, command.get_name()) {
+        Some(row) => command.about(row.summary).long_about(Resettable::Reset),
+        None => command,
+    };
+    summed_up(augment(command).mut_subcommands(below))
 }
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
+    use super::*;
     use crate::commands::grammar::arguments::Cli;
 
     #[test]
@@ -85,6 +105,37 @@ mod tests {
         let built: Vec<_> = command.get_subcommands().map(|verb| verb.get_about().cloned()).collect();
         assert_eq!(built, listed);
         assert!(command.get_subcommands().all(|verb| verb.get_arguments().next().is_some()));
+    }
+
+    /// A verb without a row would be everybody's, and one without a verb a promise that nothing keeps.
+    #[test]
+    fn every_verb_has_a_row_and_every_row_a_verb() {
+        fn walk(command: &Command, above: &str, seen: &mut Vec<String>) {
+            for verb in command.get_subcommands().filter(|verb| above.is_empty() || verb.get_name() != "help") {
+                let name = format!("{above} {}", verb.get_name()).trim_start().to_owned();
+                let row = verbs::row(&name).unwrap_or_else(|| panic!("'{name}' has no row"));
+                assert_eq!(verb.get_about().map(ToString::to_string).as_deref(), Some(row.summary), "{name}");
+                assert_eq!(verb.is_hide_set(), row.group == verbs::VerbGroup::Hidden, "{name}");
+                let aliases: Vec<_> = verb.get_all_aliases().collect();
+                assert_eq!(aliases, verbs::aliases(&name).collect::<Vec<_>>(), "{name}");
+                for word in row.callers.words() {
+                    let known = verb.get_arguments().any(|arg| {
+                        let long = arg.get_long().map(|long| format!("--{long}"));
+                        let short = arg.get_short().map(|short| format!("-{short}"));
+                        arg.is_positional() || [long, short].contains(&Some(word.to_owned()))
+                    });
+                    assert!(known, "'{name}' has no {word}");
+                }
+                walk(verb, &name, seen);
+                seen.push(name);
+            }
+        }
+        let mut command = Cli::command();
+        command.build();
+        let mut seen = Vec::new();
+        walk(&command, "", &mut seen);
+        let missing: Vec<_> = verbs::all().filter(|row| !seen.iter().any(|name| name == row.name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]

@@ -34,28 +34,18 @@ By hand:
   git axiom plan add-case 'Check a key' --after keys
   git axiom plan approve
   git axiom plan finish")]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum Plan {
-    /// Begin a plan for a goal
     Start(start::Start),
-    /// Show the plan: questions, proposal, cases as a tree, and what is next
     Show(Show),
-    /// Answer a question of the planner
     Answer(Answer),
-    /// Propose a way to the goal: the next version
     Propose(Propose),
-    /// Say what is to be different in the next version
     Revise(Revise),
-    /// Approve the last version of the proposal
     Approve(Approve),
-    /// Add a case to the plan
     AddCase(add_case::AddCase),
-    /// Check the cases: references, cycles, what is missing
     Validate(Validate),
-    /// Make the cases of the plan, all or none
     Finish(finish::Finish),
-    /// Go on with a plan that a crash cut off, start it over, or keep what there is
     Recover(recover::Recover),
-    /// Give the plan up
     Abandon(Abandon),
 }
 
@@ -129,23 +119,6 @@ pub struct Abandon {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-}
-
-impl Plan {
-    /// The name of a verb that decides for a human. Agents may look, and add cases that a human approves.
-    pub fn for_humans(&self) -> Option<&'static str> {
-        match self {
-            Self::Start(_) => Some("plan start"),
-            Self::Answer(_) => Some("plan answer"),
-            Self::Propose(_) => Some("plan propose"),
-            Self::Revise(_) => Some("plan revise"),
-            Self::Approve(_) => Some("plan approve"),
-            Self::Finish(_) => Some("plan finish"),
-            Self::Recover(_) => Some("plan recover"),
-            Self::Abandon(_) => Some("plan abandon"),
-            Self::Show(_) | Self::AddCase(_) | Self::Validate(_) => None,
-        }
-    }
 }
 
 /// Runs a verb on the plan.

@@ -5,13 +5,13 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, visible, words};
 use crate::commands::grammar::arguments::Global;
-use crate::commands::{open_with_usable_config, purpose, working_dir};
+use crate::commands::{open_with_usable_config, purpose};
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::domain::state::event::By;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files::{self, LostFile, LostFiles};
 use crate::ops::{rollback, workspaces};
 
@@ -61,7 +61,6 @@ pub(super) fn run(of: &[String], how: How, global: &Global, screen: &mut Screen)
     let answer = match chosen {
         None => RecoverFilesAnswer { recovered: false, lost, undo: None },
         Some(chosen) => {
-            called_by_human("recover --files", &working_dir(global)?)?;
             drop(ctx);
             let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
             put_back(&mut ctx, lost, &chosen)?

@@ -22,7 +22,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::wanted::{Choice, Wanted};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::handle::Context;
 use crate::ops::recover::everywhere::Start;
 use crate::ops::recover::log_recovery::Source;
 use crate::ops::recover::resume::{self, Done, Plan, Recovered};
@@ -147,9 +147,6 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         return more::run(verb, global, screen);
     }
     if args.all {
-        if args.run {
-            called_by_human("recover --all --run", &super::working_dir(global)?)?;
-        }
         return all::run(if args.run { Start::Again } else { Start::Nothing }, screen);
     }
     if let Some(of) = &args.files {
@@ -162,9 +159,6 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     }
     let mut wanted = args.wanted()?;
     let acts = (args.yes || wanted.acts) && !args.dry_run;
-    if acts || args.from.is_some() {
-        called_by_human("recover", &super::working_dir(global)?)?;
-    }
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);
     }
@@ -189,7 +183,6 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
             Some(Choice::Inspect) => return more::inspect(&args.ids(), global, screen),
             None => return Err(Error::new(Code::Declined, "nothing was chosen")),
         }
-        called_by_human("recover", &super::working_dir(global)?)?;
         let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
         let (view, plan) = resume::look_and_plan(&mut ctx, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);

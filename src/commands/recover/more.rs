@@ -15,19 +15,17 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Exit, Result};
 use crate::files;
-use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::handle::Context;
 use crate::ops::recover::export::{self, CrashState};
 use crate::ops::recover::{resume, survey};
 use crate::told::recovery::{abandoned, abandons, inspected};
 
 /// More about what a crash left.
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum More {
-    /// Show all that is known of tasks that a crash cut off
     Inspect(Of),
-    /// Write it to a file that only you can read
     Export(Export),
-    /// Take tasks that a crash cut off out of the plan; branches and workspaces stay
     Abandon(Abandon),
 }
 
@@ -152,7 +150,6 @@ fn mask(value: &mut Value) {
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed; as [`resume::abandon`].
 pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    called_by_human("recover abandon", &working_dir(global)?)?;
     let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
     let done = abandon_in(&mut ctx, &ids(of)?, yes, screen)?;
     screen.answer(&RecoverAbandonAnswer { dry_run: false, task_ids: &done }, || abandoned(&done))?;

@@ -20,24 +20,16 @@ use crate::error::{Exit, Result};
 
 /// Verbs on cases.
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
 pub enum Task {
-    /// Add a case and print its id
     Add(add::Add),
-    /// List the cases
     List(list::List),
-    /// Show everything about a case
     Show(show::Show),
-    /// Change fields of a case
     Edit(edit::Edit),
-    /// Keep agents from claiming cases
     Block(restate::Block),
-    /// Make blocked or failed cases pending again
     Unblock(restate::Unblock),
-    /// Archive cases; nothing waits for them any more
     Archive(restate::Archive),
-    /// Show the history of a case
     Audit(audit::Audit),
-    /// Add the cases of a file, all or none
     Import(import::Import),
 }
 

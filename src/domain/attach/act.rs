@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::payload::{HookEvent, Moment};
 use super::program::Program;
-use super::shell;
+use super::shell::{self, Surroundings};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::Trigger;
 
@@ -19,8 +19,8 @@ pub enum Act {
     Keep(Vec<String>),
     /// Hands a line to the joiner: the program does not wait.
     HandOver(Later),
-    /// The agent calls a verb of git axiom that decides for a human.
-    OwnVerb(String),
+    /// The human is to decide, since the agent is about to do what the table of verbs keeps for humans; before that, what the act needs.
+    Decided(Vec<String>, Box<Act>),
 }
 
 /// What the joiner is to save.
@@ -56,25 +56,32 @@ pub enum Later {
     },
 }
 
-/// What is done at an event.
-pub fn act(event: &HookEvent) -> Act {
+/// What is done at an event, which happens there.
+pub fn act(event: &HookEvent, at: Surroundings<'_>) -> Act {
     match &event.moment {
         Moment::SessionStart => Act::HandOver(Later::Start),
         // A prompt within a subagent is the agent's.
         Moment::Prompt { .. } if event.subagent => Act::Note,
         Moment::Prompt { .. } => Act::Save(Trigger::Prompt),
-        Moment::BeforeEdit { paths } if paths.is_empty() => Act::Save(Trigger::BeforeShell),
-        Moment::BeforeEdit { paths } => Act::Keep(paths.clone()),
-        Moment::BeforeShell { command } => match (shell::own_verb(command), shell::risk(command)) {
-            (Some(verb), _) => Act::OwnVerb(verb),
-            (None, Some(_)) => Act::Save(Trigger::BeforeShell),
-            (None, None) => Act::Note,
-        },
+        Moment::BeforeEdit { paths } => {
+            let edits = paths.iter().any(|path| shell::is_setting(path, at));
+            let act = if paths.is_empty() { Act::Save(Trigger::BeforeShell) } else { Act::Keep(paths.clone()) };
+            decided(if edits { vec!["config edit".to_owned()] } else { Vec::new() }, act)
+        }
+        Moment::BeforeShell { command } => {
+            let act = shell::risk(command, at.aliases).map_or(Act::Note, |_| Act::Save(Trigger::BeforeShell));
+            decided(shell::kept_for_humans(command, at), act)
+        }
         Moment::AfterEdit { paths } if paths.is_empty() => Act::HandOver(Later::Anything),
         Moment::AfterEdit { paths } => Act::HandOver(Later::Edited { paths: paths.clone() }),
         Moment::AfterShell => Act::HandOver(Later::Anything),
         Moment::TurnEnd | Moment::SubagentEnd | Moment::WorktreeRemove | Moment::SessionEnd => Act::HandOver(Later::Turn),
     }
+}
+
+/// The act, after which a human decides where something is kept for humans.
+fn decided(kept: Vec<String>, act: Act) -> Act {
+    if kept.is_empty() { act } else { Act::Decided(kept, Box::new(act)) }
 }
 
 /// What one look of the joiner saves, for all lines that came since the last one.
@@ -158,18 +165,18 @@ mod tests {
     }
 
     fn shell(command: &str) -> Act {
-        act(&event(Moment::BeforeShell { command: command.into() }))
+        act(&event(Moment::BeforeShell { command: command.into() }), Surroundings::UNKNOWN)
     }
 
     #[test]
     fn only_prompts_and_risky_commands_are_waited_for() {
         let prompt = Moment::Prompt { text: "x".into() };
-        assert_eq!(act(&event(prompt.clone())), Act::Save(Trigger::Prompt));
-        assert_eq!(act(&HookEvent { subagent: true, ..event(prompt) }), Act::Note);
+        assert_eq!(act(&event(prompt.clone()), Surroundings::UNKNOWN), Act::Save(Trigger::Prompt));
+        assert_eq!(act(&HookEvent { subagent: true, ..event(prompt) }, Surroundings::UNKNOWN), Act::Note);
         assert_eq!(shell("ls"), Act::Note);
         assert_eq!(shell("rm x"), Act::Save(Trigger::BeforeShell));
-        assert_eq!(shell("git axiom undo; rm x"), Act::OwnVerb("undo".into()));
-        assert_eq!(act(&event(Moment::BeforeEdit { paths: vec!["a".into()] })), Act::Keep(vec!["a".into()]));
+        let before = Moment::BeforeEdit { paths: vec!["a".into()] };
+        assert_eq!(act(&event(before), Surroundings::UNKNOWN), Act::Keep(vec!["a".into()]));
         for (moment, later) in [
             (Moment::SessionStart, Later::Start),
             (Moment::AfterShell, Later::Anything),
@@ -180,8 +187,19 @@ mod tests {
             (Moment::WorktreeRemove, Later::Turn),
             (Moment::SessionEnd, Later::Turn),
         ] {
-            assert_eq!(act(&event(moment)), Act::HandOver(later));
+            assert_eq!(act(&event(moment), Surroundings::UNKNOWN), Act::HandOver(later));
         }
+    }
+
+    /// What the human then allows destroys nothing that was not saved.
+    #[test]
+    fn what_a_human_decides_is_saved_before() {
+        let undo = || vec!["undo".to_owned()];
+        assert_eq!(shell("git axiom undo; rm x"), Act::Decided(undo(), Box::new(Act::Save(Trigger::BeforeShell))));
+        assert_eq!(shell("git axiom undo"), Act::Decided(undo(), Box::new(Act::Note)));
+        let paths = vec![".axiom/config.toml".to_owned()];
+        let edits = act(&event(Moment::BeforeEdit { paths: paths.clone() }), Surroundings::UNKNOWN);
+        assert_eq!(edits, Act::Decided(vec!["config edit".into()], Box::new(Act::Keep(paths))));
     }
 
     #[test]

@@ -27,9 +27,11 @@ impl Answer {
         Self { stdout: format!("{text}\n"), ..Self::default() }
     }
 
-    /// A verb of git axiom that decides for a human: asked for, or refused where the program cannot ask.
-    pub fn own_verb(program: Program, event: &str, verb: &str) -> Self {
-        let reason = format!("'git axiom {verb}' decides for the human who runs this agent");
+    /// What is kept for humans: asked for, or refused where the program cannot ask.
+    pub fn decided(program: Program, event: &str, verbs: &[String]) -> Self {
+        let named = verbs.iter().map(|verb| format!("'git axiom {verb}'")).collect::<Vec<_>>().join(" and ");
+        let decides = if verbs.len() > 1 { "decide" } else { "decides" };
+        let reason = format!("{named} {decides} for the human who runs this agent");
         if program.can_ask() {
             return Self::ask(program, event, &reason);
         }
@@ -65,7 +67,7 @@ mod tests {
         for program in Program::ALL {
             let asked = Answer::ask(program, "PreToolUse", "why");
             assert_eq!(asked.stdout.is_empty(), !program.can_ask(), "{program}");
-            let own = Answer::own_verb(program, "PreToolUse", "undo");
+            let own = Answer::decided(program, "PreToolUse", &["undo".to_owned()]);
             assert_eq!(own.blocks, !program.can_ask(), "{program}");
             assert!(!own.stdout.is_empty() || !own.stderr.is_empty(), "{program}");
             assert!(!asked.blocks && !Answer::context(program, "x", "y").blocks);

@@ -146,7 +146,7 @@ fn of_claude(program: Program, name: &str, value: &Value) -> Option<Moment> {
 /// A shell command is about to run. Codex edits files by a command `apply_patch <<EOF` where its model has no tool for that, and then
 /// tells nothing afterwards.
 fn before_shell(command: String) -> Moment {
-    let is_patch = command.trim_start().starts_with("apply_patch") && shell::risk(&command).is_none();
+    let is_patch = command.trim_start().starts_with("apply_patch") && shell::risk(&command, &|_| None).is_none();
     let paths: Vec<String> = if is_patch { paths_in_patch(&command).collect() } else { Vec::new() };
     match paths.len() {
         0 => Moment::BeforeShell { command },

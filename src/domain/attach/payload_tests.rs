@@ -145,9 +145,9 @@ fn of_a_long_command_or_patch_it_is_known_that_there_is_more() {
     let Moment::BeforeShell { command } = moment(serde_json::json!({"command": format!("cat <<EOF\n{long}\nEOF\nrm a")})) else {
         panic!()
     };
-    assert!(command.ends_with(CUT) && shell::risk(&command).is_some());
+    assert!(command.ends_with(CUT) && shell::risk(&command, &|_| None).is_some());
     let Moment::BeforeShell { command } = moment(serde_json::json!({"description": long, "command": "ls"})) else { panic!() };
-    assert_eq!((command.as_str(), shell::risk(&command)), ("ls", None));
+    assert_eq!((command.as_str(), shell::risk(&command, &|_| None)), ("ls", None));
     let patch = format!("*** Begin Patch\n*** Update File: a\n@@\n+{long}\n*** Update File: b\n");
     assert_eq!(paths_of(&serde_json::json!({"patch": &patch[..1000]})), ["a"]);
     let mut shortener = Shortener::default();

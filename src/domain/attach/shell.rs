@@ -2,11 +2,17 @@
 //! hides is looked into: quotes, `sh -c`, substitutions, wrappers, here-documents of shells. Where it is unclear, a command is
 //! risky: an unneeded look saves nothing and harms nothing.
 
+pub mod head_moves;
 mod named;
+mod own;
 mod split;
 mod table;
 
 pub use named::{NamedFiles, named};
+
+use std::cell::RefCell;
+
+use head_moves::HeadMove;
 use split::split;
 
 use super::shorten::CUT;
@@ -14,63 +20,127 @@ use super::shorten::CUT;
 /// How deep commands within commands are looked into.
 const DEEPEST: usize = 8;
 
+/// What git's aliases stand for.
+pub type Aliases<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// A question to a command: what stands before it (variables), and its words.
+type CommandQuestion<'a> = &'a dyn Fn(&[String], &[String]) -> Option<String>;
+
+/// Where a command runs.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// What git's aliases stand for.
+    pub aliases: Aliases<'a>,
+    /// The worktree.
+    pub worktree: &'a str,
+    /// The folder.
+    pub folder: &'a str,
+}
+
+impl Surroundings<'_> {
+    /// Nothing is known of where it runs.
+    pub const UNKNOWN: Surroundings<'static> = Surroundings { aliases: &|_| None, worktree: "", folder: "" };
+}
+
 /// Why a command is risky: the command that makes it so; `None` where none is known to be. One of which only the beginning is known is.
-pub fn risk(text: &str) -> Option<String> {
+pub fn risk(text: &str, aliases: Aliases<'_>) -> Option<String> {
     if text.ends_with(CUT) {
         return Some("a long command".to_owned());
     }
-    find(text, DEEPEST, &|words| {
+    let ask = |_: &[String], words: &[String]| {
         table::is_risky(words).then(|| words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "))
-    })
+    };
+    CommandReader { aliases, ask: &ask }.find(text, DEEPEST)
 }
 
-/// The verb of git axiom's own in a command that is for humans only: `rollback`, `checkpoint delete`.
-pub fn own_verb(text: &str) -> Option<String> {
-    find(text, DEEPEST, &|words| table::own_verb(words))
+/// What a command does that is kept for humans: verbs of git axiom's own as the table of verbs names them (`rollback checkpoint`, `mode`), and
+/// `config edit` for each other way to change what governs git axiom.
+pub fn kept_for_humans(text: &str, at: Surroundings<'_>) -> Vec<String> {
+    let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(own::names_settings(at, ".")));
+    let ask = |before: &[String], words: &[String]| {
+        let mut found = found.borrow_mut();
+        for verb in own::kept(before, words, at, &mut inside.borrow_mut()) {
+            if !found.contains(&verb) {
+                found.push(verb);
+            }
+        }
+        None
+    };
+    CommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
+    found.into_inner()
 }
 
-/// The first answer of `ask` for a command in the text.
+/// The commands of a text that make commits or move HEAD of the worktree by their own words.
+pub fn head_moves(text: &str, at: Surroundings<'_>) -> Vec<HeadMove> {
+    let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(true));
+    let ask = |_: &[String], words: &[String]| {
+        found.borrow_mut().extend(head_moves::moves(words, at, &mut inside.borrow_mut()));
+        None
+    };
+    CommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
+    found.into_inner()
+}
+
+/// Whether a file that is edited governs git axiom.
+pub fn is_setting(path: &str, at: Surroundings<'_>) -> bool {
+    own::names_settings(at, path)
+}
+
+/// The first answer of `ask` for a command in the text, of whose aliases nothing is known.
 fn find(text: &str, depth: usize, ask: &dyn Fn(&[String]) -> Option<String>) -> Option<String> {
-    if depth == 0 {
-        return None;
-    }
-    split(text).iter().find_map(|words| of_command(words, depth, ask))
+    CommandReader { aliases: &|_| None, ask: &|_, words| ask(words) }.find(text, depth)
 }
 
-fn of_command(words: &[String], depth: usize, ask: &dyn Fn(&[String]) -> Option<String>) -> Option<String> {
-    let mut words = without_prefix(words);
-    loop {
-        let name = table::name_of(words.first()?);
-        if let Some(found) = ask(words) {
-            return Some(found);
-        }
-        if let Some(script) = table::script_of(&name, words) {
-            return find(&script, depth - 1, ask);
-        }
-        if !table::is_wrapper(&name) {
+/// Looks for the first answer among all commands of a text.
+struct CommandReader<'a> {
+    aliases: Aliases<'a>,
+    ask: CommandQuestion<'a>,
+}
+
+impl CommandReader<'_> {
+    fn find(&self, text: &str, depth: usize) -> Option<String> {
+        if depth == 0 {
             return None;
         }
-        // What the options of a wrapper take is not known here: any word after it may begin the command.
-        let rest = words.get(1..)?;
-        if let Some(found) = (1..rest.len()).find_map(|from| of_suffix(&rest[from..], depth, ask)) {
-            return Some(found);
+        split(text).iter().find_map(|words| self.of_command(words, depth))
+    }
+
+    fn of_command(&self, words: &[String], depth: usize) -> Option<String> {
+        let (mut before, mut words) = parted(words);
+        if words.is_empty() {
+            return (self.ask)(before, words);
         }
-        words = without_prefix(rest);
+        loop {
+            if let Some(found) = self.of_plain(before, words, depth) {
+                return Some(found);
+            }
+            if !table::is_wrapper(&table::name_of(words.first()?)) {
+                return None;
+            }
+            // What the options of a wrapper take is not known here: any word after it may begin the command.
+            let rest = words.get(1..)?;
+            if let Some(found) = (1..rest.len()).find_map(|from| self.of_plain(&[], &rest[from..], depth)) {
+                return Some(found);
+            }
+            (before, words) = parted(rest);
+        }
+    }
+
+    /// A command as it stands, the script in its arguments, and what an alias makes of it.
+    fn of_plain(&self, before: &[String], words: &[String], depth: usize) -> Option<String> {
+        let name = table::name_of(words.first()?);
+        (self.ask)(before, words)
+            .or_else(|| self.find(&table::script_of(&name, words)?, depth - 1))
+            .or_else(|| self.find(&table::without_alias(words, self.aliases)?, depth - 1))
     }
 }
 
-/// A command that may begin here, behind a wrapper.
-fn of_suffix(words: &[String], depth: usize, ask: &dyn Fn(&[String]) -> Option<String>) -> Option<String> {
-    let name = table::name_of(words.first()?);
-    ask(words).or_else(|| find(&table::script_of(&name, words)?, depth - 1, ask))
-}
-
-/// Without what may stand before a command: words of the shell's grammar and variables.
-fn without_prefix(words: &[String]) -> &[String] {
+/// What may stand before a command (words of the shell's grammar, and variables), and the command.
+fn parted(words: &[String]) -> (&[String], &[String]) {
     const GRAMMAR: [&str; 12] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "case", "function"];
     let is_prefix = |word: &String| GRAMMAR.contains(&word.as_str()) || is_assignment(word);
     let begin = words.iter().position(|word| !is_prefix(word)).unwrap_or(words.len());
-    &words[begin..]
+    words.split_at(begin)
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -85,15 +155,15 @@ mod tests {
     #[test]
     fn what_destroys_is_risky_however_it_is_written() {
         for text in RISKY {
-            assert!(risk(text).is_some(), "{text}");
+            assert!(risk(text, &|_| None).is_some(), "{text}");
         }
-        assert!(risk(&format!("ls; cat <<EOF\nxx{CUT}")).is_some(), "what follows is not known");
+        assert!(risk(&format!("ls; cat <<EOF\nxx{CUT}"), &|_| None).is_some(), "what follows is not known");
     }
 
     #[test]
     fn what_only_looks_is_not() {
         for text in HARMLESS {
-            assert_eq!(risk(text), None, "{text}");
+            assert_eq!(risk(text, &|_| None), None, "{text}");
         }
     }
 
@@ -102,40 +172,7 @@ mod tests {
         let deep = "sh -c '".repeat(50);
         let open = "$(".repeat(5000);
         for text in ["", "'", "\"", "\\", "$(", "`", "<<", "<<EOF", ";;;", "&&", "(((", "rm\0x", &deep, &open, "\u{feff}é ü"] {
-            let _ = (risk(text), own_verb(text));
-        }
-    }
-
-    #[test]
-    fn own_verbs_for_humans_are_found() {
-        for (text, verb) in [
-            ("git axiom rollback checkpoint x --yes", "rollback"),
-            ("cd x && /usr/bin/git -C y axiom undo", "undo"),
-            ("sh -c 'git-axiom restore a -- b'", "restore"),
-            ("git axiom -C x --json checkpoint delete a", "checkpoint delete"),
-            ("git axiom checkpoints cleanup", "checkpoints cleanup"),
-            ("git axiom prompts forget --all", "prompts forget"),
-            ("git axiom config set attach.keepPrompts 1", "config set"),
-            ("env A=b timeout 5 git axiom gate approve --all", "gate"),
-            ("git axiom detach claude", "detach"),
-            ("git axiom rollback session --no-stop", "rollback"),
-        ] {
-            assert_eq!(own_verb(text).as_deref(), Some(verb), "{text}");
-        }
-        for text in [
-            "git axiom status",
-            "git axiom gate list",
-            "git axiom rollback checkpoint x --dry-run",
-            "git axiom rollback --help",
-            "git axiom checkpoint create",
-            "git axiom config show",
-            "git axiom prompts",
-            "git commit -m 'git axiom rollback'",
-            "echo git axiom undo",
-            "cat <<EOF\ngit axiom undo\nEOF",
-            "git axiom trust --show",
-        ] {
-            assert_eq!(own_verb(text), None, "{text}");
+            let _ = (risk(text, &|_| None), kept_for_humans(text, Surroundings::UNKNOWN));
         }
     }
 

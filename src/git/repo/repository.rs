@@ -282,6 +282,12 @@ impl Repository {
         self.shortcuts().allow(FastWay::ReadConfiguration) && self.gix().is_ok_and(sections)
     }
 
+    /// What an alias of git stands for; `None` where there is none, or the configuration cannot be read without git.
+    pub fn alias(&self, name: &str) -> Option<String> {
+        let gix = self.gix().ok()?;
+        gix.config_snapshot().string(format!("alias.{name}").as_str()).map(|meaning| meaning.to_string())
+    }
+
     /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
     /// when they have ended. Other programs never get the lock.
     ///

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::around::{repository_around, without_variables};
+use super::own_commits::OwnCommits;
 use super::saving::{self, Saved, Wanted};
 use super::went_back::went_back;
 use super::{join, named, prompts, sessions};
@@ -14,7 +15,7 @@ use crate::domain::attach::act::{Act, Later, act};
 use crate::domain::attach::answer::Answer;
 use crate::domain::attach::payload::{self, HookEvent, Moment};
 use crate::domain::attach::program::Program;
-use crate::domain::attach::shell;
+use crate::domain::attach::shell::{self, Surroundings};
 use crate::domain::attach::stamp::{Stamp, session_key};
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Trigger;
@@ -60,6 +61,9 @@ struct Call {
     event: HookEvent,
     folder: PathBuf,
     stamp: Stamp,
+    repo: Repository,
+    /// The git directory of the session's worktree.
+    git_dir: PathBuf,
     /// What is checked out in the session's worktree now.
     head: Option<Oid>,
     /// Whether the repository has other worktrees.
@@ -127,24 +131,41 @@ impl Call {
             tracing::debug!(%error, "that a hook was called was not noted");
         }
         let worktree = own.path().to_str()?.to_owned();
+        let git_dir = own.git_dir().to_owned();
         let head = repo.refs().head(own).ok().and_then(|head| head.commit().cloned());
         let has_others = all.len() > 1;
         let stamp = Stamp { program, session: session_key(program, &event.session), worktree };
-        Some(Self { program, event, folder, stamp, head, has_others, files })
+        Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, files })
     }
 
     fn act(&self) -> Answer {
-        let act = act(&self.event);
+        let aliases = |name: &str| self.repo.alias(name);
+        let folder = self.folder.display().to_string();
+        let act = act(&self.event, Surroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
+        self.carry_out(act)
+    }
+
+    fn own_commits(&self) -> OwnCommits<'_> {
+        OwnCommits {
+            repo: &self.repo,
+            worktree: &self.stamp.worktree,
+            folder: &self.folder,
+            git_dir: &self.git_dir,
+            head: self.head.as_ref(),
+        }
+    }
+
+    fn carry_out(&self, act: Act) -> Answer {
         let named = match &act {
             Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => self.outside(paths),
-            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::OwnVerb(_) => Vec::new(),
+            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::Decided(..) => Vec::new(),
         };
         if !named.is_empty() {
             self.note(|session| session.named_outside(named));
         }
         let nested = match &act {
             Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => self.nested(paths),
-            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::OwnVerb(_) => Vec::new(),
+            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::Decided(..) => Vec::new(),
         };
         if !nested.is_empty() {
             self.note(|session| session.named_nested(nested));
@@ -165,7 +186,13 @@ impl Call {
                 self.hand_over(later);
                 Answer::default()
             }
-            Act::OwnVerb(verb) => Answer::own_verb(self.program, &self.event.name, &verb),
+            Act::Decided(verbs, before) => {
+                self.carry_out(*before);
+                // Where nobody is asked, nobody allows it.
+                let asked = if self.program.can_ask() { verbs.clone() } else { Vec::new() };
+                self.note(|session| session.asked = asked);
+                Answer::decided(self.program, &self.event.name, &verbs)
+            }
         }
     }
 
@@ -206,11 +233,18 @@ impl Call {
     fn note(&self, change: impl FnOnce(&mut sessions::Session)) {
         let mut session = sessions::of(&self.files, &self.stamp);
         match &self.event.moment {
-            Moment::BeforeShell { .. } => session.commands_begin(self.head.clone()),
-            Moment::AfterShell => session.commands_ended(self.head.clone()),
+            Moment::BeforeShell { command } => session.call = Some(self.own_commits().begins(command)),
+            Moment::AfterShell => {
+                let call = session.call_ends();
+                self.own_commits().add(&self.files, &mut session, call);
+            }
             // What was committed until here by others is theirs.
-            Moment::Prompt { .. } | Moment::SessionStart | Moment::TurnEnd | Moment::SessionEnd => session.commands_begin(None),
+            Moment::Prompt { .. } | Moment::SessionStart | Moment::TurnEnd | Moment::SessionEnd => drop(session.call_ends()),
             Moment::BeforeEdit { .. } | Moment::AfterEdit { .. } | Moment::SubagentEnd | Moment::WorktreeRemove => {}
+        }
+        session.rests = matches!(self.event.moment, Moment::TurnEnd | Moment::SessionEnd);
+        if !matches!(self.event.moment, Moment::BeforeShell { .. } | Moment::BeforeEdit { .. }) {
+            session.asked.clear();
         }
         change(&mut session);
         if let Err(error) = sessions::write(&self.files, &session) {
@@ -262,6 +296,7 @@ impl Call {
         let mut seen = None;
         self.note(|session| {
             session.unprotected = None;
+            session.sees_excludes(&saved.ctx);
             if is_prompt {
                 seen = Some(session.seen).filter(|_| session.prompts > 0);
                 session.prompts += 1;

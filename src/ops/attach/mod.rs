@@ -6,10 +6,13 @@
 //! own limit. Begin reading with `hook`.
 
 mod around;
+pub mod changed_by_others;
+mod excludes;
 pub mod hook;
 pub mod join;
 mod named;
 pub mod outside;
+mod own_commits;
 mod packing;
 pub mod prompts;
 mod saving;

@@ -261,12 +261,12 @@ pub fn forget_expired(ctx: &Context) -> Result<()> {
 }
 
 /// What became of HEAD in the worktree of a prompt's session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Since {
     /// It is as it was before the prompt.
     Same,
-    /// The branch is the same, and holds so many commits more, all of them made by shell commands of the session.
-    OwnCommits(usize),
+    /// The branch is the same, and holds these commits more, the newest first, each provably made by a shell command of the session.
+    OwnCommits(Vec<String>),
     /// Something else, or somebody else's.
     Others,
 }
@@ -296,14 +296,23 @@ impl Back {
     pub fn note(&self) -> Option<String> {
         match self {
             Self::Everything | Self::Worktree(_, Since::Same | Since::Others) => None,
-            Self::Worktree(_, Since::OwnCommits(many)) => {
-                let commits = count(*many, "commit");
+            Self::Worktree(_, Since::OwnCommits(commits)) => {
+                let commits = count(commits.len(), "commit");
                 Some(format!("the branch goes back too: all that was committed since is {commits} of this session"))
             }
             Self::Files(_) => Some(
-                "HEAD or its branch has moved since that prompt, not by commits of its session alone: they stay, and only files come back"
+                "HEAD or its branch has moved since that prompt, not provably by commits of its session alone: they stay, and only files \
+                 come back"
                     .to_owned(),
             ),
+        }
+    }
+
+    /// The commits over which the branch goes back: abbreviated id and subject.
+    pub fn commits(&self) -> &[String] {
+        match self {
+            Self::Worktree(_, Since::OwnCommits(commits)) => commits,
+            Self::Everything | Self::Worktree(_, Since::Same | Since::Others) | Self::Files(_) => &[],
         }
     }
 }
@@ -360,10 +369,11 @@ fn since(ctx: &Context, document: &CheckpointDocument) -> Result<Since> {
     let commits = history.log(tip, std::slice::from_ref(then), MOST_COMMITS + 1)?;
     let own = own_commits(ctx, &stamp.session)?;
     let all_own = commits.len() <= MOST_COMMITS && commits.iter().all(|commit| own.contains(&commit.oid));
-    Ok(if all_own { Since::OwnCommits(commits.len()) } else { Since::Others })
+    let named = |commit: &crate::git::LoggedCommit| format!("{} {}", commit.oid.short(), commit.subject);
+    Ok(if all_own { Since::OwnCommits(commits.iter().map(named).collect()) } else { Since::Others })
 }
 
-/// The commits that came while shell commands of a session ran.
+/// The commits that shell commands of a session provably made.
 fn own_commits(ctx: &Context, session: &str) -> Result<BTreeSet<Oid>> {
     let known = sessions::list(ctx).into_iter().find(|one| one.id == session);
     let mut own = BTreeSet::new();

@@ -1,20 +1,25 @@
 //! The attached sessions of a repository, as files: what a hook notes while the program waits has to be cheap.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::prompts;
 use super::standing::newest_coverage;
+use super::{excludes, prompts};
 use crate::domain::attach::program::Program;
+use crate::domain::attach::shell::head_moves::HeadMove;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Coverage;
 use crate::env;
 use crate::error::Result;
+use crate::git::Repository;
 use crate::ops::context::handle::Context;
 use crate::process::keeper::spec::ProcessId;
 use crate::process::os::{caller, foreground};
 use crate::store::attach::AttachFiles;
+use crate::store::layout::Layout;
 
 /// For how long a session whose process is not known counts as living after it was heard of.
 const HEARD_OF: i64 = 60 * 60;
@@ -54,12 +59,43 @@ pub struct Session {
     /// Nested repositories that are no submodules and in which its edit tools named files, the newest last: no checkpoint holds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nested: Vec<String>,
-    /// What was checked out when a shell command of the session began.
+    /// The shell command that runs, as far as is known: its program may have been kept from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Oid>,
-    /// From where to where HEAD moved while its shell commands ran, the newest last: the commits in between are the session's.
+    pub call: Option<ShellCall>,
+    /// When its last shell command ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_ended: Option<Timestamp>,
+    /// What was left out of captures by a setting or a file when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excludes: Option<Vec<String>>,
+    /// How that changed since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude_changes: Vec<String>,
+    /// Whether its turn has ended: what changes then is not its work.
+    #[serde(default)]
+    pub rests: bool,
+    /// What is kept for humans and its program has just asked for: until the command has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
+    /// From where to where HEAD moved by what its shell commands say themselves, the newest last: the commits in between are the
+    /// session's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<(Oid, Oid)>,
+}
+
+/// A shell command that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShellCall {
+    /// When it began.
+    pub began: Timestamp,
+    /// What was checked out then.
+    pub head: Option<Oid>,
+    /// How long the log of HEAD was.
+    pub logged: u64,
+    /// What its own words do to HEAD.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<HeadMove>,
 }
 
 /// The most moves of HEAD that are kept of a session.
@@ -94,13 +130,30 @@ pub struct SessionView {
     pub outside: Vec<String>,
     /// Nested repositories that no checkpoint holds and in which its edit tools named files.
     pub nested: Vec<String>,
+    /// What came to `checkpoints.exclude` or `info/exclude` since it began, or went.
+    pub exclude_changes: Vec<String>,
 }
 
 impl From<Session> for SessionView {
     fn from(one: Session) -> Self {
         let alive = one.is_alive();
-        let Session { program, id, worktree, since, last_activity, prompts, unprotected, outside, nested, .. } = one;
-        Self { id, program, worktree, since, last_activity, prompts, files: None, alive, unprotected, outside, nested }
+        let Session {
+            program, id, worktree, since, last_activity, prompts, unprotected, outside, nested, exclude_changes, ..
+        } = one;
+        Self {
+            id,
+            program,
+            worktree,
+            since,
+            last_activity,
+            prompts,
+            files: None,
+            alive,
+            unprotected,
+            outside,
+            nested,
+            exclude_changes,
+        }
     }
 }
 
@@ -111,21 +164,33 @@ impl Session {
         !self.ended && self.process.map_or(heard, foreground::is_alive)
     }
 
-    /// A shell command begins, with this HEAD; none: what comes is not the work of one.
-    pub(super) fn commands_begin(&mut self, head: Option<Oid>) {
-        self.before = head;
+    /// Compares what is left out of captures now with what was when it began; of one that has ended, what it saw last counts. The context has the
+    /// configuration.
+    pub fn sees_excludes(&mut self, ctx: &Context) {
+        let now = excludes::now(ctx);
+        match &self.excludes {
+            Some(before) => self.exclude_changes = excludes::changes(before, &now),
+            None => self.excludes = Some(now),
+        }
     }
 
-    /// A shell command has ended with this HEAD. Another one may still run.
-    pub(super) fn commands_ended(&mut self, head: Option<Oid>) {
-        if let (Some(from), Some(to)) = (self.before.clone(), head)
-            && from != to
-        {
-            self.moves.push((from, to.clone()));
-            let over = self.moves.len().saturating_sub(MOVES);
-            self.moves.drain(..over);
-            self.before = Some(to);
-        }
+    /// No shell command runs any more.
+    pub(super) fn call_ends(&mut self) -> Option<ShellCall> {
+        let call = self.call.take();
+        self.call_ended = call.as_ref().map(|_| env::now()).or(self.call_ended);
+        call
+    }
+
+    /// Whether a shell command of it ran at any time since then, as far as can be known.
+    fn ran_since(&self, since: Timestamp) -> bool {
+        (self.call.is_some() && self.is_alive()) || self.call_ended.is_some_and(|ended| ended >= since)
+    }
+
+    /// HEAD moved by what a shell command says itself.
+    pub(super) fn moved(&mut self, from: Oid, to: Oid) {
+        self.moves.push((from, to));
+        let over = self.moves.len().saturating_sub(MOVES);
+        self.moves.drain(..over);
     }
 
     /// An edit tool named files in these nested repositories.
@@ -162,7 +227,12 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
         ended: false,
         outside: Vec::new(),
         nested: Vec::new(),
-        before: None,
+        call: None,
+        call_ended: None,
+        excludes: None,
+        exclude_changes: Vec::new(),
+        rests: false,
+        asked: Vec::new(),
         moves: Vec::new(),
     };
     let known = known.unwrap_or_else(new);
@@ -175,6 +245,22 @@ pub(super) fn of_caller(files: &AttachFiles, program: Program) -> Option<String>
     let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
     let its = all.filter(|one| one.program == program && one.process == Some(process));
     its.max_by_key(|one| one.last_activity).map(|one| one.id)
+}
+
+/// Whether a shell command of another session ran in this one's worktree since then.
+pub(super) fn another_ran(files: &AttachFiles, session: &Session, since: Timestamp) -> bool {
+    let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
+    let mut others = all.filter(|one| one.id != session.id && one.worktree == session.worktree);
+    others.any(|one| one.ran_since(since))
+}
+
+/// Whether a program asked the human for this verb in the command that runs now, in the repository of this folder.
+pub fn was_asked(folder: &Path, program: Program, verb: &str) -> bool {
+    let Ok(repo) = Repository::discover(folder) else { return false };
+    let files = AttachFiles::of(&Layout::new(repo.common_dir()));
+    let sessions = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
+    let mut sessions = sessions.filter(|one| one.program == program && one.is_alive());
+    sessions.any(|one| one.asked.iter().any(|asked| asked == verb))
 }
 
 /// Writes down what is known of a session.

@@ -105,23 +105,14 @@ fn kept_agent(common_dir: &Path) -> Option<AgentId> {
     kept::keepers_above().iter().any(is_here).then(|| AgentId::new(NAMELESS).ok()).flatten()
 }
 
-/// As [`Context::for_humans_only`], where there is no state to open yet.
-///
-/// # Errors
-/// `NOT_FOR_AGENTS`.
-pub fn called_by_human(verb: &str, folder: &Path) -> Result<()> {
+/// The agent of a session on whose behalf this process runs, where there is no state to open yet.
+pub fn agent_in(folder: &Path) -> Option<AgentId> {
     let by_lineage = || {
         // The repository is looked for only where there is a keeper among the ancestors.
         let above = !kept::keepers_above().is_empty();
         above.then(|| Repository::discover(folder).ok().and_then(|repo| kept_agent(repo.common_dir()))).flatten()
     };
-    calling_agent().or_else(by_lineage).map_or(Ok(()), |agent| Err(not_for_agents(verb, &agent)))
-}
-
-/// The error for an agent that calls a verb for humans.
-pub fn not_for_agents(verb: &str, agent: &AgentId) -> Error {
-    Error::new(Code::NotForAgents, format!("'{verb}' is for humans, and this is agent '{agent}'"))
-        .hint("ask with 'git axiom signal waiting QUESTION'")
+    calling_agent().or_else(by_lineage)
 }
 
 /// Whether a git child of an operation called this process, most likely from a hook. If that operation has ended, or is one
@@ -385,17 +376,6 @@ impl Context {
     /// `IO_FAILED`.
     pub fn supervisor_alive(&self) -> Result<bool> {
         files::is_locked(&self.layout().supervisor_lock())
-    }
-
-    /// Refuses a verb that decides for a human when it is called below an agent.
-    ///
-    /// # Errors
-    /// `NOT_FOR_AGENTS`.
-    pub fn for_humans_only(&self, verb: &str) -> Result<()> {
-        match &self.author.by {
-            By::Agent(agent) => Err(not_for_agents(verb, agent)),
-            By::User | By::Supervisor | By::Recovery => Ok(()),
-        }
     }
 
     /// The open operation, and whether a process is carrying it out now: the operation lock decides, so the answer is

@@ -139,7 +139,6 @@ pub fn revise(ctx: &mut Context, feedback: &str) -> Result<()> {
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `CHANGED_MEANWHILE` where `version` is not the last one; `INVALID_TRANSITION` where there is
 /// nothing to approve.
 pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
-    ctx.for_humans_only("plan approve")?;
     let plan = at_rest(ctx)?;
     let last = plan.proposal().map(|last| last.version);
     if plan.is_approved()
@@ -177,7 +176,6 @@ pub fn validate(ctx: &mut Context) -> Result<Vec<String>> {
 /// # Errors
 /// `NO_PLAN`, `BUSY`.
 pub fn abandon(ctx: &mut Context, why: &str) -> Result<()> {
-    ctx.for_humans_only("plan abandon")?;
     open(ctx.state())?;
     if super::planner_runs(ctx)? {
         return Err(Error::new(Code::Busy, "the planner runs").hint("end it first: Ctrl+C in its terminal"));

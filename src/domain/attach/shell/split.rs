@@ -3,8 +3,8 @@
 /// The most commands of one text.
 const MOST: usize = 2000;
 
-/// The simple commands of a text. Those in substitutions are commands of their own. A redirection that overwrites a file is the
-/// command `>` with the file.
+/// The simple commands of a text. Those in substitutions are commands of their own. A redirection into a file is the
+/// command `>` or `>>` with the file.
 pub(super) fn split(text: &str) -> Vec<Vec<String>> {
     let mut splitter = Splitter { rest: text.chars().collect(), ..Splitter::default() };
     splitter.run();
@@ -165,8 +165,9 @@ impl Splitter {
         self.at += usize::from(appends || copies || self.peek() == Some('|'));
         let target = self.plain_word();
         let is_device = target.starts_with("/dev/") || target.is_empty();
-        if !appends && !copies && !is_device {
-            self.done.push(vec![">".to_owned(), target]);
+        if !copies && !is_device {
+            let sign = if appends { ">>" } else { ">" };
+            self.done.push(vec![sign.to_owned(), target]);
         }
     }
 

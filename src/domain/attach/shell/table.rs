@@ -1,5 +1,8 @@
 //! The table of risky commands, and what a command means: its name, the script that it is given, the git command in it.
 
+use super::Aliases;
+use crate::domain::verbs;
+
 /// Programs that delete, overwrite or move files whatever their arguments are.
 const ALWAYS: [&str; 27] = [
     "rm",
@@ -57,7 +60,8 @@ const WRAPPERS: [&str; 24] = [
     "rtk",
     "entr",
 ];
-const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"];
+/// Programs that are given a script behind an option that ends with `c`.
+const SHELLS: [&str; 10] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "script", "su"];
 /// Package managers and builders, which have commands that clean up.
 const BUILDERS: [&str; 26] = [
     "npm", "pnpm", "yarn", "bun", "cargo", "make", "gmake", "go", "mvn", "mvnw", "gradle", "gradlew", "pip", "pip3", "uv",
@@ -107,28 +111,6 @@ const GIT_ALWAYS: [&str; 24] = [
     "prune",
     "replace",
 ];
-/// Verbs of git axiom that decide for a human, with the words after them that only show something.
-const OWN: [(&str, &[&str]); 18] = [
-    ("rollback", &[]),
-    ("restore", &[]),
-    ("undo", &[]),
-    ("redo", &[]),
-    ("merge", &[]),
-    ("gate", &["list"]),
-    ("trust", &["--show", "--list"]),
-    ("purge", &[]),
-    ("detach", &[]),
-    ("deinit", &[]),
-    ("checkpoint delete", &[]),
-    ("checkpoint cleanup", &[]),
-    ("checkpoints delete", &[]),
-    ("checkpoints cleanup", &[]),
-    ("prompts forget", &[]),
-    ("config set", &[]),
-    ("config unset", &[]),
-    ("config edit", &[]),
-];
-
 /// The name of a program: the last part of its path, in lower case.
 pub(super) fn name_of(word: &str) -> String {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
@@ -148,6 +130,10 @@ pub(super) fn script_of(name: &str, words: &[String]) -> Option<String> {
     let rest = words.get(1..).unwrap_or_default();
     if name == "eval" {
         return Some(rest.join(" "));
+    }
+    if let Some(own) = of_git_axiom(words) {
+        let at = verbs::command_of_lock(&own)?;
+        return Some(own.get(at..)?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
     }
     if is_shell(name) {
         let is_c = |word: &String| {
@@ -249,26 +235,30 @@ fn is_risky_git(words: &[String]) -> bool {
     }
 }
 
-/// The verb of git axiom that a command calls, where it is for humans.
-pub(super) fn own_verb(words: &[String]) -> Option<String> {
+/// The words after `git axiom` of a command that calls it.
+pub(super) fn of_git_axiom(words: &[String]) -> Option<Vec<String>> {
     let name = words.first().map(|word| name_of(word))?;
     let rest = words.get(1..).unwrap_or_default();
-    let words = match name.as_str() {
-        "git-axiom" => rest.to_vec(),
-        "git" => git(rest).filter(|words| words.first().is_some_and(|word| word == "axiom"))?.split_off(1),
-        _ => return None,
-    };
-    let mut at = 0;
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at += 1 + usize::from(word == "-C");
+    match name.as_str() {
+        "git-axiom" => Some(rest.to_vec()),
+        "git" => Some(git(rest).filter(|words| words.first().is_some_and(|word| word == "axiom"))?.split_off(1)),
+        _ => None,
     }
-    let words = words.get(at..).unwrap_or_default();
-    if words.iter().any(|word| matches!(word.as_str(), "--dry-run" | "-h" | "--help")) {
+}
+
+/// What a command of git means whose name is an alias, as a text: one that the command itself defines, or one that is known.
+pub(super) fn without_alias(words: &[String], aliases: Aliases<'_>) -> Option<String> {
+    if name_of(words.first()?) != "git" {
         return None;
     }
-    let (first, second) = (words.first()?, words.get(1).map_or("", String::as_str));
-    let two = format!("{first} {second}");
-    let (verb, shows) = OWN.iter().find(|(verb, _)| verb == first || *verb == two)?;
-    let only_shows = shows.contains(&second);
-    (!only_shows).then(|| (*verb).to_owned())
+    let called = git(words.get(1..)?)?;
+    let (name, arguments) = called.split_first()?;
+    let key = format!("alias.{name}=");
+    let given = words.iter().rev().find_map(|word| word.strip_prefix(&key).map(str::to_owned));
+    let meaning = given.or_else(|| aliases(name))?;
+    let arguments: String = arguments.iter().map(|word| format!(" {}", quoted(word))).collect();
+    Some(match meaning.trim().strip_prefix('!') {
+        Some(script) => format!("{script}{arguments}"),
+        None => format!("git {}{arguments}", meaning.trim()),
+    })
 }

@@ -1,0 +1,165 @@
+//! Which commands of a text make commits or move HEAD by their own words: what a program that they start does is not known.
+
+use super::Surroundings;
+use super::table::{self, name_of};
+
+use serde::{Deserialize, Serialize};
+
+/// A command that makes commits or moves HEAD in the worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeadMove {
+    /// The command of git: `commit`, `merge`.
+    pub command: String,
+    /// The first line of the message that a commit is given in the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+/// An entry that a command added to the log of HEAD.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadLogEntry {
+    /// What was checked out before.
+    pub old: String,
+    /// What is checked out then.
+    pub new: String,
+    /// What git says of it: `commit: a subject`.
+    pub message: String,
+}
+
+/// Commands of git that make commits or move HEAD.
+const MOVES: [&str; 10] = ["commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull", "reset", "checkout", "switch"];
+
+/// What a command does to HEAD of the worktree. `inside` says whether the commands before it stayed there, and then whether this one did.
+pub(super) fn moves(words: &[String], at: Surroundings<'_>, inside: &mut bool) -> Option<HeadMove> {
+    let name = words.first().map(|word| name_of(word))?;
+    if matches!(name.as_str(), "cd" | "pushd" | "popd" | "chdir") {
+        *inside = words.get(1).is_some_and(|to| *inside && stays(to, at));
+        return None;
+    }
+    let rest = words.get(1..).filter(|_| name == "git")?;
+    let called = table::git(rest)?;
+    let own = &rest[..rest.len() - called.len()];
+    let elsewhere = own.iter().any(|word| word.starts_with("--git-dir") || word.starts_with("--work-tree"))
+        || own.windows(2).any(|pair| pair[0] == "-C" && !stays(&pair[1], at));
+    let command = called.first().filter(|command| MOVES.contains(&command.as_str()))?;
+    (*inside && !elsewhere)
+        .then(|| HeadMove { command: command.clone(), subject: subject(&called[1..]).filter(|_| command == "commit") })
+}
+
+/// Whether a folder that is named is in the worktree for certain.
+fn stays(to: &str, at: Surroundings<'_>) -> bool {
+    let is_known = !to.contains(['$', '`', '*', '~']) && !to.starts_with('-') && !to.is_empty();
+    let leaves = to.split('/').any(|part| part == "..");
+    let is_below = |to: &str| to.strip_prefix(at.worktree).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_known && !leaves && (!to.starts_with('/') || (!at.worktree.is_empty() && is_below(to)))
+}
+
+/// The first line of the message in the options of `git commit`, where it is in them as it is.
+fn subject(options: &[String]) -> Option<String> {
+    let mut rest = options.iter();
+    while let Some(word) = rest.next() {
+        let is_bundle = word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
+        let message = match word.strip_prefix("--message=") {
+            Some(message) => Some(message),
+            None if is_bundle || word == "--message" => rest.next().map(String::as_str),
+            None => None,
+        };
+        if let Some(message) = message {
+            return message.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+        }
+    }
+    None
+}
+
+/// Whether everything that the log of HEAD tells is by these commands: each entry is of one of them, no more commits than commands
+/// that commit, and with their subjects where these are known.
+pub fn explain(moves: &[HeadMove], entries: &[HeadLogEntry]) -> bool {
+    let mut commits: Vec<&HeadMove> = moves.iter().filter(|one| one.command == "commit").collect();
+    let follows = entries.windows(2).all(|pair| pair[0].new == pair[1].old);
+    follows
+        && !entries.is_empty()
+        && entries.iter().all(|entry| {
+            let (action, said) = entry.message.split_once(": ").unwrap_or((entry.message.as_str(), ""));
+            let action = action.split(' ').next().unwrap_or_default().trim_end_matches(':');
+            if action != "commit" {
+                let is_it = |command: &str| command == action || (action == "checkout" && command == "switch");
+                return moves.iter().any(|one| is_it(&one.command));
+            }
+            let is_it = |one: &&HeadMove| one.subject.as_deref().is_none_or(|subject| subject == said.trim());
+            match commits.iter().position(is_it) {
+                Some(place) => {
+                    commits.remove(place);
+                    true
+                }
+                None => false,
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Surroundings, head_moves};
+    use super::*;
+
+    fn moves_of(text: &str) -> Vec<(String, Option<String>)> {
+        let aliases = |name: &str| match name {
+            "ci" => Some("commit -a".to_owned()),
+            "save" => Some("!git add -A && git commit -m saved".to_owned()),
+            _ => None,
+        };
+        let at = Surroundings { aliases: &aliases, worktree: "/r", folder: "/r" };
+        head_moves(text, at).into_iter().map(|one| (one.command, one.subject)).collect()
+    }
+
+    #[test]
+    fn what_moves_head_by_its_own_words() {
+        let commit = |subject: &str| vec![("commit".to_owned(), Some(subject.to_owned()))];
+        for (text, subject) in [
+            ("git commit -m x", "x"),
+            ("git add . && git commit -qam 'a b'", "a b"),
+            ("cd sub && git commit --message='one\n\ntwo'", "one"),
+            ("git -C /r/sub commit -m x", "x"),
+            ("git ci -m x", "x"),
+            ("git save", "saved"),
+            ("env A=b timeout 5 git commit -m x", "x"),
+            ("sh -c 'git commit -m x'", "x"),
+        ] {
+            assert_eq!(moves_of(text), commit(subject), "{text}");
+        }
+        assert_eq!(moves_of("git commit"), [("commit".to_owned(), None)]);
+        assert_eq!(moves_of("git rebase main; git switch x").len(), 2);
+        for text in [
+            "npm test",
+            "make release",
+            "git status",
+            "cd ../other && git commit -m x",
+            "cd $DIR && git commit -m x",
+            "git -C /other commit -m x",
+            "git --git-dir=/x/.git commit -m x",
+            "echo git commit",
+        ] {
+            assert_eq!(moves_of(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_text_explains_is_the_sessions() {
+        let commit = |subject: Option<&str>| HeadMove { command: "commit".into(), subject: subject.map(str::to_owned) };
+        let entry =
+            |old: &str, new: &str, message: &str| HeadLogEntry { old: old.into(), new: new.into(), message: message.into() };
+        let one = entry("a", "b", "commit: x");
+        assert!(explain(&[commit(None)], std::slice::from_ref(&one)));
+        assert!(explain(&[commit(Some("x"))], std::slice::from_ref(&one)));
+        assert!(!explain(&[commit(Some("y"))], std::slice::from_ref(&one)), "another subject: somebody else's");
+        assert!(!explain(&[commit(None)], &[one.clone(), entry("b", "c", "commit: y")]), "one more than it makes");
+        assert!(!explain(&[commit(None), commit(None)], &[one.clone(), entry("z", "c", "commit: y")]), "something in between");
+        assert!(explain(&[commit(Some("y")), commit(Some("x"))], &[one.clone(), entry("b", "c", "commit (amend): y")]));
+        assert!(!explain(&[], std::slice::from_ref(&one)) && !explain(&[commit(None)], &[]));
+        let rebase = HeadMove { command: "rebase".into(), subject: None };
+        assert!(explain(std::slice::from_ref(&rebase), &[entry("a", "b", "rebase (start): checkout main")]));
+        assert!(!explain(&[rebase], &[one]), "a commit by nobody's words");
+        let switch = HeadMove { command: "switch".into(), subject: None };
+        assert!(explain(&[switch], &[entry("a", "b", "checkout: moving from main to x")]));
+    }
+}
