@@ -127,8 +127,11 @@ impl Captures<'_> {
     /// # Errors
     /// As [`Captures::capture_worktree`].
     pub fn capture_without_files(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
-        let nothing = self.repo.scratch_folder()?;
-        self.capture_by_git(&worktree.with_files_in(nothing.path()), options)
+        let scratch = self.repo.scratch_folder()?;
+        // The scratch folder itself has the mark of its owner.
+        let nothing = in_folder(&scratch, "nothing");
+        files::create_dirs_unsynced(&nothing)?;
+        self.capture_by_git(&worktree.with_files_in(&nothing), options)
     }
 
     /// Captures any worktree, with the help of git.
