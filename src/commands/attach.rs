@@ -27,8 +27,8 @@ point to go back to. Everything else in the file stays byte for byte, and 'git a
 puts back what was there. Without a name, a terminal asks which of the installed programs.
 
 By default nothing that is committed is changed. With --shared, the project's own file is; with
---user, your own, for all repositories. In a linked worktree its sessions are covered; what other
-worktrees need is said.
+--user, your own, for all repositories. In a linked worktree its sessions are covered; what
+other worktrees need is said.
 
 A hook counts once it has fired: --status says whether this worktree is protected, and since
 when.")]

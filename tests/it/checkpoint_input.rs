@@ -391,7 +391,10 @@ fn a_list_of_the_newest_has_their_numbers_and_the_order_of_the_whole() {
     assert_eq!(listed(&["checkpoint", "list", "-n", "1"]), all[2..]);
     assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle\naxiom/zebra");
     env.git(&["tag", "-d", "axiom/zebra"]);
-    assert_eq!(listed(&["checkpoint", "list"]), all);
+    // A capture ref comes back with 'recover' or 'verify --repair': until then the list says that it is gone.
+    let mut now = all.clone();
+    now[1]["standing"] = "refGone".into();
+    assert_eq!(listed(&["checkpoint", "list"]), now);
     assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle\naxiom/zebra");
 }
 

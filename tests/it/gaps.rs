@@ -125,12 +125,13 @@ fn a_worktree_that_cannot_be_captured_costs_only_itself() {
     std::fs::write(beside("moved").join(".git"), "gitdir: /nowhere/.git/worktrees/moved\n").unwrap();
     std::fs::write(scratch.path().join(".git/worktrees/torn/gitdir"), beside("to").to_str().unwrap()).unwrap();
     set_mode(&beside("closed"), 0);
-    let (made, words) = bound(&scratch, &["checkpoint", "create", "c", "--json"]);
+    let (made, _) = bound(&scratch, &["checkpoint", "create", "c", "--json"]);
     let made: Value = serde_json::from_str(&made).unwrap();
     for name in ["again", "moved", "torn", "closed"] {
         let why = &made["coverage"][beside(name).to_str().unwrap()]["notCaptured"];
         assert!(why.is_string(), "{name}: {made}");
     }
+    let (_, words) = bound(&scratch, &["checkpoint", "create", "d"]);
     assert!(words.contains("worktrees that cannot be captured"), "{words}");
     scratch.write("a.txt", "edited\n");
     let (_, words) = bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);

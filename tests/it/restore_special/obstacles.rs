@@ -52,7 +52,7 @@ fn a_filter_that_fails_fails_before_anything_is_changed() {
         scratch.git(&["config", &format!("filter.gone.{key}"), value]);
     }
     scratch.write(".git/info/attributes", "sub/b.txt filter=gone\n");
-    refused(&scratch, "GIT_FAILED", "smudge filter gone failed");
+    refused(&scratch, "FILTER_FAILED", "smudge filter gone failed");
 }
 
 #[test]
