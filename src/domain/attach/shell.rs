@@ -73,7 +73,14 @@ pub fn kept_for_humans(text: &str, at: Surroundings<'_>) -> Vec<String> {
 /// The commands of a text that make commits or move HEAD of the worktree by their own words.
 pub fn head_moves(text: &str, at: Surroundings<'_>) -> Vec<HeadMove> {
     let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(true));
+    // Behind several wrappers a command is looked at several times, and makes one commit all the same.
+    let seen = RefCell::new(Vec::new());
     let ask = |_: &[String], words: &[String]| {
+        let this = (words.as_ptr() as usize, words.to_vec());
+        if seen.borrow().contains(&this) {
+            return None;
+        }
+        seen.borrow_mut().push(this);
         found.borrow_mut().extend(head_moves::moves(words, at, &mut inside.borrow_mut()));
         None
     };

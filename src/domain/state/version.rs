@@ -184,8 +184,9 @@ fn of_operation(operation: &Operation) -> u32 {
     let changes = operation.changes.as_deref().map(of_changes);
     let mode = operation.mode.iter().flat_map(|mode| [of_mode(mode.old), of_mode(mode.new)]);
     let is_sixth = matches!(operation.kind, OperationKind::BeginMerge { .. } | OperationKind::RecoverFiles { .. });
-    // An older program would leave the submodules as they are.
-    let in_submodules = since(EIGHTH, !operation.submodules.is_empty());
+    // An older program would leave the submodules as they are, and knows no stash that an agent takes from.
+    let of_stash = matches!(operation.kind, OperationKind::StashTaken { .. });
+    let in_submodules = since(EIGHTH, !operation.submodules.is_empty() || of_stash);
     let by_age = [since(SECOND, moves_files), since(SIXTH, is_sixth), in_submodules];
     newest(gates.chain(restored).chain(changes).chain(mode).chain(by_age))
 }
