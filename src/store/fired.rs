@@ -121,7 +121,7 @@ mod tests {
     fn what_fired_is_known_and_nothing_else_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
-        std::fs::create_dir(layout.root()).unwrap();
+        files::create_dir_all(layout.root()).unwrap();
         assert_eq!(last(&layout, "claude", "Stop").unwrap(), None);
         mark(&layout, "claude", "Stop").unwrap();
         let first = last(&layout, "claude", "Stop").unwrap().unwrap();
@@ -145,7 +145,7 @@ mod tests {
         let layout = Layout::new(&entry);
         assert!(mark(&layout, "claude", "Stop").is_err());
         assert!(!entry.exists());
-        std::fs::create_dir_all(&entry).unwrap();
+        files::create_dir_all(&entry).unwrap();
         mark(&layout, "claude", "Stop").unwrap();
         mark(&layout, "codex", "Stop").unwrap();
         forget(&layout, "claude").unwrap();

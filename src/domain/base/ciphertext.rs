@@ -32,9 +32,9 @@ const COMPRESSED: [&[u8]; 5] = [b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd",
 pub fn is_encrypted(stored: &[u8], plain: &[u8]) -> bool {
     let stored = &stored[..stored.len().min(LOOKED_AT)];
     let begins = |with: &&[u8]| stored.starts_with(with);
-    BEGINNINGS.iter().any(|with| begins(with))
+    BEGINNINGS.iter().any(&begins)
         || memchr::memmem::find(stored, INSIDE).is_some()
-        || (!COMPRESSED.iter().any(|with| begins(with)) && is_noise(stored) && !is_noise(&plain[..plain.len().min(LOOKED_AT)]))
+        || (!COMPRESSED.iter().any(begins) && is_noise(stored) && !is_noise(&plain[..plain.len().min(LOOKED_AT)]))
 }
 
 /// Whether the command of a filter is known to encrypt: for files of which nothing is stored yet.

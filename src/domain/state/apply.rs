@@ -103,8 +103,7 @@ impl State {
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
             Event::Purged { what: _, made_anew, gone, forgotten, masked, left } => {
                 self.purge(made_anew, gone, forgotten)?;
-                self.hold_masked(masked, at);
-                self.remember_left(left.as_ref());
+                self.after_purge(masked, left.as_ref(), at);
             }
             Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,

@@ -175,8 +175,8 @@ mod tests {
         let named = NamedPaths::new(named.iter().map(|path| dir.path().join(path)).collect());
         let exclude = PathPatterns::new(&["*.no".to_owned()]);
         let options = CaptureOptions { max_file_size: 1000, named, exclude, ..CaptureOptions::default() };
-        let mut sorted = SortedIgnored::default();
-        sorted.rest = ignored.iter().map(|path| RepoPath::new(path.as_bytes())).collect();
+        let rest = ignored.iter().map(|path| RepoPath::new(path.as_bytes())).collect();
+        let mut sorted = SortedIgnored { rest, ..SortedIgnored::default() };
         hold_named(dir.path(), &options, &mut sorted);
         [sorted.held, sorted.rest, sorted.over_limit].map(|paths| {
             let mut paths: Vec<String> = paths.iter().map(ToString::to_string).collect();

@@ -164,15 +164,7 @@ impl Captures<'_> {
         let looked = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
         let (mut entries, mut unread) = looked;
         entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
-        // Tracked files in an excluded folder are content like any other.
-        entries.retain(|entry| {
-            let tracked = match entry.kind {
-                StatusKind::Tracked { .. } | StatusKind::Unmerged => true,
-                StatusKind::Untracked | StatusKind::NestedRepository | StatusKind::Ignored => false,
-            };
-            let is_below = |root: &RepoPath| is_below(&entry.path, root);
-            !options.never.iter().any(is_below) && (tracked || !options.excluded.iter().any(is_below))
-        });
+        entries.retain(|entry| may_be_content(entry, options));
         let usual = Usual::of(worktree);
         let excluded = self.take_excluded(worktree, (&staged, options), &mut entries, &mut unread)?;
         unread.into_iter().for_each(|path| gaps.add(path));
@@ -389,6 +381,16 @@ impl Captures<'_> {
 fn held_as_they_are(unfiltered: Vec<(RepoPath, Oid)>, coverage: &mut Coverage) -> impl Iterator<Item = RawFile> {
     unfiltered.iter().for_each(|(path, _)| coverage.unfiltered.add(path.clone()));
     unfiltered.into_iter().map(|(path, oid)| RawFile { path, held_as: oid.clone(), oid, lfs: None })
+}
+
+/// Whether an entry is no git directory and in no folder of ours. Tracked files in an excluded folder are content like any other.
+fn may_be_content(entry: &StatusEntry, options: &CaptureOptions) -> bool {
+    let tracked = match entry.kind {
+        StatusKind::Tracked { .. } | StatusKind::Unmerged => true,
+        StatusKind::Untracked | StatusKind::NestedRepository | StatusKind::Ignored => false,
+    };
+    let is_below = |root: &RepoPath| is_below(&entry.path, root);
+    !options.never.iter().any(is_below) && (tracked || !options.excluded.iter().any(is_below))
 }
 
 /// The files that exist and are not over the limit; files over it are listed in the coverage.

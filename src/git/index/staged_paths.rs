@@ -63,8 +63,14 @@ impl ChangedPaths {
     /// `FILE_UNREADABLE`, `CHANGED_MEANWHILE`, `DISK_FULL`, `GIT_FAILED`; never because of a filter.
     pub fn stage_held(&self, r: &Repository, worktree: &Worktree, file: &Path) -> Result<StagedPaths> {
         let filters = r.conversions().filters(worktree)?;
-        let paths: Vec<&RepoPath> = self.there().collect();
-        let ByFilter { plain, filtered } = r.conversions().by_filter(&filters, r.git_in(worktree).arg("check-attr"), &paths)?;
+        let is_file = |path: &RepoPath| worktree.path().join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file());
+        // Links and the folders of submodules pass through no filter, whatever their attributes say.
+        let (paths, others): (Vec<&RepoPath>, Vec<&RepoPath>) =
+            self.there().partition(|path| filters.is_empty() || is_file(path));
+        let ByFilter { mut plain, filtered } =
+            r.conversions().by_filter(&filters, r.git_in(worktree).arg("check-attr"), &paths)?;
+        plain.extend(others.into_iter().cloned());
+        plain.sort();
         if filtered.is_empty() {
             return Ok(StagedPaths { refused: self.stage(r, worktree, Some(file))?, ..StagedPaths::default() });
         }

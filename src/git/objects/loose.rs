@@ -258,7 +258,7 @@ mod tests {
             // As `git gc` does it: only a folder with nothing in it goes.
             scope.spawn(|| {
                 while !ended.load(std::sync::atomic::Ordering::Relaxed) {
-                    let _ = std::fs::remove_dir(place.parent().unwrap());
+                    let _ = crate::files::remove_empty_dir(place.parent().unwrap());
                 }
             });
             let outcome = (0..3000).try_for_each(|_| {

@@ -22,7 +22,7 @@ impl Repository {
             let entries = files::list(folder).unwrap_or_default().into_iter().take(ENTRIES);
             places.extend(entries.flat_map(|entry| [entry.path().join(".git"), entry.path()]));
         }
-        let borrows = |place: &&PathBuf| named_by(place).iter().any(|named| *named == objects);
+        let borrows = |place: &&PathBuf| named_by(place).contains(&objects);
         let mut found: Vec<String> = places.iter().filter(borrows).map(|place| format!("'{}'", place.display())).collect();
         let is_set = |gix: gix::Repository| gix.config_snapshot().boolean("extensions.preciousObjects") == Some(true);
         if self.gix().is_ok_and(is_set) {

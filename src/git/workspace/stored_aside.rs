@@ -66,7 +66,7 @@ impl Workspaces<'_> {
                     return false;
                 }
             };
-            !(is_new && looks_secret(&entry.path)) && !is_larger(workspace.path(), &entry.path, max_file_size)
+            !(is_larger(workspace.path(), &entry.path, max_file_size) || is_new && looks_secret(&entry.path))
         };
         let paths = entries.into_iter().filter(wanted).map(|entry| entry.path).collect();
         let changed = ChangedPaths::sort(workspace, paths)?;

@@ -396,12 +396,11 @@ fn owner<'s>(
         .or_else(|| workspaces().find(|(_, workspace)| is_there(&workspace.path)))
 }
 
+/// What became of the capture of one worktree, with its submodules.
+type CaptureOutcome = Result<(WorktreeCapture, Vec<CapturedSubmodule>)>;
+
 /// Captures in parallel; the results, failures too, are in the order of `worktrees`.
-fn capture_in_parallel(
-    repo: &Repository,
-    worktrees: &[Worktree],
-    options: &CaptureOptions,
-) -> Result<Vec<Result<(WorktreeCapture, Vec<CapturedSubmodule>)>>> {
+fn capture_in_parallel(repo: &Repository, worktrees: &[Worktree], options: &CaptureOptions) -> Result<Vec<CaptureOutcome>> {
     let next = Mutex::new(0_usize);
     let take = || {
         let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -136,8 +136,9 @@ pub(super) fn bring_merged(
         if let (Some(ours), Some(theirs), Some(workspace)) = (&ours, &theirs, &workspace) {
             ours.refs().bring_from(theirs, std::slice::from_ref(commit), &label_of(workspace))?;
         }
-        let is_there = ours.is_some_and(|ours| ours.objects().has_object(commit));
-        if !is_there {
+        // Without an entry in `.gitmodules` it is no submodule that anybody could fetch, here or elsewhere.
+        let is_one = ours.is_some() || ctx.repo.worktrees().place_of_module(&main, tree, path).is_ok();
+        if is_one && !ours.is_some_and(|ours| ours.objects().has_object(commit)) {
             lacking.push(format!("'{path}' to {}", commit.short()));
         }
     }

@@ -100,14 +100,18 @@ pub(super) fn carry_out(
     done: &mut Done,
 ) -> Result<()> {
     let (repo, there) = opened(ctx, change)?;
-    if change.checked_out.new || change.checked_out.old {
-        connect(&there)?;
+    // A file that comes back in the place of the folder: the worktree around has moved the whole folder to the trash for it.
+    let is_taken = !change.checked_out.new && there.path().symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+    if !is_taken {
+        if change.checked_out.new || change.checked_out.old {
+            connect(&there)?;
+        }
+        env::fault_point("journal.submodule-connected");
+        restore_worktree(ctx, (&repo, &there), &change.worktree, (txn, attempt, ready), done)?;
     }
-    env::fault_point("journal.submodule-connected");
-    restore_worktree(ctx, (&repo, &there), &change.worktree, (txn, attempt, ready), done)?;
     let outcome = move_branches(&repo, change, attempt, done);
     done.or_named(attempt, &format!("branches of '{}'", change.worktree.path), outcome)?;
-    if !change.checked_out.new {
+    if !change.checked_out.new && !is_taken {
         disconnect(&there)?;
     }
     Ok(())

@@ -64,8 +64,14 @@ impl State {
         Ok(())
     }
 
+    /// The tasks whose words were masked wait, and what is left is remembered.
+    pub(super) fn after_purge(&mut self, masked: &[CaseId], left: Option<&LeftByPurge>, at: Timestamp) {
+        self.hold_masked(masked, at);
+        self.remember_left(left);
+    }
+
     /// What a purge could not delete, in place of what an earlier one of the same path could not.
-    pub(super) fn remember_left(&mut self, left: Option<&LeftByPurge>) {
+    fn remember_left(&mut self, left: Option<&LeftByPurge>) {
         let Some(left) = left else { return };
         let all = &mut self.record.left_by_purges;
         all.retain(|one| one.path != left.path);

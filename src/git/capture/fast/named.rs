@@ -157,10 +157,7 @@ impl Captures<'_> {
         let fresh = usual.unusual_ones(self.repo, worktree.path(), there.iter().chain(&narrow))?;
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
-        let is_there = |path: &RepoPath| match std::fs::symlink_metadata(worktree.path().join(path.to_path())) {
-            Ok(_) => true,
-            Err(_) => false,
-        };
+        let is_there = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let mut coverage = held_else(earlier.coverage, &looked_at, coverage, is_there);
         let paths = looked_at.iter().cloned().collect();
         coverage.only = Some(earlier.with(paths));
