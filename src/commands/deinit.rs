@@ -29,8 +29,8 @@ directory. All commits stay, and branches that are not merged. What stays is lis
 Nothing is lost: a checkpoint is made, and all that our refs hold goes into one bundle that git
 reads without git axiom. It is put into a new folder beside the repository (where that lies in
 another's worktree, beside the outermost one), and checked before anything is taken out. The
-workspaces, the trash and the folder 'axiom' are moved there too. The commands that bring it back
-are printed. After a crash the same command completes it.
+workspaces, the trash and the folder 'axiom' are moved there too. The commands that bring it
+back are printed. After a crash the same command completes it.
 
 No session, agent, watch or planner may run.")]
 pub struct Deinit {

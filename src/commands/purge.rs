@@ -21,17 +21,18 @@ use crate::ops::purge::{self, Fate, Purged, Subject};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 For a secret that got into what was saved. The file at PATH, or whatever has the content ID, is
-taken out of all checkpoints, of captures of workspaces, of what is kept for undo, of the trash;
-its longer lines and its values become as many letters x in the log, in texts of tasks and in
-what agents printed; words that are also in paths, branches and ids stay. A task of which a word
-was masked waits at its claim gate. Checkpoints stay, without that path: a rollback leaves it
-alone. A checkpoint that holds commits with it, which no branch has any more, goes as a whole; so
-does what undo would need. Then the objects are deleted that nothing else holds.
+taken out of all checkpoints, of captures of workspaces, of what is kept for undo, of the
+trash; its longer lines and its values become as many letters x in the log, in texts of tasks
+and in what agents printed; words that are also in paths, branches and ids stay. A task of
+which a word was masked waits at its claim gate. Checkpoints stay, without that path: a
+rollback leaves it alone. A checkpoint that holds commits with it, which no branch has any
+more, goes as a whole; so does what undo would need. Then the objects are deleted that nothing
+else holds.
 
-It cannot be undone. What has it still is named: other saved files with the same value, a branch,
-a remote, a stash, a reflog, an index, ORIG_HEAD, FETCH_HEAD, a rebase, the file in the worktree,
-your hooks, what 'detach' puts back, what you approved, a log that nobody can read. A secret that
-was ever pushed or seen should be changed all the same.
+It cannot be undone. What has it still is named: other saved files with the same value, a
+branch, a remote, a stash, a reflog, an index, ORIG_HEAD, FETCH_HEAD, a rebase, the file in the
+worktree, your hooks, what 'detach' puts back, what you approved, a log that nobody can read. A
+secret that was ever pushed or seen should be changed all the same.
 
 Clones made with --shared or --reference borrow objects of this repository, and may lose these;
 no repository knows who borrows from it. --grace leaves the objects to git, which deletes them

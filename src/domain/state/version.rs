@@ -406,11 +406,9 @@ mod tests {
     fn a_word_that_version_1_did_not_know_is_in_no_line_of_version_1() {
         for held in Held::ALL {
             let word = serde_json::to_value(held).unwrap();
-            let version = match held {
-                Held::Masked => EIGHTH,
-                _ if FIRST_KNEW.contains(&word.as_str().unwrap()) => FIRST,
-                _ => SECOND,
-            };
+            let first = FIRST_KNEW.contains(&word.as_str().unwrap());
+            let since = if first { FIRST } else { SECOND };
+            let version = if held == Held::Masked { EIGHTH } else { since };
             let gate = Gate::holding(&CaseId::new("t").unwrap(), held, jiff::Timestamp::UNIX_EPOCH).unwrap();
             let versions = versions_with(&gate);
             assert!(versions.iter().all(|found| *found == version), "{held:?}: {versions:?}");

@@ -438,6 +438,8 @@ mod tests {
                 for code in codes {
                     for tried in [1, MOST_TRIES - 1, MOST_TRIES, MOST_TRIES + 1] {
                         let expected = match (field.split_once(", then "), tried < MOST_TRIES) {
+                            // A locked repository: its row of codes says so.
+                            _ if (step, code) == (Step::Claim, Code::FilterFailed) => "claim gate",
                             (Some((retry, _)), true) => retry,
                             (Some((_, gate)), false) => gate,
                             (None, _) => field,

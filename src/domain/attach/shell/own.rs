@@ -119,11 +119,11 @@ fn writes_config(arguments: &[String]) -> bool {
     if reads || matches!(verb, Some("get" | "list")) {
         return false;
     }
-    let is_alias = |key: &&str| key.to_ascii_lowercase().starts_with("alias.");
     let names_us = plain.iter().skip(1).any(|value| value.contains(SECTION));
     let renames = verb == Some("rename-section") || has(&["--rename-section"]);
     let keys = plain.iter().take(if renames { 2 } else { 1 });
-    keys.into_iter().any(|key| is_governing(key)) || (plain.first().is_some_and(|key| is_alias(key)) && names_us)
+    keys.into_iter().any(|key| is_governing(key))
+        || (plain.first().is_some_and(|key| key.to_ascii_lowercase().starts_with("alias.")) && names_us)
 }
 
 /// Whether a command writes into what governs git axiom.
