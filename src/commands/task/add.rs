@@ -41,10 +41,10 @@ For a variable in lower case write: env mode=fast make.
 not with 'git axiom signal blocked REASON'. If it changes anything there, it has not passed.
 
 A verify step may write its results to the file $AXIOM_VERIFY_JUNIT (as JUnit does), and append
-lines of JSON {\"score\", \"percent\", \"last\", \"next\"} to the file $AXIOM_VERIFY_REPORT.
-Where it is cut off and runs again on the same commit, it finds its lines there. Only steps
-that failed or that have not passed on this commit are run again; after recovery.maxRetries
-verifications that failed, the task waits for a human.
+lines of JSON {\"score\", \"percent\", \"last\", \"next\"} to the file $AXIOM_VERIFY_REPORT. Where it is
+cut off and runs again on the same commit, it finds its lines there. Only steps that failed or
+that have not passed on this commit are run again; after recovery.maxRetries verifications that
+failed, the task waits for a human.
 
 With the preset 'shell', the body is the script that is run.")]
 pub struct Add {
