@@ -18,6 +18,7 @@ use super::nested::{is_git_dir, is_repository};
 use super::ownership::{is_same_place, named_by};
 use super::repository::{HashKind, RefFormat, Repository, path_of};
 use super::worktrees::Worktree;
+use crate::domain::base::names::without_dots;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::repo::handles::Worktrees;
@@ -230,19 +231,6 @@ fn names(git_dir: &Path, folder: &Path) -> bool {
 fn config_of(git_dir: &Path) -> Option<File> {
     let text = files::read_optional(&git_dir.join("config"), CONFIG_LIMIT).ok().flatten()?;
     File::from_bytes_no_includes(&text, Metadata::from(Source::Local), Default::default()).ok()
-}
-
-/// `a/b/../c` as `a/c`.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
 
 fn format_of(git_dir: &Path) -> Result<(HashKind, RefFormat)> {

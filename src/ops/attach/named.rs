@@ -1,8 +1,9 @@
 //! Where the files are that a command names.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::domain::attach::shell::NamedFiles;
+use crate::domain::base::names::without_dots;
 use crate::env;
 use crate::git::NamedPaths;
 
@@ -12,7 +13,7 @@ pub(super) fn places(named: &NamedFiles, folder: &Path) -> NamedPaths {
     for word in &named.words {
         let Some(word) = known(word, folder) else { continue };
         for within in named.folders.iter().filter_map(|within| known(within, folder)) {
-            let place = plain(&folder.join(within).join(&word));
+            let place = without_dots(&folder.join(within).join(&word));
             // A link on the way there may lead back into the worktree.
             let real = place.parent().and_then(|above| above.canonicalize().ok()).zip(place.file_name());
             let real = real.map(|(above, name)| above.join(name)).filter(|real| *real != place);
@@ -36,17 +37,4 @@ fn known(word: &str, folder: &Path) -> Option<PathBuf> {
     // What a variable holds is not known: anything may be there.
     let rest: String = rest.split('/').map(|part| if part.contains('$') { "*" } else { part }).collect::<Vec<_>>().join("/");
     (rest != "*" || word == "*").then(|| base.join(rest))
-}
-
-/// Without `.` and `..`, as they are written.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }

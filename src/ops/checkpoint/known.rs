@@ -1,7 +1,7 @@
 //! Captures of known paths: the caller names the paths that may have changed, and only these are examined.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::captures::{Captured, CapturedWorktree, There, beside, capture_all_with, there, together};
 use super::excluded;
@@ -10,7 +10,7 @@ use super::own::main_then;
 use super::still::Still;
 use super::submodules;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath, without_dots};
 use crate::domain::base::own_names::capture_ref;
 use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
 use crate::domain::checkpoint::known_paths;
@@ -367,19 +367,6 @@ fn inside(worktrees: &[Worktree], place: &Path) -> Option<(usize, RepoPath)> {
     let (number, inside) = within.min_by_key(|(_, inside)| inside.as_os_str().len())?;
     let is_gits = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
     (!is_gits).then(|| (number, RepoPath::new(inside.as_os_str().as_bytes())))
-}
-
-/// Resolves `.` and `..` lexically.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
 
 /// A folder with its symbolic links resolved, for the part of the path that exists.
