@@ -63,14 +63,15 @@ impl ChangedPaths {
     /// `FILE_UNREADABLE`, `CHANGED_MEANWHILE`, `DISK_FULL`, `GIT_FAILED`; never because of a filter.
     pub fn stage_held(&self, r: &Repository, worktree: &Worktree, file: &Path) -> Result<StagedPaths> {
         let filters = r.conversions().filters(worktree)?;
-        let is_file = |path: &RepoPath| worktree.path().join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file());
-        // Links and the folders of submodules pass through no filter, whatever their attributes say.
-        let (paths, others): (Vec<&RepoPath>, Vec<&RepoPath>) =
-            self.there().partition(|path| filters.is_empty() || is_file(path));
-        let ByFilter { mut plain, filtered } =
+        let paths: Vec<&RepoPath> = self.there().collect();
+        let ByFilter { mut plain, mut filtered } =
             r.conversions().by_filter(&filters, r.git_in(worktree).arg("check-attr"), &paths)?;
-        plain.extend(others.into_iter().cloned());
-        plain.sort();
+        // Links and the folders of submodules pass through no filter, whatever their attributes say.
+        let is_file = |path: &RepoPath| worktree.path().join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file());
+        for paths in filtered.values_mut() {
+            plain.extend(paths.extract_if(.., |path| !is_file(path)));
+        }
+        filtered.retain(|_, paths| !paths.is_empty());
         if filtered.is_empty() {
             return Ok(StagedPaths { refused: self.stage(r, worktree, Some(file))?, ..StagedPaths::default() });
         }
