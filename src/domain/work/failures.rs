@@ -95,6 +95,8 @@ pub enum Class {
     Branch,
     /// Something that is the user's is in the way of this task.
     User,
+    /// A filter of the user's fails or does not answer, or the repository is locked by one.
+    Filter,
     /// Nothing works: the repository, the state, git or the configuration; or an interrupted operation waits for a human.
     Everything,
     /// It should not come from a step: a mistake of ours.
@@ -103,7 +105,7 @@ pub enum Class {
 
 impl Class {
     /// All classes, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Transient,
         Self::Moved,
         Self::Full,
@@ -111,6 +113,7 @@ impl Class {
         Self::Workspace,
         Self::Branch,
         Self::User,
+        Self::Filter,
         Self::Everything,
         Self::Ours,
     ];
@@ -125,6 +128,7 @@ impl Class {
             Self::Workspace => "workspace",
             Self::Branch => "branch",
             Self::User => "user",
+            Self::Filter => "filter",
             Self::Everything => "everything",
             Self::Ours => "ours",
         }
@@ -163,8 +167,8 @@ impl Class {
             | Code::WorkspaceInTheWay
             | Code::WorkspaceNotOurs
             | Code::CheckpointDamaged
-            | Code::FilterFailed
             | Code::FileUnreadable => Self::User,
+            Code::FilterFailed => Self::Filter,
             Code::NotARepository | Code::BareRepository | Code::GitTooOld | Code::GitMissing => Self::Everything,
             Code::RepositoryUnsupported | Code::IdentityMissing | Code::NotTheOwner => Self::Everything,
             Code::ConfigInvalid | Code::ConfigDamaged => Self::Everything,
@@ -249,9 +253,7 @@ pub enum Follows {
 /// What follows the failure of a step, where it has failed this often.
 pub fn what_follows(step: Step, code: Code, times: Times) -> Follows {
     let class = Class::of(code);
-    // Nothing is made for a repository that a human has to unlock first: whoever lets it go on has done so.
-    let rule = if (step, code) == (Step::Claim, Code::FilterFailed) { Rule::Gate(GateKind::Claim) } else { rule(step, class) };
-    match rule {
+    match rule(step, class) {
         Rule::Retry(_) | Rule::RetryOrEnd if times.tried < MOST_TRIES => Follows::Retry { after: pause_after(times.tried) },
         Rule::Retry(gate) | Rule::Gate(gate) => Follows::Gate(gate),
         Rule::Wait => Follows::Wait { after: pause_after(times.tried.saturating_add(times.looked)) },
@@ -299,7 +301,7 @@ pub const fn stands_still(step: Step, code: Code) -> Option<Shared> {
     match (Class::of(code), code) {
         (Class::Full, _) | (Class::Held, Code::Busy) => Some(shared),
         (Class::Held | Class::Transient | Class::Moved | Class::Workspace | Class::Branch, _) => None,
-        (Class::User | Class::Everything | Class::Ours, _) => None,
+        (Class::User | Class::Filter | Class::Everything | Class::Ours, _) => None,
     }
 }
 
@@ -320,7 +322,7 @@ enum Rule {
 }
 
 fn rule(step: Step, class: Class) -> Rule {
-    use Class::{Branch, Everything, Full, Held, Moved, Ours, Transient, User, Workspace};
+    use Class::{Branch, Everything, Filter, Full, Held, Moved, Ours, Transient, User, Workspace};
     match step {
         // Somebody has just started the session and sees the error.
         Step::Begin => Rule::EndSession,
@@ -328,18 +330,20 @@ fn rule(step: Step, class: Class) -> Rule {
             Transient | Moved | Workspace => Rule::Retry(GateKind::Claim),
             Full | Held => Rule::Wait,
             Branch | User => Rule::Block,
+            // Nothing is made for a repository that a human has to unlock first: whoever lets it go on has done so.
+            Filter => Rule::Gate(GateKind::Claim),
             Everything | Ours => Rule::EndSession,
         },
         Step::Start => match class {
             Transient | Moved => Rule::Retry(GateKind::Claim),
             Full | Held => Rule::Wait,
             Workspace | Branch => Rule::Gate(GateKind::Claim),
-            User => Rule::Block,
+            User | Filter => Rule::Block,
             Everything | Ours => Rule::EndSession,
         },
         // The program runs whatever happens here. Its keeper knows how it ends.
         Step::Watch => match class {
-            Transient | Moved | Full | Held | Workspace | Branch | User => Rule::Wait,
+            Transient | Moved | Full | Held | Workspace | Branch | User | Filter => Rule::Wait,
             Everything | Ours => Rule::EndSession,
         },
         Step::Finish => match class {
@@ -347,25 +351,25 @@ fn rule(step: Step, class: Class) -> Rule {
             Full | Held => Rule::Wait,
             // HEAD is elsewhere, a conflict, no branch: the agent did that.
             Moved | Workspace | Branch => Rule::Again,
-            User => Rule::Gate(GateKind::Claim),
+            User | Filter => Rule::Gate(GateKind::Claim),
             Everything | Ours => Rule::EndSession,
         },
         Step::Settle => match class {
             Transient | Moved => Rule::Retry(GateKind::Claim),
             Full | Held => Rule::Wait,
-            Workspace | Branch | User => Rule::Gate(GateKind::Claim),
+            Workspace | Branch | User | Filter => Rule::Gate(GateKind::Claim),
             Everything | Ours => Rule::EndSession,
         },
         Step::Merge | Step::VerifyMerge => match class {
             Transient | Moved => Rule::Retry(GateKind::Merge),
             // A broken workspace is another agent's, and is repaired before its next iteration.
             Full | Held | Workspace => Rule::Wait,
-            Branch | User => Rule::Gate(GateKind::Merge),
+            Branch | User | Filter => Rule::Gate(GateKind::Merge),
             Everything | Ours => Rule::EndSession,
         },
         Step::Request => match class {
             Full | Held => Rule::Wait,
-            Transient | Moved | Workspace | Branch | User | Everything | Ours => Rule::Answer,
+            Transient | Moved | Workspace | Branch | User | Filter | Everything | Ours => Rule::Answer,
         },
         // The task is merged already: see `ops::supervise::closing`.
         Step::PutAside | Step::Checkpoint | Step::Copies => Rule::GoOn,
@@ -375,7 +379,7 @@ fn rule(step: Step, class: Class) -> Rule {
             Full | Held => Rule::Wait,
             // Somebody else recorded something first.
             Moved => Rule::RetryOrEnd,
-            Transient | Workspace | Branch | User | Everything | Ours => Rule::EndSession,
+            Transient | Workspace | Branch | User | Filter | Everything | Ours => Rule::EndSession,
         },
     }
 }
@@ -438,8 +442,6 @@ mod tests {
                 for code in codes {
                     for tried in [1, MOST_TRIES - 1, MOST_TRIES, MOST_TRIES + 1] {
                         let expected = match (field.split_once(", then "), tried < MOST_TRIES) {
-                            // A locked repository: its row of codes says so.
-                            _ if (step, code) == (Step::Claim, Code::FilterFailed) => "claim gate",
                             (Some((retry, _)), true) => retry,
                             (Some((_, gate)), false) => gate,
                             (None, _) => field,
