@@ -64,6 +64,13 @@ pub(in crate::git) struct ByFilter {
 }
 
 impl Filters {
+    /// Those that a call of git knows.
+    fn known_to(git: Git<'_>) -> Result<Self> {
+        // Exit code 1 means that there is none.
+        let listed = git.args(["config", "--null", "--get-regexp", r"^filter\."]).run()?;
+        Ok(Self::of(&String::from_utf8_lossy(&listed.stdout)))
+    }
+
     /// Of what `git config --null --get-regexp ^filter\.` prints.
     fn of(listed: &str) -> Self {
         let mut all: BTreeMap<String, Filter> = BTreeMap::new();
@@ -119,8 +126,7 @@ impl Repository {
             if self.config_lacks_section("filter") {
                 return Vec::new();
             }
-            let listed = self.git().args(["config", "--null", "--get-regexp", r"^filter\."]).run();
-            listed.map(|output| Filters::of(&String::from_utf8_lossy(&output.stdout)).0.into_keys().collect()).unwrap_or_default()
+            Filters::known_to(self.git()).map(|filters| filters.0.into_keys().collect()).unwrap_or_default()
         })
     }
 }
@@ -134,9 +140,7 @@ impl Conversions<'_> {
         if self.repo.config_lacks_section("filter") {
             return Ok(Filters::default());
         }
-        let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^filter\."]);
-        // Exit code 1 means that there is none.
-        Ok(Filters::of(&String::from_utf8_lossy(&git.run()?.stdout)))
+        Filters::known_to(self.repo.git_in(worktree))
     }
 
     /// Whether Git LFS passes contents through further programs: then only it knows what it stores.

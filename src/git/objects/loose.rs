@@ -261,7 +261,7 @@ mod tests {
                     let _ = crate::files::remove_empty_dir(place.parent().unwrap());
                 }
             });
-            let outcome = (0..300).try_for_each(|_| {
+            let outcome = (0..3000).try_for_each(|_| {
                 write(dir.path(), &id, &stored(b"blob 0\0"))?;
                 files::remove_file(&place)
             });
