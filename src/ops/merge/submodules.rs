@@ -19,12 +19,7 @@ const NAMED: usize = 5;
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn bring_home(ctx: &Context, workspace: &Worktree) -> Result<()> {
     let main = ctx.repo.worktrees().main_worktree()?;
-    let label = label_of(workspace);
-    let tree = match ctx.repo.refs().head(workspace)?.commit() {
-        Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
-        None => return Ok(()),
-    };
-    bring_all(&ctx.repo, (&main, workspace), &tree, &label)
+    bring((&ctx.repo, &main), (&ctx.repo, workspace), &label_of(workspace))
 }
 
 /// What captures that come from a workspace are called by.
@@ -34,38 +29,26 @@ fn label_of(workspace: &Worktree) -> String {
     if label.is_empty() { "workspace".to_owned() } else { label }
 }
 
-fn bring_all(repo: &Repository, (main, workspace): (&Worktree, &Worktree), tree: &Oid, label: &str) -> Result<()> {
-    for (path, commit) in repo.index(workspace).submodules() {
-        let Some(theirs) = of_worktree(repo, workspace, &path)? else { continue };
-        let ours = match home(repo, main, (tree, &path), &theirs)? {
-            Ok(ours) => ours,
+/// Brings what the submodules of their worktree have into the repositories of ours. One level down each worktree has a repository of
+/// its own.
+fn bring(ours: (&Repository, &Worktree), (theirs, there): (&Repository, &Worktree), label: &str) -> Result<()> {
+    let submodules = theirs.index(there).submodules();
+    if submodules.is_empty() {
+        return Ok(());
+    }
+    let Some(head) = theirs.refs().head(there)?.commit().cloned() else { return Ok(()) };
+    let tree = theirs.objects().read_commit(&head)?.tree;
+    for (path, commit) in submodules {
+        let Some(inner) = of_worktree(theirs, there, &path)? else { continue };
+        let home = match home(ours.0, ours.1, (&tree, &path), &inner)? {
+            Ok(home) => home,
             Err(why) => {
                 tracing::warn!(%why, submodule = %path, "what its workspace has of it is not brought home");
                 continue;
             }
         };
-        ours.refs().bring_from(&theirs, std::slice::from_ref(&commit), label)?;
-        let inner = theirs.submodule_worktree();
-        if !theirs.index(&inner).submodules().is_empty()
-            && let Some(head) = theirs.refs().head(&inner)?.commit()
-        {
-            let tree = theirs.objects().read_commit(head)?.tree;
-            nested(&ours, &theirs, &tree, label)?;
-        }
-    }
-    Ok(())
-}
-
-/// As [`bring_all`], one level down: there each worktree has a repository of its own.
-fn nested(ours: &Repository, theirs: &Repository, tree: &Oid, label: &str) -> Result<()> {
-    for (path, commit) in theirs.index(&theirs.submodule_worktree()).submodules() {
-        let Some(inner) = of_worktree(theirs, &theirs.submodule_worktree(), &path)? else { continue };
-        if let Ok(home) = home(ours, &ours.submodule_worktree(), (tree, &path), &inner)? {
-            home.refs().bring_from(&inner, std::slice::from_ref(&commit), label)?;
-            if let Some(head) = inner.refs().head(&inner.submodule_worktree())?.commit() {
-                nested(&home, &inner, &inner.objects().read_commit(head)?.tree, label)?;
-            }
-        }
+        home.refs().bring_from(&inner, std::slice::from_ref(&commit), label)?;
+        bring((&home, &home.submodule_worktree()), (&inner, &inner.submodule_worktree()), label)?;
     }
     Ok(())
 }
