@@ -43,7 +43,9 @@ impl Captures<'_> {
         git_dirs.sort();
         git_dirs.dedup();
         let is_nested = |inside: &Path| !inside.as_os_str().is_empty() && !inside.starts_with(".git");
-        let others = options.apart.iter().filter_map(|place| place.strip_prefix(root).ok()).filter(|inside| is_nested(inside));
+        // What is below a folder follows it in the order of paths: of thousands none is looked at that lies elsewhere.
+        let below = options.apart.range(root.to_owned()..).map_while(|place| place.strip_prefix(root).ok());
+        let others = below.filter(|inside| is_nested(inside));
         let others = others.map(|inside| RepoPath::new(inside.as_os_str().as_bytes()));
         // Thousands may be in the folder of the workspaces, which is left out as a whole.
         let worktrees = others.filter(|inside| !options.excluded.iter().any(|root| is_below(inside, root))).collect();

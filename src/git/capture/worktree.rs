@@ -40,7 +40,7 @@ pub struct CaptureOptions {
     pub excluded: Vec<RepoPath>,
     /// The folders of the repository's linked worktrees, wherever they are and whatever state they are in: none is content of
     /// another worktree.
-    pub apart: Vec<PathBuf>,
+    pub apart: BTreeSet<PathBuf>,
     /// Of `excluded`, what is not even looked at where something in it is tracked: `never_content` fills it in.
     pub never: Vec<RepoPath>,
     /// Ignored files that are held like untracked ones.

@@ -121,7 +121,7 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
     CaptureOptions {
         max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024),
         excluded,
-        apart: Vec::new(),
+        apart: BTreeSet::new(),
         never: Vec::new(),
         include: PathPatterns::new(&ctx.config.checkpoints.include),
         exclude: PathPatterns::new(&ctx.config.checkpoints.exclude),
