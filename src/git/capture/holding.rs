@@ -1,11 +1,10 @@
 //! Which paths of captures have contents of some kind. What many captures share is looked at once.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use super::extras::{CaptureExtras, LIST};
+use super::extras::CaptureExtras;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Result};
-use crate::git::checkpoint::limits;
 use crate::git::objects::database::{GITLINK, TREE};
 use crate::git::repo::handles::Captures;
 
@@ -46,20 +45,17 @@ impl Captures<'_> {
         let Some(index) = commit.parents.get(1) else { return Ok(found) };
         let index = objects.read_commit(index)?;
         found.extend(self.below(&index.tree, search)?);
-        for parent in index.parents.iter().skip(1) {
-            let entries = objects.read_tree(&objects.read_commit(parent)?.tree)?;
-            let Some(list) = entries.iter().find(|entry| entry.name == LIST) else { continue };
-            let json = objects.read_blob(&list.oid, limits::EXTRAS)?;
-            let Ok(extras) = serde_json::from_slice::<CaptureExtras>(&json) else { continue };
-            let mut all: BTreeMap<&RepoPath, Vec<&Oid>> = BTreeMap::new();
-            extras.raw.iter().for_each(|raw| all.entry(&raw.path).or_default().push(&raw.oid));
-            extras.index.unmerged.iter().for_each(|stage| all.entry(&stage.path).or_default().push(&stage.oid));
-            for (path, contents) in all {
-                for oid in contents {
-                    if self.has_it(oid, search)? {
-                        found.insert(path.clone());
-                    }
-                }
+        let extras = match CaptureExtras::of_capture(self.repo, capture) {
+            Ok(extras) => extras,
+            // What is damaged there names nothing.
+            Err(error) if error.code() == Code::CheckpointDamaged => return Ok(found),
+            Err(error) => return Err(error),
+        };
+        let raw = extras.raw.into_iter().map(|raw| (raw.path, raw.oid));
+        let stages = extras.index.unmerged.into_iter().map(|stage| (stage.path, stage.oid));
+        for (path, oid) in raw.chain(stages) {
+            if self.has_it(&oid, search)? {
+                found.insert(path);
             }
         }
         Ok(found)

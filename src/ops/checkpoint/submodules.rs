@@ -37,9 +37,7 @@ impl CapturedSubmodule {
     pub fn folder(&self) -> &Path {
         self.present.worktree.path()
     }
-}
 
-impl CapturedSubmodule {
     /// Whether it has work that is in no commit.
     ///
     /// # Errors
@@ -126,7 +124,8 @@ fn capture_one(repo: &Repository, (above, folder): (&Worktree, &Path), options: 
     Ok(Some((inner, worktree, capture)))
 }
 
-fn has_files(folder: &Path) -> bool {
+/// Whether anything is in a folder.
+pub(in crate::ops) fn has_files(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 

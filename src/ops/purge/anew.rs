@@ -246,7 +246,7 @@ impl Making<'_> {
             let commits = contents::in_commits(self.ctx, graph, kept, path)?;
             bad.extend(commits.into_iter().filter(|(_, contents)| contents.iter().any(is_to_go)).map(|(commit, _)| commit));
             for kept in kept {
-                if contents::in_kept(self.ctx, kept, path)?.iter().any(is_to_go) {
+                if contents::in_kept(&self.ctx.repo, kept, path)?.iter().any(is_to_go) {
                     bad.insert((*kept).clone());
                 }
             }

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{KEPT, LIVE, LOST};
 use crate::domain::checkpoint::purge::Cut;
 use crate::error::Result;
-use crate::git::{Graph, RefValue};
+use crate::git::{Graph, RefValue, Repository, TREE};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 
@@ -41,7 +41,7 @@ pub(super) fn of(ctx: &Context, subject: &Subject, own: &[RefValue], graph: &Gra
     let kept: BTreeSet<&Oid> = own.iter().filter(|value| is_kept(&value.name)).map(|value| &value.oid).collect();
     found.extend(in_commits(ctx, graph, &kept, path)?.into_iter().flat_map(|(_, contents)| contents));
     for kept in kept {
-        found.extend(in_kept(ctx, kept, path)?);
+        found.extend(in_kept(&ctx.repo, kept, path)?);
     }
     let others = super::others();
     let refs: Vec<&str> = others.iter().map(String::as_str).collect();
@@ -69,10 +69,10 @@ pub(super) fn in_commits(
 }
 
 /// What the trees of worktrees have at the path that are kept for an undo.
-pub(super) fn in_kept(ctx: &Context, kept: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
-    let objects = ctx.repo.objects();
+pub(super) fn in_kept(repo: &Repository, kept: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
+    let objects = repo.objects();
     let mut found = BTreeSet::new();
-    for entry in objects.read_tree(&objects.read_commit(kept)?.tree)?.into_iter().filter(|entry| entry.mode == crate::git::TREE) {
+    for entry in objects.read_tree(&objects.read_commit(kept)?.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
         found.extend(objects.contents_at(&entry.oid, path)?);
     }
     Ok(found)

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::contents::in_kept;
 use super::find::Subject;
 use super::journal::{Fate, InSubmodule, Journal, Moved};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT};
 use crate::domain::checkpoint::purge::Cut;
 use crate::error::Result;
-use crate::git::{Expected, RefEdit, Repository, TREE};
+use crate::git::{Expected, RefEdit, Repository};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 
@@ -98,10 +99,7 @@ fn in_one(
     // What an undo would need goes, as in the repository itself.
     for value in kept {
         let commit = objects.read_commit(&value.oid)?;
-        let mut contents = BTreeSet::new();
-        for entry in objects.read_tree(&commit.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
-            contents.extend(objects.contents_at(&entry.oid, path)?);
-        }
+        let contents = in_kept(repo, &value.oid, path)?;
         if !contents.is_empty() || commit.parents.iter().any(|parent| made.contains_key(parent)) {
             plan.refs.push(Moved { name: value.name, old: value.oid, new: None });
             plan.secrets.extend(contents);

@@ -14,7 +14,7 @@ use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::domain::operation::journaled::{HeadState, Operation, RefChange, SubmoduleChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
-use crate::ops::checkpoint::submodules::{options_within, repository_of};
+use crate::ops::checkpoint::submodules::{has_files, options_within, repository_of};
 use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
@@ -58,7 +58,7 @@ pub(super) fn add(
             continue;
         }
         match repository_of(ctx, then) {
-            Ok(repo) => match present(ctx, captured, then, &repo)? {
+            Ok(repo) => match present_at(ctx, captured, &then.folder(), &repo)? {
                 Some((now, commit)) => going.push(GoingBack { then, repo, now, commit, only }),
                 None => preview.not_restored.push(not_restored(then, NOT_CAPTURED)),
             },
@@ -94,20 +94,7 @@ fn within(only: &PathSet, submodule: &RepoPath) -> PathSet {
     PathSet::new(only.iter().filter_map(|named| named.within(submodule)))
 }
 
-/// The present contents of a submodule; `None` where they are not known.
-///
-/// # Errors
-/// Those of a capture.
-pub(in crate::ops) fn present(
-    ctx: &Context,
-    captured: &Captured,
-    then: &SubmoduleState,
-    repo: &Arc<Repository>,
-) -> Result<Option<(CapturedWorktree, Option<Oid>)>> {
-    present_at(ctx, captured, &then.folder(), repo)
-}
-
-/// As [`present`], of the submodule in a folder.
+/// The present contents of the submodule in a folder; `None` where they are not known.
 ///
 /// # Errors
 /// Those of a capture.
@@ -121,8 +108,7 @@ pub(in crate::ops) fn present_at(
     if let Some(known) = known {
         return Ok(Some((known.present.clone(), known.commit.clone())));
     }
-    let has_something = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if has_something {
+    if has_files(folder) {
         return Ok(None);
     }
     // Its folder was deleted: HEAD and index are in its repository.
