@@ -156,19 +156,15 @@ impl Call {
     }
 
     fn carry_out(&self, act: Act) -> Answer {
-        let named = match &act {
-            Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => self.outside(paths),
-            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::Decided(..) => Vec::new(),
+        let (outside, nested) = match &act {
+            Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => (self.outside(paths), self.nested(paths)),
+            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::Decided(..) => Default::default(),
         };
-        if !named.is_empty() {
-            self.note(|session| session.named_outside(named));
-        }
-        let nested = match &act {
-            Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => self.nested(paths),
-            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::Decided(..) => Vec::new(),
-        };
-        if !nested.is_empty() {
-            self.note(|session| session.named_nested(nested));
+        if !outside.is_empty() || !nested.is_empty() {
+            self.note(|session| {
+                session.named_outside(outside);
+                session.named_nested(nested);
+            });
         }
         match act {
             Act::Note => {
@@ -223,7 +219,7 @@ impl Call {
     }
 
     fn is_no_submodule(&self, folder: &Path) -> bool {
-        let Some(repo) = repository_around(Path::new(&self.stamp.worktree)) else { return false };
+        let repo = &self.repo;
         let Ok(inside) = folder.strip_prefix(&self.stamp.worktree) else { return false };
         let Ok(Some(entry)) = repo.worktrees().worktree_at(Path::new(&self.stamp.worktree)) else { return false };
         let is_listed = repo.index(&entry.worktree).submodules().iter().any(|(path, _)| path.to_path() == inside);

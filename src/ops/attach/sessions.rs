@@ -195,19 +195,21 @@ impl Session {
 
     /// An edit tool named files in these nested repositories.
     pub(super) fn named_nested(&mut self, folders: Vec<String>) {
-        self.nested.retain(|known| !folders.contains(known));
-        self.nested.extend(folders);
-        let over = self.nested.len().saturating_sub(OUTSIDE);
-        self.nested.drain(..over);
+        add_newest(&mut self.nested, folders);
     }
 
     /// An edit tool named these files, which are outside of the worktree: `status` shows the newest.
     pub(super) fn named_outside(&mut self, paths: Vec<String>) {
-        self.outside.retain(|known| !paths.contains(known));
-        self.outside.extend(paths);
-        let over = self.outside.len().saturating_sub(OUTSIDE);
-        self.outside.drain(..over);
+        add_newest(&mut self.outside, paths);
     }
+}
+
+/// Adds what was named just now, and keeps the newest.
+fn add_newest(known: &mut Vec<String>, named: Vec<String>) {
+    known.retain(|one| !named.contains(one));
+    known.extend(named);
+    let over = known.len().saturating_sub(OUTSIDE);
+    known.drain(..over);
 }
 
 /// The session of a stamp as it is known, or a new one.

@@ -7,7 +7,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::state::event::By;
-use crate::error::Result;
+use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::history;
 
@@ -44,12 +44,7 @@ pub(super) fn went_back(ctx: &Context, worktree: &str, seen: u64, record: &Check
 }
 
 fn in_words(restored: &[String], gone: &[String]) -> Option<String> {
-    let part = |what: &str, paths: &[String]| {
-        let named = paths.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = paths.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!paths.is_empty()).then(|| format!("{what}: {named}{more}"))
-    };
+    let part = |what: &str, paths: &[String]| (!paths.is_empty()).then(|| format!("{what}: {}", some_of(paths, NAMED)));
     let parts = [
         part("these files were restored, and what you read of them before is out of date", restored),
         part("these files are no longer there", gone),

@@ -3,7 +3,7 @@
 use crate::domain::base::ids::CaseId;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::operation::journaled::{StashChange, Way};
-use crate::error::Result;
+use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 
 /// How many entries a reason names.
@@ -42,9 +42,7 @@ pub fn gone(ctx: &Context, entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> 
 pub fn sentence(task: &CaseId, entries: &[StashEntry]) -> String {
     let name =
         |entry: &StashEntry| format!("'{}'", if entry.message.is_empty() { entry.id.short() } else { entry.message.as_str() });
-    let named = entries.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
-    let more = entries.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = some_of(&entries.iter().map(name).collect::<Vec<_>>(), NAMED);
     let what = if entries.len() == 1 { "entry" } else { "entries" };
-    format!("the stash {what} {named}{more} went while an agent worked on '{task}'")
+    format!("the stash {what} {named} went while an agent worked on '{task}'")
 }

@@ -7,7 +7,7 @@ use super::journal::Journal;
 use super::{contents, words};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
-use crate::error::Result;
+use crate::error::{Result, some_of};
 use crate::git::ContentSearch;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
@@ -51,12 +51,8 @@ pub(super) fn named(ctx: &Context, journal: &Journal, subject: &Subject) -> Resu
 
 fn line(path: &RepoPath, places: &[String]) -> String {
     let path = path.to_string();
-    let named = places.iter().take(CHECKPOINTS).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = match places.len().saturating_sub(CHECKPOINTS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{path} in {named}{more} has the same value: git axiom purge {} takes that out", shell_word(&path))
+    let named = some_of(places, CHECKPOINTS);
+    format!("{path} in {named} has the same value: git axiom purge {} takes that out", shell_word(&path))
 }
 
 /// The captures that are there afterwards, as they are now, with what they are called.

@@ -16,7 +16,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Expected, NewCommit, RefEdit};
-use crate::ops::merge::taken_stash::{gone, put_aside, sentence};
+use crate::ops::merge::taken_stash::{gone, put_aside, sentence, taken_by};
 use crate::ops::operation;
 
 /// The file in the folder of an iteration with the entries that were there when it began.
@@ -91,13 +91,12 @@ impl Supervisor<'_> {
 
     /// Why the merge of a task waits: entries that its iterations took from the stash and that are not back.
     pub(super) fn taken_from_stash(&self, task: &CaseId) -> Result<Option<String>> {
-        let record = self.ctx.state().record.cases.get(task);
-        let Some(taken) = record.map(|record| &record.stash_taken).filter(|taken| !taken.is_empty()) else { return Ok(None) };
-        let entries = gone(self.ctx, taken.iter().map(|one| one.entry.clone()).collect())?;
+        let entries = taken_by(self.ctx, task)?;
         if entries.is_empty() {
             return Ok(None);
         }
-        let undo = taken.iter().find(|one| entries.contains(&one.entry)).map(|one| one.operation.to_string()).unwrap_or_default();
+        let mut taken = self.ctx.state().record.cases.get(task).into_iter().flat_map(|record| &record.stash_taken);
+        let undo = taken.find(|one| entries.contains(&one.entry)).map(|one| one.operation.to_string()).unwrap_or_default();
         Ok(Some(format!(
             "{}, and its content may be in this merge (git axiom undo {undo} brings the entry back; approving merges all the same)",
             sentence(task, &entries)
