@@ -11,7 +11,8 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 
-use super::registration::{is_torn_back, is_torn_pointer};
+use super::registration::{Part, is_torn_back, is_torn_pointer};
+use super::registration_mend::write_common_dir;
 use super::worktrees::move_once;
 use crate::git::index::file;
 use crate::git::index::filters::FILTER_LIMIT;
@@ -35,8 +36,9 @@ pub struct MendedBranch {
 }
 
 impl Workspaces<'_> {
-    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, the
-    /// workspace was still being made: its folder and registration go to the trash. Returns what was done.
+    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, and
+    /// neither was what is written before it, the workspace was still being made: its folder and registration go to the trash.
+    /// Returns what was done.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -51,15 +53,19 @@ impl Workspaces<'_> {
             .worktrees()
             .own_git_dir_of(path)
             .is_ok_and(|named| named.is_some_and(|named| is_same_place(&named, &registration)));
-        // The folder names its registration and has an index: its files were written before `gitdir` was torn or emptied.
+        // The folder names its registration and has an index: its files were written, whatever the registration lost.
         let is_made = is_named && self.is_sound(&registration.join("index"));
-        if is_empty("commondir")? || is_empty("gitdir")? && !is_made {
-            move_once(path, &trash.join("folder"))?;
-            env::fault_point("git.mend-folder-moved");
-            move_once(&registration, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id()))?;
+        let (is_lost, leads_nowhere) =
+            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), Part::CommonDir)?);
+        if (leads_nowhere || is_lost) && !is_made {
+            self.put_in_trash(path, trash)?;
             return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
         }
-        let torn = is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
+        if leads_nowhere {
+            write_common_dir(&registration)?;
+            env::fault_point("git.mend-leads-home");
+        }
+        let torn = leads_nowhere || is_lost || is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
         if torn && path.symlink_metadata().is_ok() {
             self.repo.worktrees().connect(path, &registration)?;
             env::fault_point("git.mend-connected");
@@ -73,7 +79,7 @@ impl Workspaces<'_> {
         Ok(torn.then_some("was no longer connected with its repository, and is again"))
     }
 
-    /// The registration of a workspace: the one whose `gitdir` names it, or one with an empty or torn `gitdir` that the
+    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty or torn `gitdir` that the
     /// workspace's `.git` names or that has the folder's name.
     fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
         let pointer = path.join(".git");
@@ -97,8 +103,8 @@ impl Workspaces<'_> {
     }
 
     /// Makes sure that the branch of the workspace at `path` is at a complete commit. If it is not, it is set to the newest
-    /// complete commit of its reflog, or to `base`, which is assumed to be complete. The files of the workspace do not
-    /// change.
+    /// complete commit of its reflog, or to `base`, which is assumed to be complete. A commit that only a log names any more
+    /// is lost too. The files of the workspace do not change.
     ///
     /// # Errors
     /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
@@ -119,10 +125,11 @@ impl Workspaces<'_> {
             None => self.repo.objects().missing_below(std::slice::from_ref(tip)),
         };
         let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.objects().holds(tip) && missing(tip)?.is_none()) };
-        if !damaged && tip.as_ref().is_some_and(|tip| is_whole(tip).unwrap_or(true)) {
-            return Ok(None);
-        }
         let logs = [self.repo.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
+        if let Some(now) = tip.as_ref().filter(|tip| !damaged && is_whole(tip).unwrap_or(true)) {
+            let lost = logs.iter().map(|log| self.forget_lost(log)).collect::<Result<Vec<_>>>()?;
+            return Ok(lost.into_iter().flatten().next_back().map(|lost| MendedBranch { lost: Some(lost), now: now.clone() }));
+        }
         let mut candidates = Vec::new();
         for log in &logs {
             let lines = files::read_optional(log, LOG_LIMIT)?.unwrap_or_default();
@@ -148,19 +155,21 @@ impl Workspaces<'_> {
         Ok(Some(MendedBranch { lost: tip.filter(|tip| *tip != now), now }))
     }
 
-    /// Removes lines from a reflog that name missing objects: git reports them as damage.
-    fn forget_lost(&self, log: &Path) -> Result<()> {
-        let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(()) };
+    /// Removes lines from a reflog that name missing objects: git reports them as damage. Returns the newest of these.
+    fn forget_lost(&self, log: &Path) -> Result<Option<Oid>> {
+        let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(None) };
         let is_there = |oid: &Oid| oid.as_str().bytes().all(|byte| byte == b'0') || self.repo.objects().holds(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));
         let kept = kept.collect::<Vec<_>>().concat();
         if kept == content {
-            return Ok(());
+            return Ok(None);
         }
         let mode = mode_of(log);
         files::write_atomic(log, &kept)?;
-        files::set_mode(log, mode)
+        files::set_mode(log, mode)?;
+        let named = content.rsplit(|byte| *byte == b'\n').filter_map(ids).map(|(_, new)| new);
+        Ok(named.into_iter().find(|oid| !is_there(oid)))
     }
 
     /// Makes the index of the workspace at `path` again from its commit, if the index cannot be read or names missing
@@ -204,10 +213,10 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn put_unused_aside(&self, path: &Path, trash: &Path) -> Result<()> {
+    pub fn put_in_trash(&self, path: &Path, trash: &Path) -> Result<()> {
         let registration = self.registration_of(path)?;
         move_once(path, &trash.join("folder"))?;
-        env::fault_point("git.mend-unused-moved");
+        env::fault_point("git.mend-folder-moved");
         registration.map_or(Ok(()), |from| move_once(&from, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id())))
     }
 }
@@ -287,6 +296,44 @@ mod tests {
     }
 
     #[test]
+    fn a_registration_that_leads_nowhere_is_mended_where_the_workspace_was_made() {
+        for (file, rest) in [("commondir", Some("../")), ("commondir", Some("")), ("gitdir", Some("")), ("gitdir", None)] {
+            let w = workspace();
+            let broken = w.registration().join(file);
+            std::fs::remove_file(&broken).unwrap();
+            rest.iter().for_each(|rest| std::fs::write(&broken, rest).unwrap());
+            let repo = w.scratch.repo();
+            repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
+            assert_eq!(w.git(&["status", "--porcelain"]), "?? work", "{file} {rest:?}");
+            assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn what_git_does_not_list_goes_aside_as_a_whole() {
+        let w = workspace();
+        std::fs::remove_file(w.registration().join("gitdir")).unwrap();
+        let repair = w.scratch.repo().workspaces().repair_workspace(&w.path, &w.trash("1")).unwrap();
+        assert_eq!(repair, crate::git::Repair::PutAside);
+        assert!(!w.path.exists() && !w.registration().exists() && w.trash("1/folder/work").exists());
+    }
+
+    #[test]
+    fn a_commit_that_only_a_log_names_is_lost_and_said() {
+        let w = workspace();
+        w.git(&["add", "-A"]);
+        w.git(&["commit", "-qm", "lost"]);
+        let lost = Oid::new(w.git(&["rev-parse", "HEAD"])).unwrap();
+        std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), format!("{}\n", w.base)).unwrap();
+        std::fs::remove_file(w.scratch.path().join(".git/objects").join(&lost.as_str()[..2]).join(&lost.as_str()[2..])).unwrap();
+        let repo = w.scratch.repo();
+        let mend = || repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
+        assert_eq!(mend(), Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
+        assert_eq!(mend(), None);
+        w.git(&["fsck", "--no-dangling"]);
+    }
+
+    #[test]
     fn a_branch_without_content_or_commit_goes_back_to_the_newest_whole_one() {
         for with_log in [true, false] {
             let w = workspace();
@@ -330,7 +377,7 @@ mod tests {
         assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
         assert_eq!(w.git(&["status", "--porcelain"]), "?? work");
         assert!(repo.workspaces().is_workspace_changed(&w.path).unwrap());
-        repo.workspaces().put_unused_aside(&w.path, &w.trash("2")).unwrap();
+        repo.workspaces().put_in_trash(&w.path, &w.trash("2")).unwrap();
         assert!(!repo.workspaces().is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
         assert_eq!(repo.worktrees().list().unwrap().len(), 1);
     }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::torn::is_torn_of;
+use crate::domain::recovery::torn::{is_torn, is_torn_of};
 use crate::error::Result;
 use crate::files;
 
@@ -25,6 +25,9 @@ const YOUNG: Duration = Duration::from_secs(2);
 
 /// The folder of a lost worktree is searched in at most this many folders next to known worktrees.
 const SEARCHED: usize = 2000;
+
+/// What git always writes into `commondir`, without the line's end.
+pub(in crate::git) const COMMON_DIR: &[u8] = b"../..";
 
 /// One of the files that connect a worktree and its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +74,7 @@ impl Part {
         let text = content.trim_ascii();
         let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
         match self {
-            Self::CommonDir => is_path(text),
+            Self::CommonDir => is_path(text) && !is_torn(content, COMMON_DIR),
             // git always writes the path of a `.git`: anything else is the beginning of one.
             Self::GitDir => is_path(text) && (text == b".git" || text.ends_with(b"/.git")),
             Self::Head => match text.strip_prefix(b"ref:") {
@@ -346,7 +349,7 @@ mod tests {
     fn files_that_a_power_loss_left_are_told_from_those_that_git_wrote() {
         type Contents = &'static [&'static [u8]];
         let table: &[(Part, Contents, Contents)] = &[
-            (Part::CommonDir, &[b"../..\n", b"/r/.git\n"], &[b"", b"\n", b"\0\0\0\0\0\0"]),
+            (Part::CommonDir, &[b"../..\n", b"/r/.git\n"], &[b"", b"\n", b"\0\0\0\0\0\0", b"../", b"..", b"../..\0"]),
             (Part::GitDir, &[b"/w/.git\n", b"../../../w/.git\n"], &[b"", b"\0\0\0", b"/home/us", b"/w/.gi", b"/w/.git\0\0"]),
             (
                 Part::Head,

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::files;
 
 use super::mend::{MendedBranch, symbolic};
-use super::registration::{DamagedWorktree, Part};
+use super::registration::{COMMON_DIR, DamagedWorktree, Part};
 use super::worktrees::move_once;
 use crate::git::repo::handles::Workspaces;
 
@@ -50,7 +50,7 @@ impl Workspaces<'_> {
         if parts.contains(&Part::CommonDir) {
             put_aside(Part::CommonDir)?;
             env::fault_point("git.mend-worktree-aside");
-            files::replace_keeping(&registration.join("commondir"), b"../..\n")?;
+            write_common_dir(registration)?;
             done.push("it leads to its repository again".to_owned());
         }
         if *half_made {
@@ -130,6 +130,14 @@ impl Workspaces<'_> {
             Some(_) | None => Ok(Some(WasAt::Commit(last))),
         }
     }
+}
+
+/// Lets a registration lead to its repository.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(super) fn write_common_dir(registration: &Path) -> Result<()> {
+    files::replace_keeping(&registration.join(Part::CommonDir.name()), &[COMMON_DIR, b"\n"].concat())
 }
 
 /// The last commit in the reflog of a HEAD, and the branch that it was switched to last.

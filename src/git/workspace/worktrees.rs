@@ -259,7 +259,8 @@ impl Workspaces<'_> {
             if !folder {
                 return Ok(Repair::Nothing);
             }
-            move_once(path, &trash.join("folder"))?;
+            // git does not list one whose `gitdir` is lost.
+            self.put_in_trash(path, trash)?;
             return Ok(Repair::PutAside);
         };
         let half_made = entry.locked.as_deref() == Some(HALF_MADE);

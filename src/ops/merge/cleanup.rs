@@ -103,7 +103,7 @@ fn close(ctx: &mut Context, task: &CaseId, unsaved: Unsaved) -> Result<()> {
                 // A workspace that cannot be captured goes to the trash unchanged.
                 Err(error) if !error.is_everybodys() && unsaved == Unsaved::Moved => {
                     tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
-                    ctx.repo.workspaces().put_unused_aside(path, &trash)?;
+                    ctx.repo.workspaces().put_in_trash(path, &trash)?;
                 }
                 Err(error) => return Err(error),
             }

@@ -108,7 +108,7 @@ fn put_unused_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, report:
         && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
         && repo.workspaces().is_workspace_changed(&path)?
     {
-        repo.workspaces().put_unused_aside(&path, &trash)?;
+        repo.workspaces().put_in_trash(&path, &trash)?;
         let place = trash.display();
         report.done.push(format!("the unused workspace '{}' was incomplete and was moved to '{place}'", workspace.path));
     }
