@@ -14,6 +14,7 @@ mod oracle;
 mod replay;
 mod rules;
 mod scenario;
+mod scenes;
 #[path = "../session_support/mod.rs"]
 mod session_support;
 mod syncs;
@@ -33,7 +34,7 @@ fn range(name: &str) -> Option<std::ops::Range<u64>> {
 #[test]
 fn nothing_acknowledged_is_lost_at_a_power_loss() {
     let only = std::env::var("AXIOM_POWER_SCENARIO").ok();
-    let chosen: Vec<_> = scenario::ALL.iter().filter(|each| only.as_ref().is_none_or(|only| each.name == only)).collect();
+    let chosen: Vec<_> = scenes::ALL.iter().filter(|each| only.as_ref().is_none_or(|only| each.name == only)).collect();
     let plan = match range("AXIOM_POWER_SEEDS") {
         Some(seeds) => trial::Plan::Long(seeds),
         None => {
