@@ -122,6 +122,25 @@ fn cached_trees_that_nobody_can_make_again_are_dropped_and_the_rest_of_the_index
 }
 
 #[test]
+fn a_torn_stash_is_named_and_its_way_out_brings_it_back() {
+    let env = before();
+    env.write("sub/b.txt", "put away\n");
+    env.git(&["stash", "-q"]);
+    let top = env.git(&["rev-parse", "stash"]);
+    for rest in ["", &top[..20]] {
+        std::fs::write(env.repo().join(".git/refs/stash"), rest).unwrap();
+        ok(&env, &["recover", "--yes"]);
+        let ways = by_hand(&env);
+        assert_eq!(ways.len(), 1, "{ways:?}");
+        paste(&env, &ways[0]);
+        assert_eq!(env.git(&["rev-parse", "stash"]), top);
+        assert_eq!(by_hand(&env), [] as [&str; 0]);
+        std::fs::remove_file(env.repo().join(".git/damaged-refs-stash")).unwrap();
+    }
+    env.git(&["stash", "pop", "-q"]);
+}
+
+#[test]
 fn what_is_broken_in_the_stash_or_a_branch_is_named_and_damages_no_checkpoint() {
     let env = before();
     env.write("idx", "i\n");

@@ -29,6 +29,7 @@ const EVERYTHING: &str = "sh -c 'git for-each-ref; cksum .git/axiom/state/events
 
 /// What is asked then, in this order: a name for the answer, and the command.
 const QUESTIONS: &[(&str, &str)] = &[
+    ("named", "git-axiom recover --json"),
     ("fsck", "git fsck --full --strict --no-dangling --no-progress"),
     ("verify", "git-axiom checkpoint verify"),
     ("checkpoints", "git-axiom checkpoint list --json"),

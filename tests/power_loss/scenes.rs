@@ -7,7 +7,7 @@ const COMMITS: &str =
     "mkdir -p out && seq 300 > out/two.txt && git add -A && git commit -q --allow-empty -m 'own commit' && seq 9 > out/late.txt";
 
 /// Commits and stashes as a person would, and leaves an entry.
-const PLAIN_GIT: &str = "seq 300 > two.txt; git add two.txt; git commit -qm own; seq 9 >> src/lib.txt; git stash -q; \
+const PLAIN_GIT: &str = "seq 300 > one.txt; git add one.txt; git commit -qm own; seq 9 >> src/lib.txt; git stash -q; \
                          seq 5 > five.txt; git add -A; git commit -qm more; git stash pop -q; git commit -qam 'with the stash'; \
                          git commit -q --amend -m amended; seq 3 > left.txt; git stash push -qu; seq 4 > late.txt";
 
@@ -56,7 +56,7 @@ pub const ALL: &[Scenario] = &[
             Step::Verb(&["init"]),
             Step::User("echo mine >> README; git stash -q; sync -f ."),
             Step::Verb(&["task", "add", "One", "--id", "one", "--body", PLAIN_GIT]),
-            Step::Verb(&["task", "add", "Two", "--id", "two", "--body", WRITES, "--after", "one"]),
+            Step::Verb(&["task", "add", "Two", "--id", "two", "--body", "seq 100 > two.txt", "--after", "one"]),
         ],
         steps: &[Step::Verb(&["run", "--mode", "autopilot", "--until-idle"])],
     },

@@ -107,7 +107,11 @@ impl GitDamage {
                 )
             }
             Self::Ref { name, worktree, .. } => {
-                format!("{}{} has no content: no checkpoint holds it", ref_words(name), where_it_is(worktree.as_deref()))
+                format!(
+                    "{}{} names no object, since its file is empty or torn: no checkpoint holds it",
+                    ref_words(name),
+                    where_it_is(worktree.as_deref())
+                )
             }
             Self::BranchGone { worktree, name, .. } => {
                 format!("{}{} is gone, and nobody deleted it", ref_words(name), where_it_is(Some(worktree)))

@@ -7,7 +7,7 @@ use std::path::Path;
 use gix::index::entry::{Flags, Mode};
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::checkpoint::local_refs::is_held;
+use crate::domain::checkpoint::local_refs::{STASH, is_held};
 use crate::domain::recovery::git_damage::GitDamage;
 use crate::env;
 use crate::error::Result;
@@ -113,7 +113,9 @@ impl Workspaces<'_> {
     fn damage_of_refs(&self, known: &BTreeSet<RefName>, something_is_lost: bool) -> Result<Vec<GitDamage>> {
         let mut found = Vec::new();
         let listed = self.repo.refs().listed_refs()?;
-        for name in listed.unclear.iter().filter(|name| !known.contains(*name)) {
+        // The stash is no local ref that is listed.
+        let stash = RefName::new(STASH);
+        for name in listed.unclear.iter().chain([&stash]).filter(|name| !known.contains(*name)) {
             found.extend(self.damaged_ref(name, None)?);
         }
         let stash = self.repo.stash().entries()?;
