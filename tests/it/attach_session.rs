@@ -292,5 +292,7 @@ fn a_session_of_many_calls_grows_the_repository_little_and_slows_git_in_nothing(
     }
     assert!(of("prompt") as u64 + u64::from(session.asked) >= calls.div_ceil(CALLS_OF_A_PROMPT).min(200));
     session.scratch.axiom(&["checkpoint", "verify"]);
-    assert!(grown < 2 * changed, "{grown} bytes for {changed}");
+    // A checkpoint more, which a busy machine may make beside a command, is a few KiB: much for ten calls, nothing for many.
+    const ONE_MORE: u64 = 16 * 1024;
+    assert!(grown < 2 * changed + ONE_MORE, "{grown} bytes for {changed}");
 }
