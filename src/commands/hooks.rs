@@ -51,6 +51,7 @@ pub enum Hooks {
     List,
     Run(Run),
     Install(Install),
+    Show(Show),
     Log(Log),
 }
 
@@ -81,6 +82,17 @@ pub struct Install {
     /// Into .axiom, for everybody who works on the project and approves it
     #[arg(long)]
     shared: bool,
+}
+
+/// Arguments of `hooks show`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example, which runs the project's pre-commit hook on each task before it is merged:
+  git config --add axiom.merge.verify 'commit-hooks=git axiom hooks show commit-hooks | sh'")]
+pub struct Show {
+    /// The sample's name
+    #[arg(value_name = "NAME")]
+    name: String,
 }
 
 /// Arguments of `hooks log`.
@@ -123,6 +135,13 @@ struct RunView {
 }
 
 #[derive(Serialize)]
+struct HooksShowAnswer {
+    name: &'static str,
+    does: &'static str,
+    text: &'static str,
+}
+
+#[derive(Serialize)]
 struct HooksRunAnswer {
     runs: Vec<RunView>,
 }
@@ -157,6 +176,7 @@ pub fn run(verb: Hooks, global: &Global, screen: &mut Screen) -> Result<Exit> {
         Hooks::List => list(global, screen),
         Hooks::Run(args) => try_out(&args, global, screen),
         Hooks::Install(args) => copy(&args, global, screen),
+        Hooks::Show(args) => show(&args, screen),
         Hooks::Log(args) => log(&args, global, screen),
     }
 }
@@ -276,6 +296,12 @@ fn install_all(ctx: &Context, chosen: &[&Sample], to: Origin, screen: &mut Scree
     if has_new {
         screen.note("They run once you have approved them: git axiom trust");
     }
+    Ok(Exit::Done)
+}
+
+fn show(args: &Show, screen: &mut Screen) -> Result<Exit> {
+    let Sample { name, does, text, .. } = sample(&args.name)?;
+    screen.answer(&HooksShowAnswer { name, does, text }, || (*text).to_owned())?;
     Ok(Exit::Done)
 }
 

@@ -11,6 +11,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, Purpose};
+use crate::ops::hooks::commit_hooks;
 use crate::ops::program_hooks::skill::{self, Done};
 use crate::ops::settings::shared::{self, Begun};
 use crate::ops::{hide_refs, workspaces};
@@ -159,6 +160,7 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
     }
     tell_of_missing_identity(&ctx, screen)?;
+    tell_of_commit_hooks(&mut ctx, screen)?;
     if let Some(branch) = workspaces::in_the_way_of_all(&ctx)? {
         let name = branch.short();
         screen.note(&format!(
@@ -177,6 +179,20 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.note_text(NEXT);
     }
     Ok(Exit::Done)
+}
+
+/// Says where the project has commit hooks that do not run on the work of agents.
+///
+/// # Errors
+/// `GIT_FAILED`, `BARE_REPOSITORY`.
+pub(in crate::commands) fn tell_of_commit_hooks(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
+    // What cannot be used of it is told by whoever uses it.
+    ctx.load_usable_config()?;
+    if let Some(what) = commit_hooks::not_run(ctx)? {
+        screen.note(&format!("note: {}", visible::line(&what)));
+        screen.note(&format!("hint: {}    runs them before each merge", commit_hooks::HINT));
+    }
+    Ok(())
 }
 
 /// What of git's settings is to be changed.

@@ -108,7 +108,7 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(Some(path)) = &args.revoke {
         return revoke_at(path, screen);
     }
-    let ctx = open(global, screen)?;
+    let mut ctx = open(global, screen)?;
     if args.revoke.is_some() {
         let was = trust::revoke(&ctx.repo)?;
         screen.answer(&serde_json::json!({ "revoked": was }), || match was {
@@ -117,6 +117,7 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
         })?;
         return Ok(Exit::Done);
     }
+    super::init::tell_of_commit_hooks(&mut ctx, screen)?;
     let (now, before) = match trust::trust(&ctx.repo) {
         Standing::Nothing => {
             let no_effects = Ok(Vec::new());

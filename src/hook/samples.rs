@@ -31,6 +31,7 @@ pub const SAMPLES: &[Sample] = &[
     sample!("tests-before-merge.sh", &[HookEvent::PreMerge], "merges only what passes a command of yours"),
     sample!("commit-messages.sh", &[HookEvent::PreMerge], "merges only commits with good messages"),
     sample!("gitleaks.sh", &[HookEvent::PreMerge], "merges only what has no secrets"),
+    sample!("commit-hooks.sh", &[HookEvent::PreMerge], "merges only what the project's pre-commit hook lets pass"),
     sample!("push-checkpoints.sh", &[HookEvent::PostCheckpoint], "pushes checkpoints to a backup remote"),
     sample!("pause-summary.sh", &[HookEvent::OnPause], "writes down where the work stands"),
 ];

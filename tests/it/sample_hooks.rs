@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 use crate::common::{Run, TestEnv};
 
 /// The samples, and an event of each.
-const SAMPLES: [(&str, &str); 8] = [
+const SAMPLES: [(&str, &str); 9] = [
     ("notify", "on-error"),
     ("webhook", "on-learning"),
     ("tests-before-merge", "pre-merge"),
     ("commit-messages", "pre-merge"),
+    ("commit-hooks", "pre-merge"),
     ("push-checkpoints", "post-checkpoint"),
     ("json-lines", "post-merge"),
     ("pause-summary", "on-pause"),
@@ -46,8 +47,8 @@ const VARIABLES: [&str; 21] = [
 ];
 
 /// What every system has, as far as the samples need it.
-const TOOLS: [&str; 15] =
-    ["cat", "cut", "date", "dash", "git", "grep", "head", "iconv", "mkdir", "mktemp", "mv", "rm", "sed", "tr", "wc"];
+const TOOLS: [&str; 16] =
+    ["cat", "ln", "cut", "date", "dash", "git", "grep", "head", "iconv", "mkdir", "mktemp", "mv", "rm", "sed", "tr", "wc"];
 
 /// Records how it was called: a word a line, standard input, and descriptor 3 where there is one.
 const RECORDER: &str = r#"#!/bin/sh
@@ -460,4 +461,80 @@ fn hostile_values_are_only_texts() {
         assert!((everything(hooks.env.root()), hooks.env.git(&["for-each-ref"])) == before, "{value:.60?} changed something");
     }
     assert_eq!(hooks.env.git_in(&hooks.env.root().join("backup.git"), &["for-each-ref"]), "");
+}
+
+/// A pre-commit hook of husky: git calls the file in `.husky/_`, which calls the one beside that folder.
+fn with_husky(hooks: &Hooks, script: &str) {
+    let env = &hooks.env;
+    env.write(".husky/_/pre-commit", "#!/bin/sh\ns=$(cd \"${0%/*}/..\" && pwd)\nexec sh -e \"$s/pre-commit\" \"$@\"\n");
+    env.write(".husky/_/.gitignore", "*\n");
+    env.write(".husky/pre-commit", script);
+    let stub = env.repo().join(".husky/_/pre-commit");
+    std::fs::set_permissions(stub, std::fs::Permissions::from_mode(0o755)).unwrap();
+    env.git(&["add", ".husky"]);
+    env.git(&["commit", "-q", "-m", "Check commits"]);
+    env.git(&["config", "core.hooksPath", ".husky/_"]);
+}
+
+#[test]
+fn commit_hooks_see_the_whole_change_staged_over_its_base_and_an_agent_cannot_edit_them() {
+    let hooks = Hooks::new();
+    let env = &hooks.env;
+    let event = [("AXIOM_TASK_ID", "t"), ("AXIOM_BRANCH", "axiom/t"), ("AXIOM_TARGET", "main")];
+    let ask = || hooks.run("commit-hooks", &event, "{}");
+    assert_eq!(ask().code, Some(0), "there is none");
+    let seen = env.root().join("seen");
+    let script = format!(
+        "{{ pwd; git rev-parse HEAD; git symbolic-ref HEAD; git diff --cached --name-only; git status --porcelain; }} > '{}'\n\
+         ! git grep --cached -q FORBIDDEN -- second\n",
+        seen.display()
+    );
+    with_husky(&hooks, &script);
+    let base = env.git(&["merge-base", "main", "axiom/t"]);
+    env.git(&["switch", "-q", "axiom/t"]);
+    env.write("second", "s");
+    env.write(".husky/pre-commit", "exit 0\n");
+    env.git(&["add", "-f", "second", ".husky/pre-commit"]);
+    env.git(&["commit", "-q", "--no-verify", "-m", "WIP"]);
+    env.git(&["switch", "-q", "-f", "main"]);
+    let before = env.git(&["for-each-ref"]);
+    let ran = ask();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let told = std::fs::read_to_string(&seen).unwrap();
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(!lines[0].starts_with(env.repo().to_str().unwrap()), "{told}");
+    assert_eq!(lines[1..3], [base.as_str(), "refs/heads/axiom/t"], "{told}");
+    assert_eq!(lines[3..6], [".husky/pre-commit", "of-the-task", "second"], "the hook is the target's: {told}");
+    assert!(!Path::new(lines[0]).exists(), "nothing is left of it");
+    assert_eq!(env.git(&["for-each-ref"]), before);
+    assert_eq!(env.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    env.git(&["switch", "-q", "axiom/t"]);
+    env.write("second", "FORBIDDEN");
+    env.git(&["commit", "-q", "--no-verify", "-am", "WIP"]);
+    env.git(&["switch", "-q", "-f", "main"]);
+    vetoes(&ask(), "rejects it");
+}
+
+#[test]
+fn one_line_runs_the_commit_hooks_before_each_merge_and_without_it_their_absence_is_said() {
+    let env = TestEnv::new();
+    let hook = env.repo().join(".git/hooks/pre-commit");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\n! git grep --cached -q FORBIDDEN\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let says = |text: &str| assert!(text.contains("the commit hooks (pre-commit) do not run"), "{text}");
+    says(&env.axiom(&["init"]).stderr);
+    says(&env.axiom(&["trust"]).stderr);
+    env.ok(&["task", "add", "good", "--id", "good", "--body", "echo fine > fine.txt"]);
+    env.axiom(&["run", "--mode", "review", "--until-idle"]);
+    says(&env.json(&["gate", "list"]).to_string());
+    env.ok(&["gate", "approve", "--all"]);
+    env.git(&["config", "--add", "axiom.merge.verify", "commit-hooks=git axiom hooks show commit-hooks | sh"]);
+    assert!(!env.axiom(&["init"]).stderr.contains("do not run"));
+    env.ok(&["task", "add", "bad", "--id", "bad", "--body", "echo FORBIDDEN > bad.txt"]);
+    env.axiom(&["run", "--mode", "autopilot", "--until-idle"]);
+    let on_main = env.git(&["ls-tree", "--name-only", "main"]);
+    assert!(on_main.contains("fine.txt") && !on_main.contains("bad.txt"), "{on_main}");
+    let gates = env.json(&["gate", "list"]).to_string();
+    assert!(gates.contains("commit-hooks") && gates.contains("bad"), "{gates}");
 }

@@ -96,6 +96,7 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("hooks run", "event", Of::Words(EVENTS)),
     ("hooks run", "task", Of::Tasks),
     ("hooks install", "names", Of::Words(SAMPLES)),
+    ("hooks show", "name", Of::Words(SAMPLES)),
     ("lock", "name", Of::Locks),
     ("config show", "key", Of::Keys),
     ("config set", "key", Of::Keys),

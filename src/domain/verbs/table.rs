@@ -224,6 +224,7 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("hooks list", "List the hooks, whether they are approved, and how they ran last", (SetUp, ""), Everybody, Repository),
     row("hooks run", "Try the hooks of an event: they are run, and nothing else happens", (SetUp, ""), HUMANS, Trust),
     row("hooks install", "Copy samples of hooks to this clone", (SetUp, ""), HUMANS, Lock),
+    row("hooks show", "Print a sample of a hook", (SetUp, ""), Everybody, Nothing),
     row("hooks log", "Show what hooks did, newest first", (SetUp, ""), Everybody, Repository),
     row("lock", "Run a command, one or so many at a time on this machine", (Agents, "lock NAME -- COMMAND"), Everybody, Nothing),
     row("config", "Show, check and change the configuration", (SetUp, "config"), Everybody, Repository),

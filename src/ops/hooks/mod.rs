@@ -4,6 +4,7 @@
 //! end ([`report`]), a session beside its work (`ops::supervise::hooks`). Hooks that decide are asked by the claim and the
 //! merge. While a hook runs, no lock but that of the session is held. Begin reading with `standing`.
 
+pub mod commit_hooks;
 pub mod install;
 pub mod listing;
 pub mod report;

@@ -13,6 +13,7 @@ use crate::domain::work::needs;
 use crate::domain::work::session::Mode;
 use crate::env;
 use crate::error::Result;
+use crate::ops::hooks::commit_hooks;
 use crate::ops::merge::{self, MergeOutcome};
 use crate::ops::recover::repair;
 
@@ -103,7 +104,10 @@ impl Supervisor<'_> {
     fn ask_to_merge(&mut self, task: &CaseId, asks: String) -> Result<()> {
         match merge::guarded_by(self.ctx, task) {
             Ok(Some(files)) => self.wait_for_a_look(task, &files),
-            Ok(None) => self.open_gate(GateKind::Merge, task, asks, Vec::new()),
+            Ok(None) => {
+                let details = commit_hooks::not_run(self.ctx)?.into_iter().collect();
+                self.open_gate(GateKind::Merge, task, asks, details)
+            }
             // What fails here fails when it is merged too, and is handled then.
             Err(error) => {
                 tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");

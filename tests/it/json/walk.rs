@@ -84,6 +84,7 @@ fn every_verb_answers_as_the_page_says() {
         &["hooks", "log"],
         &["hooks", "run", "on-error"],
         &["hooks", "install", "notify"],
+        &["hooks", "show", "notify"],
         &["graph", "--all", "--svg", "../graph.svg"],
         &["lock", "--list"],
         &["completions", "bash"],
