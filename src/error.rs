@@ -59,7 +59,7 @@ codes! {
     GitTooOld "GIT_TOO_OLD" Failed "git is older than 2.40.";
     GitMissing "GIT_MISSING" Failed "The git program cannot be started.";
     GitFailed "GIT_FAILED" Failed "A git command failed.";
-    FilterFailed "FILTER_FAILED" Failed "A filter of git's (git config filter.NAME.clean) fails or does not answer.";
+    FilterFailed "FILTER_FAILED" Failed "A filter or merge driver of git's (git config filter.NAME.clean, merge.NAME.driver) fails or does not answer.";
     RepositoryUnsupported "REPOSITORY_UNSUPPORTED" Failed "The repository uses something that git axiom cannot handle.";
     IdentityMissing "IDENTITY_MISSING" Failed "git does not know who you are, so no commit can be made for a branch.";
     UnbornBranch "UNBORN_BRANCH" Failed "The branch has no commit yet.";

@@ -14,9 +14,9 @@ use crate::domain::work::guarded::Allowed;
 use crate::domain::work::verification::Verification;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
-use crate::ops::merge::MergeOutcome;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::merge_verified;
+use crate::ops::merge::{MergeOutcome, unheeded_settings};
 use crate::ops::rollback::{FileLine, WorkspaceLine};
 use crate::told::rollback;
 
@@ -110,6 +110,9 @@ fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
         | MergeOutcome::TargetMissing { .. }) => return Err(refused(task, other)),
     };
     let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
+    if let Some(what) = unheeded_settings(ctx, &merged.target)? {
+        screen.note(&format!("note: {}", visible::line(&what)));
+    }
     let (name, dry_run) = (merged.target.as_str(), false);
     let answer = MergeAnswer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
     screen.answer(&answer, || {

@@ -61,8 +61,8 @@ pub use private::PrivateFolder;
 pub use read_below::{Found, Limits, What, read_below};
 pub use rotated::{Rotated, rotate};
 pub use scratch::{
-    SCRATCH_PREFIX, is_trashed_name, link_in_scratch, remove_scratch, remove_trashed, remove_trashed_but, temporaries_in,
-    write_stand_in,
+    SCRATCH_PREFIX, is_trashed_name, link_in_scratch, make_scratch_folder, remove_scratch, remove_trashed, remove_trashed_but,
+    temporaries_in, write_stand_in,
 };
 pub use size::size_below;
 pub use space::{FreeSpace, space_at};

@@ -91,6 +91,14 @@ pub fn is_trashed_name(name: &[u8]) -> bool {
     digits.is_some_and(|digits| digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)))
 }
 
+/// Makes a folder in a scratch folder, with those above it. Not synced.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL` with the path.
+pub fn make_scratch_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|e| Error::io("make", path, e))
+}
+
 /// Creates a link in a scratch folder, with the folder above it. Not synced.
 ///
 /// # Errors

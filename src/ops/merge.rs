@@ -218,6 +218,16 @@ fn result_of(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Oid> {
     ctx.repo.history().commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
 }
 
+/// Which settings of git's do not count in merges into a branch, in words; `None` where all do.
+///
+/// # Errors
+/// `GIT_MISSING`.
+pub fn unheeded_settings(ctx: &Context, target: &RefName) -> Result<Option<String>> {
+    let all = ctx.repo.history().unheeded_merge_settings(target)?;
+    Ok((!all.is_empty())
+        .then(|| format!("merges of tasks do not follow {}: they are as 'git merge --no-ff' makes them", all.join(", "))))
+}
+
 /// The branch of a task.
 pub fn branch_of(ctx: &Context, task: &CaseId) -> RefName {
     match ctx.state().restorable.workspaces.get(task) {

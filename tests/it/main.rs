@@ -80,6 +80,7 @@ mod line_ends;
 mod lock;
 mod long_paths;
 mod many_files;
+mod merge_random;
 mod no_identity;
 mod nothing_raw;
 mod odd_branch;

@@ -1,23 +1,58 @@
-//! Merges that git computes in memory (`git merge-tree`), and commits made from their results.
+//! Merges that git computes in memory (`git merge-tree`), and commits made from their results. Attributes, merge drivers and settings
+//! count as in `git merge`, but never those of a file that nobody committed to the target (`merge_place`).
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use super::merge_memory::KnownMerge;
+use super::merge_place::{DRIVER_LIMIT, Place, Programs, failed};
 use crate::git::index::file::ConflictStage;
-use crate::git::objects::database::NewCommit;
+use crate::git::objects::database::{NewCommit, Signature};
 use crate::git::repo::handles::History;
+use crate::git::repo::program::Output;
+use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 
 /// How many commits of a branch are read before git is asked.
 const A_FEW: usize = 64;
 
+/// A merge for git to compute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The commit whose attributes files count.
+    pub(super) attributes: Oid,
+    /// What differs between this commit and `theirs` is applied; without it git finds where the two begin to differ.
+    base: Option<Oid>,
+    ours: Oid,
+    theirs: Oid,
+}
+
+impl Asked {
+    /// The commits whose trees are compared.
+    pub(super) fn merged(&self, repo: &Repository) -> Result<Vec<Oid>> {
+        let base = match &self.base {
+            Some(base) => Some(base.clone()),
+            None => repo.history().merge_base(&self.ours, &self.theirs)?,
+        };
+        Ok(base.into_iter().chain([self.ours.clone(), self.theirs.clone()]).collect())
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let base = self.base.as_ref().map(|base| format!("--merge-base={base}"));
+        let fixed = ["merge-tree", "--write-tree", "-z", "--no-messages"].map(str::to_owned);
+        fixed.into_iter().chain(base).chain([self.ours.to_string(), self.theirs.to_string()]).collect()
+    }
+}
+
 /// A merge as git would leave it in a worktree, with the conflicts marked in the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct MarkedMerge {
+pub struct MarkedMerge {
     /// The tree of the files.
     pub tree: Oid,
+    /// Whether there is no conflict.
+    is_clean: bool,
     /// The stages of the paths in conflict; none where it is clean.
-    pub unmerged: Vec<ConflictStage>,
+    pub(in crate::git) unmerged: Vec<ConflictStage>,
 }
 
 /// The result of a merge.
@@ -29,44 +64,72 @@ pub enum MergeResult {
     Conflict(Vec<RepoPath>),
 }
 
+impl From<MarkedMerge> for MergeResult {
+    fn from(merge: MarkedMerge) -> Self {
+        if merge.is_clean {
+            return Self::Clean(merge.tree);
+        }
+        let mut files: Vec<RepoPath> = merge.unmerged.into_iter().map(|stage| stage.path).collect();
+        files.dedup();
+        Self::Conflict(files)
+    }
+}
+
 impl History<'_> {
-    /// Merges two commits in memory: no worktree, index or ref is touched.
+    /// Merges two commits in memory, as `git merge` would on a branch at `ours`, by the attributes of `ours`: no worktree, index or
+    /// ref is touched.
     ///
     /// # Errors
-    /// `GIT_FAILED` (unrelated histories, a missing commit).
+    /// `GIT_FAILED` (unrelated histories, a missing commit); `FILTER_FAILED` where a merge driver does not answer; `BUSY` where drivers
+    /// run aside, see [`super::merge_memory`].
     pub fn merge_in_memory(&self, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
         if let Some(tree) = self.tree_on_top_of(ours, theirs)? {
             return Ok(MergeResult::Clean(tree));
         }
-        self.merge_tree(&[ours.as_str(), theirs.as_str()])
+        let asked = Asked { attributes: ours.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() };
+        self.merge(asked).map(MergeResult::from)
     }
 
-    /// Merges two commits in memory, as `git merge` would leave them in a worktree.
+    /// Merges two commits in memory, as `git merge` would leave them in a worktree, but by the attributes of `theirs`.
     ///
     /// # Errors
-    /// `GIT_FAILED` (unrelated histories, a missing commit).
+    /// As [`History::merge_in_memory`].
     pub(in crate::git) fn merge_with_markers(&self, ours: &Oid, theirs: &Oid) -> Result<MarkedMerge> {
-        let git = self.repo.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--no-messages"]);
-        let output = git.args([ours.as_str(), theirs.as_str()]).run()?;
-        let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
-        let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
-        match (output.code, tree) {
-            (Some(0 | 1), Some(tree)) => {
-                let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git merge-tree' printed");
-                let unmerged = fields.map(|field| stage(field).ok_or_else(unclear)).collect::<Result<_>>()?;
-                Ok(MarkedMerge { tree: tree?, unmerged })
-            }
-            (_, _) => Err(output.error()),
-        }
+        self.merge(Asked { attributes: theirs.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() })
     }
 
-    /// Applies the difference between `base` and `theirs` to `ours`; all three are commits. With the commit to be reverted
-    /// as `base` and its parent as `theirs` this is a revert.
+    /// Applies the difference between `base` and `theirs` to `ours`, by the attributes of a fourth commit. With the commit to be
+    /// reverted as `base` and its parent as `theirs` this is a revert.
     ///
     /// # Errors
-    /// `GIT_FAILED`.
-    pub fn merge_with_base(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
-        self.merge_tree(&[&format!("--merge-base={base}"), ours.as_str(), theirs.as_str()])
+    /// As [`History::merge_in_memory`].
+    pub fn merge_with_base(&self, base: &Oid, (ours, attributes): (&Oid, &Oid), theirs: &Oid) -> Result<MergeResult> {
+        let (base, attributes) = (Some(base.clone()), attributes.clone());
+        self.merge(Asked { attributes, base, ours: ours.clone(), theirs: theirs.clone() }).map(MergeResult::from)
+    }
+
+    pub(super) fn merge(&self, asked: Asked) -> Result<MarkedMerge> {
+        if let Some(known) = self.known_merge(&asked) {
+            return Ok(known);
+        }
+        let place = Place::make(self.repo, &asked)?;
+        let drivers = match self.repo.merge_programs()? {
+            Programs::None => return read(&place.git().args(asked.arguments()).run()?),
+            Programs::Drivers(drivers) => drivers,
+            Programs::Some => Vec::new(),
+        };
+        if !drivers.is_empty() {
+            let output = place.without(&drivers).args(asked.arguments()).run()?;
+            if !place.was_called()? {
+                return read(&output);
+            }
+        }
+        let given_up = self.may_run_programs(&asked)?;
+        place.fill(&self.repo.objects().tree_of(&asked.attributes)?)?;
+        let git = place.git().limited(DRIVER_LIMIT).ended_by(given_up);
+        let merge = read(&git.args(asked.arguments()).run()?)?;
+        self.remember_merge(KnownMerge { asked, merge: merge.clone() });
+        Ok(merge)
     }
 
     /// The tree of `theirs`, if it is a few commits on top of `ours`: then that is the result of their merge. `None` where this
@@ -89,18 +152,6 @@ impl History<'_> {
         Ok(None)
     }
 
-    fn merge_tree(&self, arguments: &[&str]) -> Result<MergeResult> {
-        let git = self.repo.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
-        let output = git.args(arguments).run()?;
-        let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
-        let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
-        match (output.code, tree) {
-            (Some(0), Some(tree)) => Ok(MergeResult::Clean(tree?)),
-            (Some(1), Some(_)) => Ok(MergeResult::Conflict(fields.map(RepoPath::new).collect())),
-            (_, _) => Err(output.error()),
-        }
-    }
-
     /// Writes a commit by the user, with the current time; no hook runs. Nothing refers to it yet.
     ///
     /// # Errors
@@ -109,6 +160,15 @@ impl History<'_> {
         let who = self.repo.objects().users_signature()?;
         let author = self.repo.author(&who)?;
         self.repo.objects().write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
+    }
+
+    /// Writes a commit that no ref ever points to: the same for the same tree and parent, whenever it is made.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`.
+    pub fn commit_in_memory(&self, tree: &Oid, parent: &Oid) -> Result<Oid> {
+        let (who, message) = (&Signature::fixed(), "A commit of a task, applied in memory");
+        self.repo.objects().write_commit(&NewCommit { tree, parents: vec![parent.clone()], who, message })
     }
 
     /// Writes the merge commit of `theirs` into `ours`, as `git merge --no-ff` would. Nothing refers to it yet.
@@ -123,6 +183,20 @@ impl History<'_> {
                 Err(Error::new(Code::MergeConflict, "the merge has conflicts").why(shown.join(", ")))
             }
         }
+    }
+}
+
+/// What `git merge-tree` printed.
+fn read(output: &Output) -> Result<MarkedMerge> {
+    let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
+    let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
+    match (output.code, tree) {
+        (Some(code @ (0 | 1)), Some(tree)) => {
+            let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git merge-tree' printed");
+            let unmerged = fields.map(|field| stage(field).ok_or_else(unclear)).collect::<Result<_>>()?;
+            Ok(MarkedMerge { tree: tree?, is_clean: code == 0, unmerged })
+        }
+        (_, _) => Err(failed(output)),
     }
 }
 
@@ -169,7 +243,9 @@ mod tests {
         assert_eq!(conflict, MergeResult::Conflict(vec![RepoPath::new(&b"a.txt"[..])]));
         let error = repo.history().merge_commit(&main, &conflicting, "m").unwrap_err();
         assert_eq!(error.code(), Code::MergeConflict);
-        let MergeResult::Clean(tree) = repo.history().merge_with_base(&main, &merged, &base).unwrap() else { panic!() };
+        let MergeResult::Clean(tree) = repo.history().merge_with_base(&main, (&merged, &merged), &base).unwrap() else {
+            panic!()
+        };
         let changes = repo.history().diff_trees(&merged, &repo.history().commit_tree(&tree, &[], "revert").unwrap()).unwrap();
         assert_eq!(changes.len(), 1);
     }

@@ -6,6 +6,9 @@
 
 pub(super) mod at_path;
 pub(super) mod merge;
+pub(super) mod merge_memory;
+mod merge_place;
+mod merge_settings;
 pub(super) mod patch;
 pub(super) mod questions;
 pub(super) mod signing;

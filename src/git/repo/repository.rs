@@ -23,6 +23,7 @@ use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, Settings};
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
+use crate::git::history::merge_memory::MergeMemory;
 use crate::git::history::questions::Diffs;
 use crate::git::history::signing::Signatures;
 use crate::git::objects::freshen::Written;
@@ -112,6 +113,8 @@ pub struct Repository {
     pub(in crate::git) signatures: Mutex<Signatures>,
     /// The names of the filters that are configured.
     pub(in crate::git) filter_names: OnceLock<Vec<String>>,
+    /// The merges in which programs ran.
+    pub(in crate::git) merges: MergeMemory,
     /// What the settings forbid, once they were read.
     pub(in crate::git) settings: OnceLock<Settings>,
     /// The repositories of submodules that were opened, those within others too: each is open once.
@@ -180,6 +183,7 @@ impl Repository {
             stage: OnceLock::new(),
             signatures: Mutex::default(),
             filter_names: OnceLock::new(),
+            merges: MergeMemory::default(),
             settings: OnceLock::new(),
             submodules: Arc::default(),
         }

@@ -40,8 +40,8 @@ fn replayed(ctx: &Context, target: &Oid, branch: &Oid) -> Result<Option<Oid>> {
     for commit in commits {
         let parents = ctx.repo.objects().read_commit(&commit)?.parents;
         let [parent] = parents.as_slice() else { return Ok(None) };
-        match history.merge_with_base(parent, &onto, &commit)? {
-            MergeResult::Clean(tree) => onto = history.commit_tree(&tree, &[onto], "A commit of a task, applied in memory")?,
+        match history.merge_with_base(parent, (&onto, target), &commit)? {
+            MergeResult::Clean(tree) => onto = history.commit_in_memory(&tree, &onto)?,
             MergeResult::Conflict(_) => return Ok(None),
         }
     }

@@ -202,6 +202,7 @@ fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
 /// As [`merge_task`] and [`begin`]; `INTERRUPTED`; `CHANGED_MEANWHILE` where a branch moves each time.
 pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch: &mut dyn Watch) -> Result<MergeOutcome> {
     for _ in 0..TRIES {
+        run_drivers(ctx, task)?;
         let outcome = merge_task(ctx, task, allowed)?;
         if let MergeOutcome::Conflict { files, target: _ } = &outcome {
             super::tell_of_conflict(ctx, task, files, Level::Human);
@@ -231,6 +232,18 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch
         }
     }
     Err(moves_each_time(task))
+}
+
+/// Lets merge drivers run before the operation lock is taken: their result is remembered.
+fn run_drivers(ctx: &Context, task: &CaseId) -> Result<()> {
+    if !ctx.repo.history().may_run_drivers()? {
+        return Ok(());
+    }
+    match merge_of(ctx, task) {
+        Err(error) if error.code() == Code::FilterFailed => Err(error),
+        // What else fails fails again, with its own words.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// The error for a merge whose commits changed each time it was verified.

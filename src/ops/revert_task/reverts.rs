@@ -41,7 +41,7 @@ pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted
             ctx.repo.objects().read_commit(&parent)?.tree
         } else {
             content_of = None;
-            match ctx.repo.history().merge_with_base(&unit.oid, &reverted.tip, &parent)? {
+            match ctx.repo.history().merge_with_base(&unit.oid, (&reverted.tip, &reverted.tip), &parent)? {
                 MergeResult::Clean(next) => next,
                 MergeResult::Conflict(files) => {
                     reverted.conflict = Some((unit.clone(), files));

@@ -9,8 +9,9 @@ use crate::domain::base::text::Change;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::domain::work::conflict::{Conflict, Level, MOST, Program, level};
+use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{self, GateKind};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::ops::merge;
 use crate::ops::recover::repair;
 
@@ -59,7 +60,11 @@ impl Supervisor<'_> {
         for what in repair::finish_unasked(self.ctx)? {
             self.tell(Notice::Recovered { what });
         }
-        match merge::begun::begin(self.ctx, task, (&target, &commit)) {
+        let begun = merge::begun::begin(self.ctx, task, (&target, &commit)).or_else(|error| {
+            let waits = || Error::new(Code::Busy, "its merge driver is at work");
+            self.waits_for_drivers(Step::Start, task, error).and_then(|()| Err(waits()))
+        });
+        match begun {
             Err(error) if error.passes() || error.is_everybodys() => Err(error),
             Err(error) if self.ctx.state().record.open.is_some() => Err(error),
             Err(error) => {

@@ -32,7 +32,7 @@ impl Supervisor<'_> {
                 self.tell(Notice::VerifyingMerge { task: task.clone() });
                 Ok(())
             }
-            Err(error) => self.merge_failed(Step::VerifyMerge, task, error),
+            Err(error) => self.merge_waits_or_failed(Step::VerifyMerge, task, error),
         }
     }
 

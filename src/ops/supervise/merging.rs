@@ -12,7 +12,7 @@ use crate::domain::work::guarded::{Allowed, GuardedFiles, Seen};
 use crate::domain::work::needs;
 use crate::domain::work::session::Mode;
 use crate::env;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::hooks::commit_hooks;
 use crate::ops::merge::{self, MergeOutcome};
 use crate::ops::recover::repair;
@@ -23,6 +23,7 @@ const SHOWN: usize = 100;
 impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
     pub(super) fn merge_next(&mut self) -> Result<bool> {
+        self.look_after_drivers();
         if self.merge_check.is_some() {
             return self.look_after_merge_check();
         }
@@ -38,7 +39,7 @@ impl Supervisor<'_> {
             .collect();
         let mut may_go = Vec::new();
         for task in waiting {
-            if self.is_held_up(&task) {
+            if self.is_held_up(&task) || self.drivers_are_at_work(Some(&task)) {
                 continue;
             }
             match self.gate(GateKind::HumanReview, &task).map(|gate| gate.decision.clone()) {
@@ -110,6 +111,7 @@ impl Supervisor<'_> {
             }
             // What fails here fails when it is merged too, and is handled then.
             Err(error) => {
+                let Err(error) = self.waits_for_drivers(Step::Merge, task, error) else { return Ok(()) };
                 tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
                 self.open_gate(GateKind::Merge, task, asks, Vec::new())
             }
@@ -126,7 +128,15 @@ impl Supervisor<'_> {
         });
         match merged {
             Ok(outcome) => self.merge_came_to(task, outcome),
-            Err(error) => self.merge_failed(Step::Merge, task, error),
+            Err(error) => self.merge_waits_or_failed(Step::Merge, task, error),
+        }
+    }
+
+    /// Does what follows when a merge or its verification could not go on.
+    pub(super) fn merge_waits_or_failed(&mut self, step: Step, task: &CaseId, error: Error) -> Result<()> {
+        match self.waits_for_drivers(step, task, error) {
+            Ok(()) => Ok(()),
+            Err(error) => self.merge_failed(step, task, error),
         }
     }
 

@@ -16,6 +16,7 @@ mod conflicts;
 pub mod crash;
 pub mod detach;
 mod failing;
+mod drivers_aside;
 mod filters_aside;
 mod finish;
 mod gates;
@@ -239,6 +240,8 @@ struct Supervisor<'a> {
     verifying: HashMap<AgentId, verifying::Verifying>,
     /// Filters that store what an ended iteration has left.
     filters: HashMap<Token, filters_aside::FiltersAtWork>,
+    /// Drivers that merge files of a task.
+    drivers: HashMap<CaseId, drivers_aside::Drivers>,
     /// Evaluators that are asked what becomes of a task after a crash.
     evaluating: HashMap<AgentId, steps::Running>,
     /// What became of the tasks that the crash before this session cut off, until it is said.
@@ -324,6 +327,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     if supervisor.options.retry {
         supervisor.approve_held()?;
     }
+    supervisor.ctx.repo.history().run_drivers_aside();
     supervisor.begin_session()?;
     let ended = supervisor.work().and_then(|ending| supervisor.end_session(&ending).map(|()| ending));
     if supervisor.is_gone() {
@@ -362,6 +366,7 @@ impl<'a> Supervisor<'a> {
             verifying: HashMap::new(),
             evaluating: HashMap::new(),
             filters: HashMap::new(),
+            drivers: HashMap::new(),
             taken_up: None,
             asking: None,
             reporting: None,

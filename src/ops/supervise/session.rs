@@ -22,6 +22,7 @@ use crate::ops::agents;
 use crate::ops::cases::limits;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::merge;
 use crate::process::os::bell::{LONGEST, What};
 use crate::store::backup;
 
@@ -95,9 +96,17 @@ impl Supervisor<'_> {
         let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
         let mode = self.ctx.state().restorable.mode;
         self.tell(Notice::Started { session: id, target, slots, program, mode });
+        self.say_which_settings_do_not_count()?;
         self.make_checkpoint(Trigger::SessionStart)?;
         self.keep_reserve();
         self.save_snapshot()
+    }
+
+    fn say_which_settings_do_not_count(&mut self) -> Result<()> {
+        if let Some(what) = merge::unheeded_settings(self.ctx, self.target()?)? {
+            self.warn(what);
+        }
+        Ok(())
     }
 
     /// Makes an automatic checkpoint.
@@ -165,7 +174,8 @@ impl Supervisor<'_> {
 
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
     pub(super) fn rest(&mut self, seq: u64) {
-        let waits = self.backs_off() || self.merge_check.is_some() || self.asking.is_some() || !self.filters.is_empty();
+        let aside = !self.filters.is_empty() || self.drivers_are_at_work(None);
+        let waits = self.backs_off() || self.merge_check.is_some() || self.asking.is_some() || aside;
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
     }
 
@@ -230,7 +240,8 @@ impl Supervisor<'_> {
             | GateKind::Budget
             | GateKind::Disk => true,
         });
-        if working || self.merge_check.is_some() || self.hooks_are_busy() || to_act_on || !state.record.requests.is_empty() {
+        let merging = self.merge_check.is_some() || self.drivers_are_at_work(None);
+        if working || merging || self.hooks_are_busy() || to_act_on || !state.record.requests.is_empty() {
             return None;
         }
         let left = ready::reasons_for_rest(state);

@@ -3,6 +3,7 @@
 mod acceptance;
 mod agents_and_control;
 mod another_boot;
+mod as_git_merges;
 mod as_it_is;
 mod at_boundaries;
 mod backups;

@@ -1,0 +1,131 @@
+//! Merge drivers are programs of the user's: they run aside, in a thread, and only the task whose merge needs them waits
+//! (`git::history::merge_memory`). When they have ended, the same step is tried again and finds the result.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
+
+use super::Supervisor;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::event::Event;
+use crate::domain::work::delay::{self, Delay};
+use crate::domain::work::failures::Step;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{Asked, KnownMerge, Repository};
+use crate::process::os::bell::Rope;
+
+/// How long is waited until drivers that nobody wants any more have been ended.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// What became of the drivers that a task waits for.
+#[derive(Debug)]
+pub(super) enum Drivers {
+    AtWork(AtWork),
+    /// Until the step is tried again.
+    Failed(Error),
+}
+
+/// Drivers at work: while this lives, somebody wants what they do.
+#[derive(Debug)]
+pub(super) struct AtWork {
+    given_up: Arc<AtomicBool>,
+    merged: Receiver<Result<KnownMerge>>,
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.given_up.store(true, Ordering::SeqCst);
+        // They are ended by their thread, which would end with this process.
+        drop(self.merged.recv_timeout(LAST_WAIT));
+    }
+}
+
+impl Supervisor<'_> {
+    /// Whether a step that failed with this error waits for merge drivers, which are started where that is new.
+    ///
+    /// # Errors
+    /// The error itself where it is another one; that of the drivers where they failed.
+    pub(super) fn waits_for_drivers(&mut self, step: Step, task: &CaseId, error: Error) -> Result<()> {
+        let Some(asked) = self.ctx.repo.history().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
+            return Err(error);
+        };
+        if let Some(Drivers::Failed(_)) = self.drivers.get(task)
+            && let Some(Drivers::Failed(error)) = self.drivers.remove(task)
+        {
+            return Err(error);
+        }
+        if self.drivers.contains_key(task) {
+            return Ok(());
+        }
+        // The thread has a repository of its own, which sees what is on disk.
+        self.ctx.repo.durability().sync_objects()?;
+        let at_work = begin(&self.ctx.repo, asked, self.bell.rope().ok())?;
+        self.drivers.insert(task.clone(), at_work);
+        self.say_what_it_waits_for(step, task, &error)
+    }
+
+    fn say_what_it_waits_for(&mut self, step: Step, task: &CaseId, error: &Error) -> Result<()> {
+        let (code, why) = (error.code().as_str().to_owned(), error.to_string());
+        let delay = Delay { step, code, why, tried: 0, failed_at: env::now(), until: None };
+        let said = self.step_if(|state| {
+            let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
+            let is_new = delay::is_still_tried(state, task, step) && !is_known;
+            is_new.then(|| Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) })
+        });
+        said.map(drop)
+    }
+
+    /// Takes what drivers have ended with. The steps that wait for it are tried again.
+    pub(super) fn look_after_drivers(&mut self) {
+        let tasks: Vec<CaseId> = self.drivers.keys().cloned().collect();
+        for task in tasks {
+            let Some(Drivers::AtWork(at_work)) = self.drivers.get(&task) else { continue };
+            match at_work.merged.try_recv() {
+                Ok(Ok(merge)) => {
+                    self.ctx.repo.history().remember_merge(merge);
+                    self.drivers.remove(&task);
+                }
+                Ok(Err(error)) => drop(self.drivers.insert(task, Drivers::Failed(error))),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => {
+                    let error = Error::new(Code::Internal, "nobody says what the merge drivers did");
+                    self.drivers.insert(task, Drivers::Failed(error));
+                }
+            }
+        }
+    }
+
+    /// Whether the drivers of a task's merge are at work; of any where none is named.
+    pub(super) fn drivers_are_at_work(&self, task: Option<&CaseId>) -> bool {
+        let is_at_work = |drivers: &Drivers| matches!(drivers, Drivers::AtWork(_));
+        self.drivers.iter().any(|(of, drivers)| task.is_none_or(|task| task == of) && is_at_work(drivers))
+    }
+}
+
+fn begin(repo: &Repository, asked: Asked, rope: Option<Rope>) -> Result<Drivers> {
+    let main = repo.worktrees().main_worktree()?;
+    let (place, entry) = (main.path().to_owned(), repo.worktrees().main_entry());
+    let (to, merged) = channel();
+    let given_up = Arc::new(AtomicBool::new(false));
+    let until = Arc::clone(&given_up);
+    let work = move || {
+        drop(to.send(run(&place, entry.as_deref(), asked, until)));
+        if let Some(rope) = rope {
+            rope.ring();
+        }
+    };
+    let begun = std::thread::Builder::new().name("merge drivers".into()).spawn(work);
+    begun.map_err(|e| Error::cannot_start("a thread that waits for merge drivers", e))?;
+    Ok(Drivers::AtWork(AtWork { given_up, merged }))
+}
+
+fn run(place: &Path, entry: Option<&str>, asked: Asked, given_up: Arc<AtomicBool>) -> Result<KnownMerge> {
+    let repo = Repository::discover(place)?;
+    if let Some(entry) = entry {
+        repo.worktrees().choose_main(entry);
+    }
+    repo.history().run_merge(asked, given_up)
+}
