@@ -17,6 +17,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::commands::grammar::consent::Consent;
 use crate::domain::base::ids::GateId;
 use crate::domain::work::gate::Afterwards;
+use crate::domain::work::session::Mode;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::{changed_by_others, prompts};
@@ -82,10 +83,10 @@ pub struct Checkpoint {
     #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
     at: Option<String>,
     /// Roll back only this worktree; other worktrees, their branches and the tasks stay
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "paths"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode", "paths"])]
     worktree: Option<PathBuf>,
     /// Restore only these files and folders
-    #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs"])]
+    #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode"])]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     how: RollbackOptions,
@@ -107,11 +108,14 @@ struct RollbackOptions {
     /// Let agents start the tasks again at once, instead of holding them at claim gates
     #[arg(long)]
     retry: bool,
+    /// The mode afterwards; without it the mode never becomes one that asks less
+    #[arg(long, value_name = "MODE")]
+    mode: Option<Mode>,
 }
 
 impl RollbackOptions {
     fn wish<'a>(&self, name: &'a str, part: Part<'a>) -> Wish<'a> {
-        Wish { name, part, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry) }
+        Wish { name, part, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry), mode: self.mode }
     }
 
     fn refs(&self) -> LocalRefs {

@@ -22,6 +22,7 @@ use crate::ops::context::placement;
 use crate::ops::programs::{self, Programs};
 use crate::ops::supervise::detach::InBackground;
 use crate::ops::supervise::last_options;
+use crate::ops::supervise::target;
 use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
 
 /// The largest number of agents.
@@ -44,6 +45,9 @@ pub struct Run {
     /// semi-auto (each claim and merge waits for a human), review (each merge) or autopilot
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
+    /// The branch to merge into; without it merge.target, or the branch that is checked out here
+    #[arg(long, value_name = "BRANCH")]
+    pub target: Option<String>,
     /// Iterations that a task may take
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<u32>,
@@ -174,6 +178,7 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
         until_idle: args.until_idle,
         mode: args.mode,
+        target: args.target.as_deref().map(target::branch_named),
         retry: args.retry,
         after_crash: AfterCrash::default(),
         limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
@@ -187,7 +192,10 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
 
 /// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
 fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Screen) -> Result<()> {
-    let arguments = arguments(args, from_here(args.program.clone(), &super::working_dir(global)?)?);
+    let target = target::of_session(ctx, args.target.as_deref().map(target::branch_named).as_ref())?;
+    // It is started again in the main worktree.
+    let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
+    let arguments = arguments(args, target, from_here(args.program.clone(), &super::working_dir(global)?)?);
     let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx.layout(), arguments));
     if let Err(error) = noted {
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this session: {error}"));
@@ -196,9 +204,10 @@ fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Sc
 }
 
 /// The options that make a session like this one again.
-fn arguments(args: &Run, program: Vec<String>) -> Vec<String> {
-    let Run { agents, mode, max_iterations, until_idle, retry: _, budget, detach: _, panel: _, detached: _, program: _ } = args;
+fn arguments(args: &Run, target: Option<String>, program: Vec<String>) -> Vec<String> {
+    let Run { agents, mode, target: _, max_iterations, until_idle, budget, .. } = args;
     let valued = [
+        ("--target", target),
         ("--agents", agents.map(|n| n.to_string())),
         ("--mode", mode.map(|mode| mode.as_str().to_owned())),
         ("--max-iterations", max_iterations.map(|n| n.to_string())),

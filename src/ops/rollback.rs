@@ -25,6 +25,7 @@ use crate::domain::operation::journaled::{SubmoduleChange, WorktreeChange};
 use crate::domain::operation::rollback::{self as rules, TaskChange};
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::Afterwards;
+use crate::domain::work::session::Mode;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Attempt, MovedAside, Restore};
@@ -68,6 +69,8 @@ pub struct Wish<'a> {
     pub refs: LocalRefs,
     /// What happens to tasks whose work has to be done again.
     pub afterwards: Afterwards,
+    /// The mode afterwards; without one it is that of the checkpoint, unless that asks less than the present one.
+    pub mode: Option<Mode>,
 }
 
 /// The part of a checkpoint that is restored.
@@ -94,11 +97,12 @@ impl Wish<'_> {
             Part::Paths(paths) => some_paths::make(ctx, record, document, now, paths),
             Part::Worktree(path) => one_worktree::make(ctx, record, document, now, path),
             Part::Whole => {
-                let plan = plan::make(ctx, record, document, now, (self.refs, Own::Stay))?;
+                let own = Own::of_session(ctx.state().record.session.as_ref(), record, document);
+                let plan = plan::make(ctx, record, document, now, (self.refs, self.mode, own))?;
                 left_alone::refuse_from_there(ctx, document, now, &plan.operation)?;
                 Ok(plan)
             }
-            Part::Everywhere => plan::make(ctx, record, document, now, (self.refs, Own::GoBackToo)),
+            Part::Everywhere => plan::make(ctx, record, document, now, (self.refs, self.mode, Own::GoBackToo)),
         }
     }
 

@@ -251,6 +251,7 @@ fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_co
         state: git_axiom::domain::work::session::SessionState::Ended,
         paused_at: None,
         start_checkpoint: None,
+        in_linked_worktree: false,
     };
     scratch.append(vec![git_axiom::domain::state::event::Event::SessionStarted { session }]);
     let head = scratch.head();

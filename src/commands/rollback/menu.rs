@@ -59,6 +59,7 @@ const AGREED: super::RollbackOptions = super::RollbackOptions {
     refs: false,
     no_refs: false,
     retry: false,
+    mode: None,
 };
 
 fn counts(ctx: &Context) -> String {

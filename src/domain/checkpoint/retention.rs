@@ -464,6 +464,7 @@ mod tests {
             state: SessionState::Running,
             paused_at: None,
             start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
+            in_linked_worktree: false,
         });
         let gone = expired(&state, &RULES, now()).unwrap();
         assert!(!gone.iter().any(|name| name.as_str() == "c1"));

@@ -111,13 +111,15 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 
 /// The restorable state after the rollback: that of the checkpoint, where active tasks become pending (no retry counted). Of
 /// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Cases that
-/// were added since are archived when the operation ends.
+/// were added since are archived when the operation ends. The mode never becomes one that asks less: what a human has stopped stays
+/// stopped.
 pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate], left: &BTreeSet<String>) -> Restorable {
     let mut restored = document.state_snapshot.clone();
     for (id, agent) in &now.agents {
         restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
     }
     restored.put_to_rest();
+    restored.mode = restored.mode.or_stricter(now.mode);
     let standing: BTreeSet<&CaseId> = fates
         .iter()
         .filter_map(|fate| match fate {
@@ -221,6 +223,7 @@ mod tests {
     use crate::domain::base::ids::{AgentId, CheckpointName};
     use crate::domain::checkpoint::document::{CheckpointType, Tagger, Trigger};
     use crate::domain::work::case::Merged;
+    use crate::domain::work::session::Mode;
 
     fn oid(digit: &str) -> Oid {
         Oid::new(digit.repeat(40)).unwrap()
@@ -304,6 +307,28 @@ mod tests {
             attached: None,
             marked: None,
             tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
+        }
+    }
+
+    #[test]
+    fn the_mode_goes_back_to_one_that_asks_more_and_never_to_one_that_asks_less() {
+        use Mode::{Autopilot, Review, SemiAuto};
+        let mode = |then: Mode, now: Mode| {
+            let mut document = document(&[], &[]);
+            document.state_snapshot.mode = then;
+            restored(&document, &Restorable { mode: now, ..Restorable::default() }, &[], &BTreeSet::new()).mode
+        };
+        let table = [
+            (Autopilot, SemiAuto, SemiAuto),
+            (Autopilot, Review, Review),
+            (Review, SemiAuto, SemiAuto),
+            (SemiAuto, Autopilot, SemiAuto),
+            (Review, Autopilot, Review),
+            (SemiAuto, Review, SemiAuto),
+            (Autopilot, Autopilot, Autopilot),
+        ];
+        for (then, now, came) in table {
+            assert_eq!(mode(then, now), came, "then {then:?}, now {now:?}");
         }
     }
 

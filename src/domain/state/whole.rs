@@ -451,6 +451,7 @@ mod tests {
             state: SessionState::Running,
             paused_at: None,
             start_checkpoint: None,
+            in_linked_worktree: false,
         };
         Event::SessionStarted { session }
     }

@@ -32,6 +32,16 @@ impl Mode {
         }
     }
 
+    /// The one of the two that asks more.
+    #[must_use]
+    pub const fn or_stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::SemiAuto, _) | (_, Self::SemiAuto) => Self::SemiAuto,
+            (Self::Review, _) | (_, Self::Review) => Self::Review,
+            (Self::Autopilot, Self::Autopilot) => Self::Autopilot,
+        }
+    }
+
     /// Whether ready tasks are claimed without asking.
     pub const fn claims(self) -> bool {
         match self {
@@ -92,6 +102,9 @@ pub struct Session {
     /// The checkpoint to which a rollback of the session goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_checkpoint: Option<CheckpointName>,
+    /// Whether it was begun in a linked worktree of the user's, for the branch that is checked out there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_linked_worktree: bool,
 }
 
 /// The state of a session. Only the supervisor lock shows whether a running session has crashed.

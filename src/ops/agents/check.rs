@@ -129,6 +129,7 @@ fn run(
         mode: Some(Mode::Autopilot),
         retry: false,
         after_crash: AfterCrash::default(),
+        target: None,
         limits: crate::domain::work::budget::Limits::default(),
         programs: Programs::only(adapter.clone()),
     };

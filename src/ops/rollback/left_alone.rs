@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::base::names::RefName;
-use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage, WorkspaceState};
 use crate::domain::operation::journaled::Operation;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureParts, WorktreeCapture};
@@ -31,7 +31,7 @@ pub(super) fn left_alone(
     let (part, not_captured) = (part_of(operation), captured.not_captured());
     for then in document.workspaces.iter().filter(|then| !part.contains(then.path.as_str())) {
         match captured.workspaces.iter().find(|now| now.state.path == then.path) {
-            Some(now) if is_same(ctx, (then, document.coverage.get(&then.path)), now)? => {}
+            Some(now) if is_same(ctx, (then, document.coverage.get(&then.path)), &now.captured)? => {}
             Some(_) => preview.left_alone.push(then.path.clone()),
             // The fate of a task's workspace depends on the task.
             None if then.task_id.is_some() => {}
@@ -42,6 +42,32 @@ pub(super) fn left_alone(
                 preview.gone.push(GoneLine { path: then.path.clone(), made_by: made_by(ctx, then, Some(operation))? });
             }
         }
+    }
+    Ok(())
+}
+
+/// The same for the main worktree, where another one goes back in its place.
+///
+/// # Errors
+/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
+pub(super) fn main_left_alone(
+    ctx: &Context,
+    (record, document): (&CheckpointRecord, &CheckpointDocument),
+    captured: &Captured,
+    preview: &mut Preview,
+) -> Result<()> {
+    let main = &captured.main;
+    let then = WorkspaceState {
+        agent_id: None,
+        task_id: None,
+        path: main.worktree.path_text()?,
+        branch: document.branch.clone(),
+        head: document.git_commit.clone(),
+        capture: record.capture.clone(),
+        captured_at: None,
+    };
+    if !is_same(ctx, (&then, document.main_coverage()), main)? {
+        preview.left_alone.push(then.path);
     }
     Ok(())
 }
@@ -117,9 +143,9 @@ fn part_of(operation: &Operation) -> BTreeSet<&str> {
 pub(super) fn is_same(
     ctx: &Context,
     (then, coverage): (&WorkspaceState, Option<&Coverage>),
-    now: &CapturedWorkspace,
+    now: &CapturedWorktree,
 ) -> Result<bool> {
-    let CapturedWorktree { worktree, capture, .. } = &now.captured;
+    let CapturedWorktree { worktree, capture, .. } = now;
     let WorktreeCapture { head, index_tree, .. } = capture;
     if then.head.as_ref() != head.commit() || then.branch.as_ref() != head.branch() {
         return Ok(false);

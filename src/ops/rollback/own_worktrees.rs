@@ -2,8 +2,9 @@
 //! One that is gone is not made again; it is told with the command that does so.
 
 use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, WorkspaceState};
 use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
+use crate::domain::work::session::Session;
 use crate::error::Result;
 use crate::ops::checkpoint::{Captured, CapturedWorkspace, capture_options};
 use crate::ops::context::handle::Context;
@@ -15,19 +16,49 @@ use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// What becomes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum Own<'d> {
     /// They stay as they are, which is told.
     Stay,
     /// They go back too.
     GoBackToo,
+    /// This one goes back, and the main one stays with the others: the session works for the branch that is checked out here.
+    InPlaceOfMain(&'d str),
 }
 
-/// Those that the checkpoint holds and that are still there. What a task has, its fate decides about.
+impl<'d> Own<'d> {
+    /// Which worktrees a rollback of everything takes back that does not name any.
+    pub fn of_session(session: Option<&Session>, record: &CheckpointRecord, document: &'d CheckpointDocument) -> Self {
+        let session = session.filter(|session| session.in_linked_worktree && record.created_at >= session.started_at);
+        let target = session.map(|session| &session.target).filter(|target| document.branch.as_ref() != Some(target));
+        let is_there = |then: &&WorkspaceState| then.task_id.is_none() && target.is_some() && then.branch.as_ref() == target;
+        document.workspaces.iter().find(is_there).map_or(Self::Stay, |then| Self::InPlaceOfMain(&then.path))
+    }
+
+    fn includes(self, path: &str) -> bool {
+        match self {
+            Self::Stay => false,
+            Self::GoBackToo => true,
+            Self::InPlaceOfMain(one) => one == path,
+        }
+    }
+
+    /// Whether the main worktree goes back.
+    pub fn takes_main_back(self) -> bool {
+        match self {
+            Self::Stay | Self::GoBackToo => true,
+            Self::InPlaceOfMain(_) => false,
+        }
+    }
+}
+
+/// Those that go back: the checkpoint holds them, and they are still there. What a task has, its fate decides about.
 fn held<'a>(
     document: &'a CheckpointDocument,
     captured: &'a Captured,
+    own: Own<'a>,
 ) -> impl Iterator<Item = (&'a WorkspaceState, &'a CapturedWorkspace)> {
-    document.workspaces.iter().filter(|then| then.task_id.is_none()).filter_map(|then| {
+    let goes_back = move |then: &&WorkspaceState| then.task_id.is_none() && own.includes(&then.path);
+    document.workspaces.iter().filter(goes_back).filter_map(|then| {
         let now = captured.workspaces.iter().find(|now| now.state.path == then.path)?;
         now.state.task_id.is_none().then_some((then, now))
     })
@@ -41,9 +72,10 @@ pub(super) fn add_branches(
     ctx: &Context,
     document: &CheckpointDocument,
     captured: &Captured,
+    own: Own<'_>,
     operation: &mut Operation,
 ) -> Result<()> {
-    for (then, _) in held(document, captured) {
+    for (then, _) in held(document, captured, own) {
         let Some(branch) = &then.branch else { continue };
         let is_known = document.refs.contains_key(branch) || document.branch.as_ref() == Some(branch);
         let value = Change::new(ctx.repo.refs().read_ref(branch)?, then.head.clone());
@@ -61,15 +93,15 @@ pub(super) fn add_branches(
 pub(super) fn add(
     ctx: &Context,
     document: &CheckpointDocument,
-    captured: &Captured,
+    (captured, own): (&Captured, Own<'_>),
     operation: &mut Operation,
     preview: &mut Preview,
 ) -> Result<()> {
-    for (then, now) in held(document, captured) {
+    for (then, now) in held(document, captured, own) {
         let coverage = document.coverage.get(&then.path);
         let known = operation.submodules.len();
         let submodules = submodules::add(ctx, document, (captured, &then.path), None, operation, preview)?;
-        if operation.submodules.len() == known && is_same(ctx, (then, coverage), now)? {
+        if operation.submodules.len() == known && is_same(ctx, (then, coverage), &now.captured)? {
             continue;
         }
         let head = match (&then.branch, &then.head) {

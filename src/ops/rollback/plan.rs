@@ -10,6 +10,7 @@ use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, W
 use crate::domain::operation::rollback;
 use crate::domain::operation::settle::archived_since;
 use crate::domain::state::changes::RestorableChanges;
+use crate::domain::work::session::Mode;
 use crate::error::{Code, Error, Result};
 use crate::git::CaptureExtras;
 use crate::ops::checkpoint::{Captured, capture_options};
@@ -17,7 +18,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 use crate::ops::operation::staged::{self, StagedChanges};
 
-use super::left_alone::left_alone;
+use super::left_alone::{left_alone, main_left_alone};
 use super::not_restored::not_captured;
 use super::own_worktrees::{self, Own};
 use super::preview::{FileLoss, Preview, WorkspaceLine};
@@ -74,13 +75,14 @@ pub(super) fn make(
     record: &CheckpointRecord,
     document: &CheckpointDocument,
     captured: &Captured,
-    (wish, own): (LocalRefs, Own),
+    (wish, mode, own): (LocalRefs, Option<Mode>, Own<'_>),
 ) -> Result<Plan> {
     let now = &ctx.state().restorable;
     let standing: BTreeSet<String> = captured.workspaces.iter().map(|w| w.state.path.clone()).collect();
     let left = captured.not_captured();
     let fates = rollback::workspaces(document, now, &standing, &left);
-    let restored = rollback::restored(document, now, &fates, &left);
+    let mut restored = rollback::restored(document, now, &fates, &left);
+    restored.mode = mode.unwrap_or(restored.mode);
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
     let mut preview = Preview::of(ctx.state(), record)?;
@@ -97,14 +99,45 @@ pub(super) fn make(
     }
     let agents: BTreeSet<&str> = now.workspaces.values().map(|workspace| workspace.path.as_str()).collect();
     preview.not_restored.extend(not_captured(captured, &agents));
-    if own == Own::GoBackToo {
-        own_worktrees::add_branches(ctx, document, captured, &mut operation)?;
+    if !own.takes_main_back() {
+        let of_main = [document.branch.as_ref(), captured.main.capture.head.branch()];
+        operation.refs.retain(|change| !of_main.contains(&Some(&change.name)));
     }
+    own_worktrees::add_branches(ctx, document, captured, own, &mut operation)?;
     let since = since(ctx, &record.capture, (document, &operation), wish, &mut preview)?;
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
     add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
     add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
+    if own.takes_main_back() {
+        add_main(ctx, (record, document), captured, &mut operation, &mut preview)?;
+    }
+    for fate in &fates {
+        add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
+    }
+    own_worktrees::add(ctx, document, (captured, own), &mut operation, &mut preview)?;
+    add_detached(ctx, &operation, &mut preview)?;
+    operation.kept = kept(ctx, &operation)?;
+    preview.mode = (now.mode != restored.mode).then(|| Change::new(now.mode, restored.mode));
+    let then = archived_since(restored, now);
+    operation.changes = Some(Box::new(RestorableChanges::between(now, &then)));
+    left_alone(ctx, document, captured, &operation, &mut preview)?;
+    if !own.takes_main_back() {
+        main_left_alone(ctx, (record, document), captured, &mut preview)?;
+    }
+    branches_are_free(ctx, &operation)?;
+    preview.name_moments(&operation, document);
+    Plan::of(ctx, captured, operation, preview)
+}
+
+/// Adds the main worktree.
+fn add_main(
+    ctx: &Context,
+    (record, document): (&CheckpointRecord, &CheckpointDocument),
+    captured: &Captured,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<()> {
     let main = &captured.main;
     let head = match (&document.branch, &document.git_commit) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),
@@ -114,26 +147,11 @@ pub(super) fn make(
     let path = main.worktree.path_text()?;
     let coverage = document.main_coverage();
     let then_at = document.main_path().unwrap_or(&path);
-    let submodules = submodules::add(ctx, document, (captured, then_at), None, &mut operation, &mut preview)?;
+    let submodules = submodules::add(ctx, document, (captured, then_at), None, operation, preview)?;
     let exclude = capture_options(ctx).exclude;
     let then = Then { capture: &record.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
-    let change = worktree_change(&ctx.repo, path.clone(), (main, None), then, &mut preview)?;
-    add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
-    for fate in &fates {
-        add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
-    }
-    if own == Own::GoBackToo {
-        own_worktrees::add(ctx, document, captured, &mut operation, &mut preview)?;
-    }
-    add_detached(ctx, &operation, &mut preview)?;
-    operation.kept = kept(ctx, &operation)?;
-    preview.mode = (now.mode != restored.mode).then(|| Change::new(now.mode, restored.mode));
-    let then = archived_since(restored, now);
-    operation.changes = Some(Box::new(RestorableChanges::between(now, &then)));
-    left_alone(ctx, document, captured, &operation, &mut preview)?;
-    branches_are_free(ctx, &operation)?;
-    preview.name_moments(&operation, document);
-    Plan::of(ctx, captured, operation, preview)
+    let change = worktree_change(&ctx.repo, path.clone(), (main, None), then, preview)?;
+    add_worktree(ctx, change, &main.capture, operation, preview)
 }
 
 /// The commits and other objects to keep, because after the operation no ref may reach them; also the captures that it uses.

@@ -15,8 +15,8 @@ mod closing;
 mod conflicts;
 pub mod crash;
 pub mod detach;
-mod failing;
 mod drivers_aside;
+mod failing;
 mod filters_aside;
 mod finish;
 mod gates;
@@ -43,6 +43,7 @@ mod start_keeper;
 pub mod status;
 mod stopping;
 mod take_over;
+pub mod target;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -91,6 +92,7 @@ pub use redirecting::Redirect;
 pub use requests::HaltRequest;
 use space::{Looked, Room};
 pub use stopping::Interrupts;
+use target::Target;
 use turns::Until;
 
 /// How long the loop sleeps when there is nothing to do.
@@ -113,6 +115,8 @@ pub struct Options {
     pub until_idle: bool,
     /// The mode to change to; with `None` it does not change.
     pub mode: Option<Mode>,
+    /// The branch that work is merged into, where the user named it.
+    pub target: Option<RefName>,
     /// Whether tasks that a human stopped or rolled back are claimed again.
     pub retry: bool,
     /// What the session may use.
@@ -147,6 +151,7 @@ impl Options {
             limits: Limits::default(),
             programs,
             after_crash: AfterCrash::default(),
+            target: None,
         }
     }
 }
@@ -236,6 +241,8 @@ struct Supervisor<'a> {
     options: Options,
     /// The branch that work is merged into; `None` without a session, when no task is begun or merged.
     target: Option<RefName>,
+    /// Whether that is the branch of the linked worktree in which the session was begun.
+    in_linked_worktree: bool,
     watches: HashMap<AgentId, Watch>,
     verifying: HashMap<AgentId, verifying::Verifying>,
     /// Filters that store what an ended iteration has left.
@@ -302,8 +309,8 @@ struct Supervisor<'a> {
 /// # Errors
 /// `SUPERVISOR_RUNNING`; what prevents a session (identity, target, program …); a state that cannot be written.
 pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
-    let main = ctx.repo.worktrees().main_worktree()?;
-    let target = session::check(ctx, &main, &options)?;
+    session::check(ctx, &options)?;
+    let Target { branch, in_linked_worktree } = target::of_session(ctx, options.target.as_ref())?;
     ctx.layout().ensure()?;
     let lock = match FileLock::take(&ctx.layout().supervisor_lock(), LOCK_PATIENCE)? {
         LockAttempt::Taken(lock) => lock,
@@ -315,7 +322,8 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     };
     ctx.store.refresh()?;
     let _span = tracing::info_span!("session", pid = std::process::id()).entered();
-    let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target))?;
+    let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(branch))?;
+    supervisor.in_linked_worktree = in_linked_worktree;
     supervisor.lock = Some(lock);
     supervisor.taken_up = Some(crash::TakenUp::default());
     supervisor.take_over(HumansOperation::Refuse)?;
@@ -362,6 +370,7 @@ impl<'a> Supervisor<'a> {
             interrupts,
             options,
             target,
+            in_linked_worktree: false,
             watches: HashMap::new(),
             verifying: HashMap::new(),
             evaluating: HashMap::new(),

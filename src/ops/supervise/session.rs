@@ -6,7 +6,6 @@ use super::hooks::is_about_start;
 use super::notice::Notice;
 use super::{Ending, Options, Supervisor, TICK};
 use crate::domain::base::ids::{CaseId, SessionId};
-use crate::domain::base::names::RefName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Stage;
@@ -17,7 +16,6 @@ use crate::domain::work::ready;
 use crate::domain::work::session::{Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Head, Worktree};
 use crate::ops::agents;
 use crate::ops::cases::limits;
 use crate::ops::checkpoint::{self, CheckpointRequest};
@@ -29,8 +27,8 @@ use crate::store::backup;
 /// How often the snapshot is written, if anything changed.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
-/// Checks everything that a session needs before it changes anything; returns the target branch.
-pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
+/// Checks what a session needs besides its target before it changes anything.
+pub(super) fn check(ctx: &Context, options: &Options) -> Result<()> {
     ctx.repo.require_git_version()?;
     ctx.repo.identity()?;
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
@@ -41,24 +39,7 @@ pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result
         limits::program_keeps(options.programs.of(case), case.limits)
             .map_err(|error| error.context(format!("task {}", case.id)))?;
     }
-    let head = ctx.repo.refs().head(main)?;
-    let target = match (&ctx.config.merge.target, &head) {
-        (Some(target), _) => RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)),
-        (None, Head::Branch { name, .. }) => name.clone(),
-        (None, Head::Detached { .. }) => {
-            return Err(Error::new(Code::DetachedHead, "HEAD is on no branch, so there is no target to merge into")
-                .hint("check out the branch to merge the work into")
-                .hint("or name it: git config axiom.merge.target BRANCH"));
-        }
-    };
-    match (ctx.repo.refs().read_ref(&target)?, head.branch() == Some(&target)) {
-        (Some(_), _) => Ok(target),
-        (None, true) => Err(Error::new(Code::UnbornBranch, format!("the branch '{}' has no commit yet", target.short()))
-            .hint("make a first commit: git commit --allow-empty -m 'Begin'")),
-        (None, false) => Err(Error::new(Code::TargetMissing, format!("the target branch '{}' does not exist", target.short()))
-            .hint(format!("make it: git branch {}", target.short_in_shell()))
-            .hint("or name another: git config axiom.merge.target BRANCH")),
-    }
+    Ok(())
 }
 
 /// Checks that the agent program can be started, before anything is claimed for it.
@@ -89,6 +70,7 @@ impl Supervisor<'_> {
             state: SessionState::Running,
             paused_at: None,
             start_checkpoint: None,
+            in_linked_worktree: self.in_linked_worktree,
         };
         self.step(Event::SessionStarted { session })?;
         let names: Vec<&str> = self.options.programs.all().map(|program| program.name.as_str()).collect();

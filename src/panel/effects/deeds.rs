@@ -125,7 +125,7 @@ pub fn in_main_worktree(ctx: &Context, path: &str) -> Result<PathBuf> {
 
 /// A rollback to a checkpoint as the verb does it without options.
 pub fn whole(name: &str) -> Wish<'_> {
-    Wish { name, part: Part::Whole, refs: LocalRefs::ComeBack, afterwards: Afterwards::Waits }
+    Wish { name, part: Part::Whole, refs: LocalRefs::ComeBack, afterwards: Afterwards::Waits, mode: None }
 }
 
 /// The rollback of a task as the verb does it without options.

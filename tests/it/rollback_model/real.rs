@@ -171,6 +171,7 @@ impl Real {
                     part: rollback::Part::Whole,
                     refs: rollback::LocalRefs::ComeBack,
                     afterwards: Afterwards::Waits,
+                    mode: None,
                 },
                 true,
             )

@@ -71,3 +71,52 @@ fn a_merge_driver_finds_the_files_of_the_target_and_what_it_does_not_answer_hold
     assert!(!env.git(&["status", "--porcelain"]).contains("merge_file"));
     env.fsck();
 }
+
+#[test]
+fn a_session_of_a_linked_worktree_works_for_its_branch_and_goes_back_there() {
+    let env = TestEnv::new();
+    let side = env.root().join("side");
+    env.git(&["worktree", "add", "-q", side.to_str().unwrap(), "-b", "side"]);
+    let (main, before) = (env.git(&["rev-parse", "main"]), env.git(&["rev-parse", "side"]));
+    add(&env, "l", "echo l > l.txt");
+    let ran = env.axiom_in(&side, &["run", "--mode", "autopilot", "--until-idle"]).success();
+    assert!(ran.stderr.contains("side"), "{ran}");
+    let merged = env.git(&["rev-parse", "side"]);
+    assert!(side.join("l.txt").exists() && merged != before);
+    assert_eq!(env.git(&["rev-parse", "main"]), main);
+    env.write("README", "edited meanwhile\n");
+    env.axiom_in(&side, &["rollback", "session", "--yes"]).success();
+    assert_eq!((env.git(&["rev-parse", "side"]), side.join("l.txt").exists()), (before, false));
+    assert_eq!((env.git(&["rev-parse", "main"]), env.read("README").as_str()), (main.clone(), "edited meanwhile\n"));
+    assert!(env.git_in(&side, &["status", "--porcelain"]).is_empty());
+    env.axiom_in(&side, &["undo", "--yes"]).success();
+    assert_eq!((env.git(&["rev-parse", "side"]), side.join("l.txt").exists()), (merged, true));
+    // Named, it is that branch, wherever the session begins.
+    env.git(&["branch", "third"]);
+    add(&env, "m", "echo m > m.txt");
+    env.axiom_in(&side, &["run", "--target", "third", "--mode", "autopilot", "--until-idle"]).success();
+    assert_eq!(env.git(&["show", "third:m.txt"]), "m");
+    assert!(!side.join("m.txt").exists() && env.git(&["rev-parse", "main"]) == main);
+    env.axiom(&["run", "--target", "nothing", "--until-idle"]).fails_with(git_axiom::error::Code::TargetMissing);
+}
+
+#[test]
+fn a_rollback_makes_the_mode_stricter_and_never_looser_unless_it_is_named() {
+    let env = TestEnv::new();
+    let mode = || env.json(&["mode"])["mode"].as_str().unwrap().to_owned();
+    env.ok(&["mode", "autopilot"]);
+    env.ok(&["checkpoint", "create", "free"]);
+    env.ok(&["mode", "semi-auto"]);
+    env.ok(&["checkpoint", "create", "strict"]);
+    env.write("README", "1\n");
+    env.ok(&["rollback", "checkpoint", "free", "--yes"]);
+    assert_eq!(mode(), "semi-auto");
+    env.write("README", "2\n");
+    env.ok(&["rollback", "checkpoint", "free", "--mode", "autopilot", "--yes"]);
+    assert_eq!(mode(), "autopilot");
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(mode(), "semi-auto", "the undo of that very change");
+    env.ok(&["mode", "autopilot"]);
+    env.ok(&["rollback", "checkpoint", "strict", "--yes"]);
+    assert_eq!(mode(), "semi-auto");
+}

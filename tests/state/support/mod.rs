@@ -319,6 +319,7 @@ fn session(salt: u32) -> Session {
         state: SessionState::Running,
         paused_at: None,
         start_checkpoint: None,
+        in_linked_worktree: false,
     }
 }
 
