@@ -8,7 +8,7 @@ use std::path::Path;
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Exit status of the process, as documented in README.
+/// Exit status of the process, as documented in docs/COMMANDS.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the pictures of README from the real program: docs/pictures/make.sh PROGRAM
+# Makes the pictures of README and docs/USING.md from the real program: docs/pictures/make.sh PROGRAM
 # Needs tmux. Everything happens in a scratch folder.
 set -eu
 program=$(realpath "$1")

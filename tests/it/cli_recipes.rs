@@ -1,4 +1,4 @@
-//! README's way back without git axiom, tried with plain git.
+//! The way back without git axiom that `docs/LEAVING.md` shows, tried with plain git.
 
 #![allow(clippy::unwrap_used)] // a failing test may panic
 

@@ -127,14 +127,14 @@ fn the_list_of_configuration_keys_is_current() {
 }
 
 #[test]
-fn the_readme_names_every_verb_and_exit_status() {
-    let readme = std::fs::read_to_string(path_of("README.md")).unwrap_or_default();
+fn the_page_of_commands_names_every_verb_and_exit_status() {
+    let commands = std::fs::read_to_string(path_of("docs/COMMANDS.md")).unwrap_or_default();
     for page in pages::pages().unwrap().iter().skip(1) {
         let verb = &page.verb[0];
-        assert!(readme.contains(&format!("| `{verb}")), "README has no row for '{verb}'");
+        assert!(commands.contains(&format!("| `{verb}")), "docs/COMMANDS.md has no row for '{verb}'");
     }
     for status in ["0", "1", "2", "3", "4", "5", "6", "130"] {
-        assert!(readme.contains(&format!("| {status} |")), "README does not explain exit status {status}");
+        assert!(commands.contains(&format!("| {status} |")), "docs/COMMANDS.md does not explain exit status {status}");
     }
 }
 

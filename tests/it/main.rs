@@ -88,6 +88,7 @@ mod ops_meanwhile;
 mod ops_merge;
 mod ops_rollback;
 mod ops_undo;
+mod pages;
 mod panel;
 mod performance;
 mod prompts;

@@ -94,12 +94,12 @@ fn a_tasks_rollback_lists_its_commits_and_asks() {
     assert!(!scratch.has("t1.txt"));
 }
 
-/// README's first use, line by line, as somebody types it.
+/// The first use of `docs/USING.md`, line by line, as somebody types it.
 #[test]
-fn the_first_use_that_readme_shows_works_as_written() {
+fn the_first_use_that_the_page_shows_works_as_written() {
     let scratch = Scratch::new();
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let (_, part) = readme.split_once("## The first real use").unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/USING.md")).unwrap();
+    let (_, part) = page.split_once("## The first real use").unwrap();
     let blocks: Vec<&str> = part.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
     // The second shows other agents, which are not installed here.
     let lines = [blocks[0], blocks[2]].into_iter().flat_map(str::lines);

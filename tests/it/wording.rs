@@ -72,6 +72,31 @@ fn every_command_that_is_named_exists() {
     assert!(found > 100, "{found}");
 }
 
+/// The commands that a page names: in its blocks of code, and in quotes of code between.
+fn on_page(page: &str) -> Vec<String> {
+    let (blocks, rest) = crate::pages::blocks_and_rest(page);
+    let rest = rest.replace('\n', " ");
+    let quoted = rest.split('`').skip(1).step_by(2).filter_map(|code| code.strip_prefix("git axiom "));
+    let lines = blocks.into_iter().flat_map(str::lines).flat_map(|line| line.split("git axiom ").skip(1));
+    quoted.chain(lines).map(|named| named.replace('\\', "").replace(['\'', '"', ')'], " ")).collect()
+}
+
+#[test]
+fn every_command_that_a_page_names_exists() {
+    let mut grammar = Cli::command();
+    grammar.build();
+    let mut found = 0;
+    let mut wrongly = Vec::new();
+    for (page, text) in crate::pages::pages() {
+        for named in on_page(&text) {
+            found += 1;
+            wrongly.extend(wrong(&grammar, &named).map(|word| format!("{page}: git axiom {named}: {word}")));
+        }
+    }
+    assert!(wrongly.is_empty(), "{wrongly:#?}");
+    assert!(found > 200, "{found}");
+}
+
 /// `1 agents` was shown: numbers go through `domain::plural`.
 #[test]
 fn numbers_agree_with_their_words() {

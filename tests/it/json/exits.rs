@@ -1,4 +1,4 @@
-//! The exit statuses of README.
+//! The exit statuses of docs/COMMANDS.md.
 
 use std::collections::BTreeSet;
 
@@ -67,9 +67,9 @@ fn an_unknown_id_ends_with_2() {
     env.ok(&["config", "show", "agents", "--changed"]);
 }
 
-/// README's table, and each status of it by a verb that ends so.
+/// The page's table, and each status of it by a verb that ends so.
 #[test]
-fn an_exit_status_means_what_readme_says() {
+fn an_exit_status_means_what_the_page_says() {
     let env = TestEnv::new();
     let mut seen = BTreeSet::from([INTERRUPTED]);
     let mut ends_with = |run: Run, status: i32| {
@@ -99,13 +99,13 @@ fn an_exit_status_means_what_readme_says() {
     killed.env("AXIOM_TEST_FAULT", "journal.begun:1");
     env.run(killed, None);
     ends_with(env.axiom(&["--json", "checkpoint", "create", "d"]), 6).fails_with(Code::OperationOpen);
-    assert_eq!(seen, in_readme());
+    assert_eq!(seen, in_the_page());
 }
 
-/// The statuses in README's table.
-fn in_readme() -> BTreeSet<i32> {
-    let readme = include_str!("../../../README.md");
-    let section = readme.split("\n## ").find(|section| section.starts_with("Exit status\n")).unwrap();
+/// The statuses in the page's table.
+fn in_the_page() -> BTreeSet<i32> {
+    let page = include_str!("../../../docs/COMMANDS.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("Exit status\n")).unwrap();
     section.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse().ok()).collect()
 }
 

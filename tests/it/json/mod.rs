@@ -1,4 +1,4 @@
-//! Every verb with `--json`, in repositories in several states, held against `docs/JSON.md`; and the exit statuses of README.
+//! Every verb with `--json`, in repositories in several states, held against `docs/JSON.md`; and the exit statuses of `docs/COMMANDS.md`.
 //!
 //! [`crate::common::documents`] holds every document of every other test against the page, too. Here each verb has to come by.
 
