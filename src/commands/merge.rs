@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::merge_verified;
-use crate::ops::merge::{MergeOutcome, unheeded_settings};
+use crate::ops::merge::{MergeOutcome, on_no_remote, unheeded_settings};
 use crate::ops::rollback::{FileLine, WorkspaceLine};
 use crate::told::rollback;
 
@@ -114,6 +114,9 @@ fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
         screen.note(&format!("note: {}", visible::line(&what)));
     }
     let (name, dry_run) = (merged.target.as_str(), false);
+    for said in on_no_remote(ctx, &merged.commit).unwrap_or_default() {
+        screen.note(&format!("note: {}", visible::line(&said)));
+    }
     let answer = MergeAnswer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
     screen.answer(&answer, || {
         let commit = merged.commit.short();

@@ -16,6 +16,7 @@ pub mod taken_stash;
 pub mod verified;
 
 pub use plan::guarded_by;
+pub use submodules::on_no_remote;
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};

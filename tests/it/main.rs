@@ -105,6 +105,7 @@ mod rollback_task;
 mod run;
 mod sample_hooks;
 mod submodules;
+mod submodules_merged;
 mod trash;
 mod trust;
 mod watch;

@@ -192,7 +192,7 @@ fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
 fn tracked(field: &[u8]) -> Option<StatusKind> {
     let mut parts = field.split(|b| *b == b' ').skip(1);
     let (letters, submodule) = (parts.next()?, parts.next()?);
-    let dirty_submodule = submodule.first() == Some(&b'S') && submodule.get(2..)?.iter().any(|b| *b != b'.');
+    let dirty_submodule = submodule.first() == Some(&b'S') && submodule.get(1..)?.iter().any(|b| *b != b'.');
     Some(StatusKind::Tracked { index: *letters.first()?, worktree: *letters.get(1)?, dirty_submodule })
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result, some_of};
 use super::prepared::Prepared;
 use super::types::{Attempt, Restore, RestoreReport};
 use crate::git::capture::worktree::is_below;
-use crate::git::history::questions::TreeChange;
+use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
 use crate::git::refs::edits::{Expected, RefEdit};
@@ -185,16 +185,18 @@ impl Restores<'_> {
         let mut blocking: Vec<String> = Vec::new();
         let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         sorted.sort();
+        let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_submodule);
+        let of_submodule =
+            |path: &RepoPath| changes.iter().any(|change| change.path == *path && (is_link(&change.old) || is_link(&change.new)));
         for entry in self.repo.index(advance.worktree).status(None)? {
             let matters = match entry.kind {
                 StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
-                // Changes inside a submodule are not touched.
+                // What is in a submodule stays as it is, whatever it has checked out: only its entry moves, as with git.
                 StatusKind::Tracked { dirty_submodule: true, index: b'.', .. } => false,
-                StatusKind::Tracked { .. }
-                | StatusKind::Unmerged
-                | StatusKind::Untracked
-                | StatusKind::NestedRepository
-                | StatusKind::Ignored => true,
+                StatusKind::NestedRepository | StatusKind::Tracked { index: b'.', worktree: b'D', .. } => {
+                    !of_submodule(&entry.path)
+                }
+                StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::Untracked | StatusKind::Ignored => true,
             };
             if matters && touches(&sorted, &entry.path) {
                 blocking.push(entry.path.to_string());

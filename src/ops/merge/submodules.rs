@@ -19,12 +19,12 @@ const NAMED: usize = 5;
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn bring_home(ctx: &Context, workspace: &Worktree) -> Result<()> {
     let main = ctx.repo.worktrees().main_worktree()?;
-    bring((&ctx.repo, &main), (&ctx.repo, workspace), &label_of(workspace))
+    bring((&ctx.repo, &main), (&ctx.repo, workspace), &label_of(workspace.path()))
 }
 
 /// What captures that come from a workspace are called by.
-fn label_of(workspace: &Worktree) -> String {
-    let name = workspace.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+pub(in crate::ops) fn label_of(workspace: &Path) -> String {
+    let name = workspace.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let label: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
     if label.is_empty() { "workspace".to_owned() } else { label }
 }
@@ -54,7 +54,10 @@ fn bring(ours: (&Repository, &Worktree), (theirs, there): (&Repository, &Worktre
 }
 
 /// The repository of a submodule of a worktree, where it is initialised and ours.
-fn of_worktree(repo: &Repository, worktree: &Worktree, path: &RepoPath) -> Result<Option<Arc<Repository>>> {
+///
+/// # Errors
+/// `IO_FAILED`, `REPOSITORY_UNSUPPORTED`.
+pub(in crate::ops) fn of_worktree(repo: &Repository, worktree: &Worktree, path: &RepoPath) -> Result<Option<Arc<Repository>>> {
     let folder = worktree.path().join(path.to_path());
     match repo.worktrees().submodule_folder(worktree, &folder)? {
         SubmoduleFolder::Ours(git_dir) | SubmoduleFolder::Deleted(git_dir) => repo.submodule(&folder, &git_dir).map(Some),
@@ -117,7 +120,7 @@ pub(super) fn bring_merged(
             None => of_worktree(&ctx.repo, &main, path)?,
         };
         if let (Some(ours), Some(theirs), Some(workspace)) = (&ours, &theirs, &workspace) {
-            ours.refs().bring_from(theirs, std::slice::from_ref(commit), &label_of(workspace))?;
+            ours.refs().bring_from(theirs, std::slice::from_ref(commit), &label_of(workspace.path()))?;
         }
         // Without an entry in `.gitmodules` it is no submodule that anybody could fetch, here or elsewhere.
         let is_one = ours.is_some() || ctx.repo.worktrees().place_of_module(&main, tree, path).is_ok();
@@ -132,4 +135,28 @@ pub(super) fn bring_merged(
     Ok(Some(format!(
         "it moves the submodule {named}, a commit that the main worktree's repository of that submodule does not have; fetch it there, or take the commit out of the task"
     )))
+}
+
+/// The submodules that a merge moved to a commit that no remote-tracking ref of them has, in words: others who fetch the merge cannot
+/// check them out. It stops nothing.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn on_no_remote(ctx: &Context, merge: &Oid) -> Result<Vec<String>> {
+    let merge = ctx.repo.objects().read_commit(merge)?;
+    let Some(before) = merge.parents.first() else { return Ok(Vec::new()) };
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let mut found = Vec::new();
+    for change in ctx.repo.history().diff_trees(before, &merge.tree)? {
+        let Some(new) = change.new.filter(|new| new.mode == SUBMODULE) else { continue };
+        let Some(repo) = of_worktree(&ctx.repo, &main, &change.path)? else { continue };
+        if !repo.objects().has_object(&new.oid) {
+            continue;
+        }
+        let output = repo.git().args(["rev-list", "--max-count=1", new.oid.as_str(), "--not", "--remotes"]).run_ok()?;
+        if !output.stdout.trim_ascii().is_empty() {
+            found.push(format!("no remote of the submodule '{}' has its new commit {}: push it", change.path, new.oid.short()));
+        }
+    }
+    Ok(found)
 }

@@ -153,7 +153,9 @@ impl Supervisor<'_> {
                 self.stash_accepted.remove(task);
                 // What could not be put aside before is tried again with it.
                 self.no_standstill(Shared::Workspaces);
-                self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
+                self.tell(Notice::Merged { task: task.clone(), commit: merged.commit.clone() });
+                let pushed = merge::on_no_remote(self.ctx, &merged.commit).unwrap_or_default();
+                pushed.into_iter().for_each(|text| self.tell(Notice::Warning { text }));
                 self.save_snapshot()
             }
             MergeOutcome::Conflict { files, target } => self.settle_conflict(task, &files, target),
