@@ -17,6 +17,7 @@ pub(in crate::ops) mod staged;
 mod steps;
 pub(in crate::ops) mod stop_agents;
 pub(in crate::ops) mod submodules;
+pub(in crate::ops) mod submodules_again;
 mod workspaces;
 
 use crate::domain::base::ids::{CaseId, TxnId};

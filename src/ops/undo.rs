@@ -224,6 +224,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
             change.head = head_state(head);
             change.commit = head.commit().cloned();
             change.capture = now.state.capture.clone();
+            change.submodules = captured.submodules_of(&change.workspace.path);
         }
         operation.kept = kept(ctx, &operation)?;
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{CheckpointDocument, Coverage, PathSample};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::journaled::HeldSubmodule;
 
 /// A submodule, as captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,13 @@ pub struct SubmoduleState {
     pub capture: Oid,
     /// What the capture does not hold; paths are those in the submodule.
     pub coverage: Coverage,
+}
+
+impl From<&SubmoduleState> for HeldSubmodule {
+    fn from(state: &SubmoduleState) -> Self {
+        let SubmoduleState { path, branch, head, capture, worktree: _, git_dir: _, coverage: _ } = state.clone();
+        Self { path, branch, head, capture }
+    }
 }
 
 impl CheckpointDocument {

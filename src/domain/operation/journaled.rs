@@ -277,6 +277,23 @@ pub struct WorkspaceChange {
     /// What is left of it is moved, and comes back just as broken. `capture` is then a commit of its branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
+    /// The submodules that are made again with it, the outer ones first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<HeldSubmodule>,
+}
+
+/// A submodule of a workspace, as captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldSubmodule {
+    /// Its path in the workspace; one within another has the whole path.
+    pub path: RepoPath,
+    /// The branch that was checked out in it.
+    pub branch: Option<RefName>,
+    /// The commit that was checked out in it.
+    pub head: Option<Oid>,
+    /// Its capture, a commit of its own repository.
+    pub capture: Oid,
 }
 
 /// A file or folder that no capture holds, and that goes to the trash or comes back from it.

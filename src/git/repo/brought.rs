@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::program::Git;
 use super::repository::{Repository, path_of};
 use super::submodules::relative;
 use super::worktrees::Worktree;
@@ -109,11 +110,31 @@ impl Refs<'_> {
         if marks.is_empty() && !captures {
             return Ok(());
         }
-        let git = self.repo.git().config("protocol.file.allow=always").config("transfer.fsckObjects=false");
-        let git = git.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]);
-        let git = git.arg(from.common_dir()).arg(format!("+{BROUGHT}*:{BROUGHT}*"));
+        let git = self.fetch_from(from).arg(format!("+{BROUGHT}*:{BROUGHT}*"));
         let git = if captures { git.arg(format!("+{SUPERPROJECT_CAPTURES}*:{BROUGHT_CAPTURES}{label}/*")) } else { git };
         git.writing().run_ok().map(drop)
+    }
+
+    /// The way back: brings commits that the repository `from` has, and the captures that were brought there under `label`, under the
+    /// names that they had here.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub fn bring_back_from(&self, from: &Repository, wanted: &[Oid], label: &str) -> Result<()> {
+        let brought = format!("{BROUGHT_CAPTURES}{label}/");
+        let git = self.fetch_from(from).config("protocol.version=2").args(wanted.iter().map(Oid::as_str));
+        let git = match from.refs().refs_below(&brought)?.is_empty() {
+            true => git,
+            false => git.arg(format!("+{brought}*:{SUPERPROJECT_CAPTURES}*")),
+        };
+        git.writing().run_ok().map(drop)
+    }
+
+    /// A fetch from another repository's path; what is fetched is still to be named.
+    fn fetch_from(&self, from: &Repository) -> Git<'_> {
+        let git = self.repo.git().config("protocol.file.allow=always").config("transfer.fsckObjects=false");
+        let git = git.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]);
+        git.arg(from.common_dir())
     }
 
     /// Whether a ref reaches a commit, so that it stays.

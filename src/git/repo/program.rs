@@ -114,6 +114,9 @@ fn could_not_write(line: &str) -> bool {
 /// With less free space than this many bytes, a failed write is taken as a full disk.
 const LITTLE: u64 = 64 * 1024;
 
+/// The commands of git that start no filters and no hooks.
+const STARTS_NOTHING: [&str; 5] = ["cat-file", "check-attr", "check-ignore", "log", "rev-list"];
+
 /// The size of the buffer for reading git's output.
 const PIPE: usize = 64 * 1024;
 
@@ -302,6 +305,12 @@ impl<'r> Git<'r> {
         format!("'git {verb}'")
     }
 
+    /// Whether all of the output may be read at the end, without a write for each of a hundred thousand paths. A program of the user's
+    /// (a filter, a hook) must not inherit that: it may ask git for one object after another and wait for each answer, for ever.
+    fn prints_much(&self) -> bool {
+        self.arguments.first().is_some_and(|verb| STARTS_NOTHING.iter().any(|one| verb == one))
+    }
+
     fn build(&self, objects: &Objects<'_>) -> Command {
         let mut command = command("git");
         let repository = self.repository;
@@ -312,8 +321,9 @@ impl<'r> Git<'r> {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
-        // All of the output is read at the end: no write for each of a hundred thousand paths.
-        command.env("GIT_FLUSH", "0");
+        if self.prints_much() {
+            command.env("GIT_FLUSH", "0");
+        }
         // Checkpoints are restored with the original objects, and not with those of `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);
@@ -358,6 +368,10 @@ impl<'r> Git<'r> {
                 }
             }
             None => {
+                // Git goes into the folder that `core.worktree` names, whatever the command, and fails where it is gone.
+                if repository.main.get().is_some_and(|main| !main.path().is_dir()) {
+                    command.arg(joined("--work-tree=", repository.common_dir().as_os_str()));
+                }
                 command.current_dir(repository.common_dir());
             }
         }

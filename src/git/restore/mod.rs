@@ -6,6 +6,7 @@
 //! Begin reading with `run`; `plan` decides for one path, `moves` carries it out.
 
 pub(super) mod advance;
+mod annex;
 pub(super) mod back;
 pub(super) mod changes;
 pub(super) mod flat;

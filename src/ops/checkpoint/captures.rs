@@ -13,6 +13,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
 use crate::domain::checkpoint::submodules::SubmoduleState;
+use crate::domain::operation::journaled::HeldSubmodule;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -89,6 +90,11 @@ impl Captured {
     /// The worktree at a path.
     pub fn worktree_at(&self, path: &str) -> Option<&CapturedWorktree> {
         self.worktrees().find(|one| one.worktree.path() == Path::new(path))
+    }
+
+    /// The submodules of the worktree at a path, as they are held.
+    pub fn submodules_of(&self, path: &str) -> Vec<HeldSubmodule> {
+        self.submodules.iter().filter(|one| one.worktree == path).map(HeldSubmodule::from).collect()
     }
 
     /// The submodule at a path.

@@ -21,6 +21,7 @@ use crate::ops::trash;
 
 use super::asides::{in_trash, put_back, take_away};
 use super::submodules;
+use super::submodules_again;
 use super::workspaces::{aside, bring_back};
 
 /// What the steps did, for the report to the user.
@@ -83,7 +84,7 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
         env::fault_point("journal.before-aside");
-        bring_submodules_home(ctx, change);
+        bring_submodules_home(ctx, change, (txn, &operation.title));
         let outcome = aside(ctx, change).and_then(|aside| ctx.repo.workspaces().put_aside(&aside));
         done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
     }
@@ -101,6 +102,12 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
         env::fault_point("journal.before-advance");
         let outcome = carry_advance(ctx, change, txn, (attempt, ready), &mut done);
         done.or_named(attempt, &format!("{} in '{}'", change.branch.short(), change.path), outcome)?;
+    }
+    for path in operation.worktrees.iter().map(|change| &change.path).chain(operation.advances.iter().map(|change| &change.path))
+    {
+        if let Ok(there) = worktree(ctx, path) {
+            ctx.repo.restore().write_what_annex_put_off(&there);
+        }
     }
     env::fault_point("journal.before-refs");
     let outcome = move_refs(ctx, &operation.refs, &operation.title, txn, attempt, &mut done);
@@ -135,11 +142,11 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
 
 /// What submodules of a workspace have is brought into the main worktree's repositories, before the workspace goes to the trash. Where
 /// that fails it is in the trash, as long as the workspace is.
-fn bring_submodules_home(ctx: &Context, change: &WorkspaceChange) {
+fn bring_submodules_home(ctx: &Context, change: &WorkspaceChange, (txn, title): (&TxnId, &str)) {
     let there = ctx.repo.worktrees().worktree_at(Path::new(&change.workspace.path));
-    let there = there.map(|entry| entry.filter(|entry| entry.present && !change.lost));
+    // Where only its folder is gone, their repositories are still there.
     let outcome = there.and_then(|entry| entry.map_or(Ok(()), |entry| bring_home(ctx, &entry.worktree)));
-    if let Err(error) = outcome {
+    if let Err(error) = outcome.and_then(|()| submodules_again::keep(ctx, change, txn, title)) {
         tracing::warn!(%error, workspace = %change.workspace.path, "what its submodules have is only in the trash");
     }
 }

@@ -174,12 +174,24 @@ pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &TxnId, title: 
         [&worktree.files, &worktree.index].into_iter().flat_map(|trees| [&trees.old, &trees.new]).collect();
     let entry = |oid: &Oid| TreeEntry { mode: TREE, oid: oid.clone(), name: oid.as_str().into() };
     let tree = repo.objects().write_tree(&trees.into_iter().map(entry).collect::<Vec<_>>())?;
+    publish_kept(&repo, name, (&tree, parents.into_iter().collect()), title)
+}
+
+/// Makes a ref that keeps commits. Repeating it changes nothing more.
+///
+/// # Errors
+/// `DISK_FULL`, `GIT_FAILED`.
+pub(super) fn keep_commits(repo: &Repository, name: &str, commits: &[Oid], title: &str) -> Result<()> {
+    let name = RefName::new(name);
+    if repo.refs().read_ref(&name)?.is_some() {
+        return Ok(());
+    }
+    let tree = repo.objects().empty_tree()?;
+    publish_kept(repo, name, (&tree, commits.to_vec()), title)
+}
+
+fn publish_kept(repo: &Repository, name: RefName, (tree, parents): (&Oid, Vec<Oid>), title: &str) -> Result<()> {
     let (who, message) = (repo.objects().signature()?, format!("kept for undo: {title}"));
-    let commit = repo.objects().write_commit(&NewCommit {
-        tree: &tree,
-        parents: parents.into_iter().collect(),
-        who: &who,
-        message: &message,
-    })?;
-    publish(&repo, name, commit, &format!("git axiom: {title}"))
+    let commit = repo.objects().write_commit(&NewCommit { tree, parents, who: &who, message: &message })?;
+    publish(repo, name, commit, &format!("git axiom: {title}"))
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::submodules_again;
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::{HeadState, Way, WorkspaceChange};
@@ -65,7 +66,8 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
     let placed = ctx.repo.restore().restore_files(&restore)?.placed;
     ctx.repo.index(worktree).install_index_after(&index, &extras.index, &lock, &placed)?;
     ctx.repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
-    lock.release()
+    lock.release()?;
+    submodules_again::make_again(ctx, change, worktree, txn)
 }
 
 pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {

@@ -323,6 +323,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
         let Some(capture) = capture.cloned() else {
             return Err(Error::new(Code::Internal, format!("the workspace '{}' was not captured", workspace.path)));
         };
+        let submodules = captured.map(|captured| captured.submodules_of(&workspace.path)).unwrap_or_default();
         let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (trash, git_dir_trash) = trash_places(ctx, &name)?;
         let path = workspace.path.clone();
@@ -338,6 +339,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
             commit: head.commit().cloned(),
             capture,
             lost: false,
+            submodules,
         });
     }
     work.operation.kept = kept(ctx, &work.operation)?;

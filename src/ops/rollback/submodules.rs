@@ -11,7 +11,7 @@ use crate::domain::base::path_set::PathSet;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::submodules::SubmoduleState;
-use crate::domain::operation::journaled::{HeadState, Operation, RefChange, SubmoduleChange, WorktreeChange};
+use crate::domain::operation::journaled::{HeadState, HeldSubmodule, Operation, RefChange, SubmoduleChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
 use crate::ops::checkpoint::submodules::{has_files, options_within, repository_of};
@@ -19,6 +19,7 @@ use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 use crate::ops::operation::submodules::is_checked_out;
+use crate::ops::operation::submodules_again::source;
 
 /// How many commits that leave a branch are listed at most.
 const COMMITS: usize = 1000;
@@ -80,6 +81,25 @@ pub(super) fn add(
         }
     }
     Ok(paths)
+}
+
+/// The submodules of a workspace that is made again. Those that cannot be are named in the preview.
+///
+/// # Errors
+/// `IO_FAILED`, `REPOSITORY_UNSUPPORTED`.
+pub(super) fn to_make_again(
+    ctx: &Context,
+    document: &CheckpointDocument,
+    workspace: &str,
+    preview: &mut Preview,
+) -> Result<Vec<HeldSubmodule>> {
+    let all: Vec<HeldSubmodule> = document.submodules_in(workspace).map(HeldSubmodule::from).collect();
+    for (then, one) in document.submodules_in(workspace).zip(&all) {
+        if source(ctx, &all, one)?.is_none() {
+            preview.not_restored.push(not_restored(then, NOT_HELD));
+        }
+    }
+    Ok(all)
 }
 
 fn not_restored(then: &SubmoduleState, why: &'static str) -> NotRestored {

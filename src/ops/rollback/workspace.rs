@@ -60,7 +60,7 @@ pub(super) fn add_workspace(
         }
         Fate::PutAside { task, workspace } => {
             let present = here(&workspace.path).ok_or_else(|| gone(&workspace.path))?;
-            operation.workspaces.push(put_aside(ctx, task, workspace, present)?);
+            operation.workspaces.push(put_aside(ctx, task, workspace, (captured, present))?);
             (workspace.path.clone(), WorkspaceFate::PutAside, task)
         }
         Fate::Forget { task, workspace } => {
@@ -86,6 +86,7 @@ pub(super) fn add_workspace(
                 commit: then.head.clone(),
                 capture: then.capture.clone(),
                 lost: false,
+                submodules: submodules::to_make_again(ctx, document, &then.path, preview)?,
             });
             (workspace.path.clone(), WorkspaceFate::MadeAgain, task)
         }
@@ -94,7 +95,12 @@ pub(super) fn add_workspace(
     Ok(())
 }
 
-fn put_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, present: &CapturedWorkspace) -> Result<WorkspaceChange> {
+fn put_aside(
+    ctx: &Context,
+    task: &CaseId,
+    workspace: &Workspace,
+    (captured, present): (&Captured, &CapturedWorkspace),
+) -> Result<WorkspaceChange> {
     let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let (trash, git_dir_trash) = trash_places(ctx, &name)?;
     let head = &present.captured.capture.head;
@@ -109,6 +115,7 @@ fn put_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, present: &Capt
         commit: head.commit().cloned(),
         capture: present.state.capture.clone(),
         lost: false,
+        submodules: captured.submodules_of(&workspace.path),
     })
 }
 
@@ -154,6 +161,7 @@ pub(in crate::ops) fn lost_workspace(
         commit: head.commit().cloned(),
         capture: head.commit().unwrap_or(&workspace.base).clone(),
         lost: true,
+        submodules: Vec::new(),
     })
 }
 

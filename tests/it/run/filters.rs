@@ -57,3 +57,38 @@ fn a_repository_that_git_crypt_has_locked_waits_at_a_gate() {
     assert!(gates.contains("git-crypt unlock"), "{gates}");
     env.git(&["fsck", "--strict"]);
 }
+
+/// Its hook asks git for one object after another, and looks for its folder through a `.git` that it makes a link.
+#[test]
+fn agents_work_on_files_of_git_annex() {
+    if Command::new("git-annex").arg("version").output().is_err() {
+        return skipped("git-annex is not installed");
+    }
+    let env = TestEnv::new();
+    env.git(&["annex", "init", "--quiet", "here"]);
+    env.git(&["config", "annex.largefiles", "largerthan=1kb"]);
+    let content = |seed: u8| (0..3000u32).map(|n| seed ^ (n % 251) as u8).collect::<Vec<u8>>();
+    env.write("locked.bin", content(1));
+    env.git(&["annex", "add", "--quiet", "locked.bin"]);
+    env.write("unlocked.bin", content(2));
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-q", "-m", "annexed"]);
+    assert!(env.git(&["cat-file", "blob", "HEAD:unlocked.bin"]).starts_with("/annex/objects/"));
+    let task = "cat locked.bin unlocked.bin | cksum > seen.txt; cat unlocked.bin locked.bin > new.bin";
+    env.ok(&["task", "add", "t", "--id", "t", "--body", task]);
+    let begun = std::time::Instant::now();
+    env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(240), "the hook of git-annex hung");
+    let whole = |names: [&str; 2]| names.map(|name| std::fs::read(env.repo().join(name)).unwrap()).concat();
+    let (both, seen) = (whole(["locked.bin", "unlocked.bin"]), env.git(&["show", "main:seen.txt"]));
+    assert!(seen.trim().ends_with(&format!(" {}", both.len())), "{seen}");
+    assert!(env.git(&["cat-file", "blob", "main:new.bin"]).starts_with("/annex/objects/"));
+    assert_eq!(std::fs::read(env.repo().join("new.bin")).unwrap(), whole(["unlocked.bin", "locked.bin"]));
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+    // Back to before the merge and forth again: the bytes are there each time.
+    env.write("unlocked.bin", content(3));
+    env.ok(&["checkpoint", "create", "edited"]);
+    env.git(&["checkout", "-q", "--", "unlocked.bin"]);
+    env.ok(&["rollback", "checkpoint", "edited", "--yes"]);
+    assert_eq!(std::fs::read(env.repo().join("unlocked.bin")).unwrap(), content(3));
+}

@@ -150,6 +150,15 @@ mod tests {
         assert!(state.is_empty() || state.contains(" Z "), "{state}");
     }
 
+    /// With that variable git would keep each answer to itself, and a program that waits for it would never end.
+    #[test]
+    fn a_filter_that_asks_git_for_one_thing_after_another_gets_each_answer_at_once() {
+        let scratch = with_filter("printf %s \"${GIT_FLUSH-unset}\" > \"$0\".flush; cat\n");
+        let (output, _) = add(&scratch, Duration::from_secs(60));
+        assert!(output.ok(), "{}", output.stderr);
+        assert_eq!(std::fs::read_to_string(scratch.path().join(".git/slow.sh.flush")).unwrap(), "unset");
+    }
+
     #[test]
     fn what_ends_in_time_is_as_without_a_limit() {
         let scratch = with_filter("tr x y\n");
