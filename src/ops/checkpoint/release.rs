@@ -30,7 +30,7 @@ pub(super) fn release(ctx: &Context) -> Result<()> {
     if let Err(error) = ctx.repo.captures().release_lfs(LFS_AGE) {
         tracing::warn!(%error, "contents of LFS files that no checkpoint names stay for now");
     }
-    live.and(kept).and(submodules::collect(ctx))
+    live.and(kept).and(submodules::collect(ctx, LFS_AGE))
 }
 
 /// Releases what was kept for undo longer than `keepDeletedDays`.

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::captures::CapturedWorktree;
 use super::verify::{Look, Problem};
@@ -265,11 +266,12 @@ pub(in crate::ops) fn repositories(ctx: &Context) -> Result<Vec<Arc<Repository>>
     Ok(found)
 }
 
-/// Deletes the refs of ours in submodules that no checkpoint here, none that can be brought back, and no undo needs.
+/// Deletes the refs of ours in submodules that no checkpoint here, none that can be brought back, and no undo needs; and contents of LFS
+/// files that nothing has named for so long.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(in crate::ops) fn collect(ctx: &Context) -> Result<()> {
+pub(in crate::ops) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
     let repositories = repositories(ctx)?;
     if repositories.is_empty() {
         return Ok(());
@@ -289,12 +291,17 @@ pub(in crate::ops) fn collect(ctx: &Context) -> Result<()> {
             }
         }
         for value in repo.refs().refs_below(SUPERPROJECT_KEPT)? {
-            if value.name.as_str().strip_prefix(SUPERPROJECT_KEPT).is_none_or(|txn| !kept.contains(txn)) {
+            // Behind the transaction is the workspace that it is of.
+            let txn = value.name.as_str().strip_prefix(SUPERPROJECT_KEPT).and_then(|rest| rest.split('.').next());
+            if txn.is_none_or(|txn| !kept.contains(txn)) {
                 edits.push(RefEdit { name: value.name, expected: Expected::Value(value.oid), new: None });
             }
         }
         if !edits.is_empty() {
             repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
+        }
+        if let Err(error) = repo.captures().release_lfs(lfs_age) {
+            tracing::warn!(%error, "contents of LFS files of a submodule that no checkpoint names stay for now");
         }
     }
     Ok(())

@@ -22,7 +22,9 @@ pub(super) fn cut(subject: &Subject) -> Cut {
 /// # Errors
 /// Those of reading objects.
 pub(super) fn of(ctx: &Context, subject: &Subject, own: &[RefValue], graph: &Graph) -> Result<BTreeSet<Oid>> {
-    let Some(path) = &subject.path else { return Ok(subject.blob.iter().cloned().collect()) };
+    // It may be that of a submodule alone.
+    let is_here = |blob: &&Oid| ctx.repo.objects().is_blob(blob);
+    let Some(path) = &subject.path else { return Ok(subject.blob.iter().filter(is_here).cloned().collect()) };
     let captures = ctx.repo.captures();
     let mut found = BTreeSet::new();
     for record in ctx.state().record.checkpoints.all()? {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
+use crate::ops::checkpoint::submodules::repositories;
 use crate::ops::context::handle::Context;
 
 /// What is to be taken out.
@@ -28,9 +29,12 @@ impl Subject {
         let is_hex = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hex && here.join(given).symlink_metadata().is_err() {
             let named = format!("{word}^{{blob}}");
-            let output = ctx.repo.git().args(["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).run()?;
-            if output.ok() {
-                return Ok(Self { path: None, blob: Some(Oid::new(output.text()?)?), given: word.into_owned() });
+            let submodules = repositories(ctx)?;
+            for repo in std::iter::once(&ctx.repo).chain(&submodules) {
+                let output = repo.git().args(["rev-parse", "--verify", "--quiet", "--end-of-options", &named]).run()?;
+                if output.ok() {
+                    return Ok(Self { path: None, blob: Some(Oid::new(output.text()?)?), given: word.into_owned() });
+                }
             }
         }
         let mut place = std::path::PathBuf::new();

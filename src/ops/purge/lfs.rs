@@ -10,6 +10,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::LFS_OBJECTS;
 use crate::error::Result;
 use crate::files;
+use crate::ops::checkpoint::submodules::repositories;
 use crate::ops::context::handle::Context;
 
 /// The contents that these pointers stand for, by name; other contents stand for none.
@@ -80,5 +81,6 @@ pub(super) fn going(ctx: &Context, journal: &Journal) -> Vec<PathBuf> {
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`, `IO_FAILED`.
 pub(super) fn release(ctx: &Context) -> Result<()> {
-    ctx.repo.captures().release_lfs(Duration::ZERO).map(drop)
+    ctx.repo.captures().release_lfs(Duration::ZERO)?;
+    repositories(ctx)?.iter().try_for_each(|inner| inner.captures().release_lfs(Duration::ZERO).map(drop))
 }

@@ -1,15 +1,19 @@
 //! Other saved files that have the same value: they are named, since nobody can say whether they are the secret or only use it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::find::Subject;
 use super::journal::Journal;
 use super::{contents, words};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
+use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Result, some_of};
-use crate::git::ContentSearch;
+use crate::git::{ContentSearch, Repository};
 use crate::ops::checkpoint;
+use crate::ops::checkpoint::submodules::repository_of;
 use crate::ops::context::handle::Context;
 
 /// The most paths, and the most checkpoints of one path, that are named.
@@ -29,13 +33,18 @@ pub(super) fn named(ctx: &Context, journal: &Journal, subject: &Subject) -> Resu
     let mut search = ContentSearch::new(&has_it);
     let cut = contents::cut(subject);
     let mut found: BTreeMap<RepoPath, Vec<String>> = BTreeMap::new();
-    for (capture, place) in captures(ctx, journal)? {
-        for path in ctx.repo.captures().paths_holding(&capture, &mut search)? {
-            let places = found.entry(path).or_default();
-            if !places.contains(&place) {
-                places.push(place.clone());
-            }
+    let mut add = |path: RepoPath, place: &str| {
+        let places = found.entry(path).or_default();
+        if !places.iter().any(|known| known == place) {
+            places.push(place.to_owned());
         }
+    };
+    for (capture, place) in captures(ctx, journal)? {
+        ctx.repo.captures().paths_holding(&capture, &mut search)?.into_iter().for_each(|path| add(path, &place));
+    }
+    for (repo, state, place) in in_submodules(ctx, journal)? {
+        let inside = repo.captures().paths_holding(&state.capture, &mut search)?;
+        inside.iter().for_each(|path| add(state.path.join(path), &place));
     }
     found.retain(|path, _| !cut.names(path));
     let many = found.len().saturating_sub(NAMED);
@@ -55,11 +64,30 @@ fn line(path: &RepoPath, places: &[String]) -> String {
     format!("{path} in {named} has the same value: git axiom purge {} takes that out", shell_word(&path))
 }
 
+/// The checkpoints that are there afterwards.
+fn staying<'c>(ctx: &'c Context, journal: &Journal) -> Result<Vec<&'c CheckpointRecord>> {
+    let gone: BTreeSet<&str> = journal.gone.iter().map(|name| name.as_str()).collect();
+    let all = ctx.state().record.checkpoints.all()?;
+    Ok(all.into_iter().filter(|record| !gone.contains(record.name.as_str())).collect())
+}
+
+/// The same of submodules, as far as their repositories still hold them.
+fn in_submodules(ctx: &Context, journal: &Journal) -> Result<Vec<(Arc<Repository>, SubmoduleState, String)>> {
+    let mut all = Vec::new();
+    for record in staying(ctx, journal)? {
+        for state in checkpoint::read_document(ctx, record)?.submodules {
+            if let Ok(repo) = repository_of(ctx, &state) {
+                all.push((repo, state, format!("checkpoint {}", record.name)));
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// The captures that are there afterwards, as they are now, with what they are called.
 fn captures(ctx: &Context, journal: &Journal) -> Result<Vec<(Oid, String)>> {
     let mut all = Vec::new();
-    let gone: BTreeSet<&str> = journal.gone.iter().map(|name| name.as_str()).collect();
-    for record in ctx.state().record.checkpoints.all()?.into_iter().filter(|record| !gone.contains(record.name.as_str())) {
+    for record in staying(ctx, journal)? {
         let place = format!("checkpoint {}", record.name);
         all.push((record.capture.clone(), place.clone()));
         let document = checkpoint::read_document(ctx, record)?;

@@ -10,6 +10,7 @@ use super::journal::{Fate, InSubmodule, Journal, Moved};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT};
 use crate::domain::checkpoint::purge::Cut;
+use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit, Repository};
 use crate::ops::checkpoint;
@@ -26,23 +27,66 @@ pub(super) struct Anew {
     pub captures: BTreeMap<Oid, (Oid, BTreeSet<RepoPath>)>,
 }
 
-/// Makes the captures of the submodules anew that the path leads into. Nothing refers to them yet.
+/// What is taken out of a submodule: what its path has there, or the content that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Within {
+    Path(RepoPath),
+    Content(Oid),
+}
+
+impl Within {
+    fn of(subject: &Subject, state: &SubmoduleState) -> Option<Self> {
+        match (&subject.path, &subject.blob) {
+            (Some(path), _) => path.within(&state.path).filter(|rest| !rest.as_bytes().is_empty()).map(Self::Path),
+            (None, Some(blob)) => Some(Self::Content(blob.clone())),
+            (None, None) => None,
+        }
+    }
+
+    fn cut(&self) -> Cut {
+        match self {
+            Self::Path(path) => Cut { path: Some(path.clone()), blobs: BTreeSet::new() },
+            Self::Content(blob) => Cut { path: None, blobs: BTreeSet::from([blob.clone()]) },
+        }
+    }
+
+    /// What is to go of a capture that has to be made anew.
+    fn in_capture(&self, repo: &Repository, capture: &Oid) -> BTreeSet<Oid> {
+        match self {
+            Self::Path(path) => repo.captures().contents_at(capture, path),
+            Self::Content(blob) => BTreeSet::from([blob.clone()]),
+        }
+    }
+
+    /// What is to go of what is kept for an undo.
+    fn in_kept(&self, repo: &Repository, kept: &Oid) -> Result<BTreeSet<Oid>> {
+        match self {
+            Self::Path(path) => in_kept(repo, kept, path),
+            Self::Content(blob) => {
+                let tree = repo.objects().read_commit(kept)?.tree;
+                let reached = repo.objects().reached_from(&BTreeSet::from([tree]))?;
+                Ok(reached.into_iter().filter(|oid| oid == blob).collect())
+            }
+        }
+    }
+}
+
+/// Makes the captures of the submodules anew that have what is to go. Nothing refers to them yet.
 ///
 /// # Errors
 /// Those of reading and writing objects of the submodules.
 pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
     let mut anew = Anew::default();
-    let Some(path) = &subject.path else { return Ok(anew) };
-    let mut places: BTreeMap<(PathBuf, PathBuf), RepoPath> = BTreeMap::new();
+    let mut places: BTreeMap<(PathBuf, PathBuf), Within> = BTreeMap::new();
     for record in ctx.state().record.checkpoints.all()? {
         for state in checkpoint::read_document(ctx, record)?.submodules {
-            let rest = path.within(&state.path).filter(|rest| !rest.as_bytes().is_empty());
-            places.extend(rest.map(|rest| ((state.folder(), PathBuf::from(&state.git_dir)), rest)));
+            let within = Within::of(subject, &state);
+            places.extend(within.map(|within| ((state.folder(), PathBuf::from(&state.git_dir)), within)));
         }
     }
-    for ((folder, git_dir), path) in places {
+    for ((folder, git_dir), within) in places {
         if let Some(repo) = opened(ctx, &folder, &git_dir)? {
-            let plan = in_one(&repo, (folder, git_dir), &path, &mut anew.captures)?;
+            let plan = in_one(&repo, (folder, git_dir), &within, &mut anew.captures)?;
             if plan.secrets.is_empty() {
                 repo.durability().put_stage_away();
             } else {
@@ -73,11 +117,11 @@ fn is_ours(name: &RefName) -> bool {
 fn in_one(
     repo: &Repository,
     (folder, git_dir): (PathBuf, PathBuf),
-    path: &RepoPath,
+    within: &Within,
     made: &mut BTreeMap<Oid, (Oid, BTreeSet<RepoPath>)>,
 ) -> Result<InSubmodule> {
     let mut plan = InSubmodule { folder, git_dir, ..InSubmodule::default() };
-    let cut = Cut { path: Some(path.clone()), blobs: BTreeSet::new() };
+    let cut = within.cut();
     let others = others();
     let without: Vec<&str> = others.iter().map(String::as_str).collect();
     let (refs, objects) = (repo.refs(), repo.objects());
@@ -87,25 +131,29 @@ fn in_one(
     let tips: Vec<Oid> = captures.iter().chain(&kept).map(|value| value.oid.clone()).collect();
     plan.ours = objects.graph(&tips, &without)?.all().cloned().collect();
     for value in captures {
-        plan.secrets.extend(repo.captures().contents_at(&value.oid, path));
         if !made.contains_key(&value.oid)
             && let Some(new) = repo.captures().without(&value.oid, &cut, |further| Ok(further.clone()))?
         {
             made.insert(value.oid.clone(), (new.capture, new.paths));
         }
         let new = made.get(&value.oid).map(|(new, _)| new.clone());
+        if new.is_some() || matches!(within, Within::Path(_)) {
+            plan.secrets.extend(within.in_capture(repo, &value.oid));
+        }
         plan.refs.extend(new.map(|new| Moved { name: value.name, old: value.oid, new: Some(new) }));
     }
     // What an undo would need goes, as in the repository itself.
     for value in kept {
         let commit = objects.read_commit(&value.oid)?;
-        let contents = in_kept(repo, &value.oid, path)?;
+        let contents = within.in_kept(repo, &value.oid)?;
         if !contents.is_empty() || commit.parents.iter().any(|parent| made.contains_key(parent)) {
             plan.refs.push(Moved { name: value.name, old: value.oid, new: None });
             plan.secrets.extend(contents);
         }
     }
-    plan.secrets.extend(repo.history().contents_ever_at(path, &without)?);
+    if let Within::Path(path) = within {
+        plan.secrets.extend(repo.history().contents_ever_at(path, &without)?);
+    }
     let what = [&without[..], &["--indexed-objects"]].concat();
     let reached = objects.reached_by(&what, &besides(repo)?)?;
     plan.held = plan.secrets.intersection(&reached).cloned().collect();
