@@ -41,6 +41,7 @@ use crate::store::line::MAX_LINE;
 
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, would_be_held, write_again};
 pub use compact::{Compacted, Objects, Space, compact, objects, space};
+pub(in crate::ops) use difference::submodules_between;
 pub use difference::{ChangedPath, Difference, difference};
 pub use ended::{ended, refs_again};
 pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};

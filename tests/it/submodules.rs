@@ -226,3 +226,108 @@ fn what_an_agent_commits_in_a_submodule_is_where_the_merge_needs_it() {
     let ended = world.autopilot(&[]).code(1);
     assert!(ended.stdout.contains("moves the submodule 'sm'"), "{}", ended.stdout);
 }
+
+/// Its repository went with the workspace, and the trash was emptied.
+#[test]
+fn a_workspace_that_is_made_again_gets_its_submodules_too() {
+    let all = WithSubmodules::new();
+    let scratch = &all.scratch;
+    scratch.open_task("t1");
+    let there = scratch.workspace("t1");
+    let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
+    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
+    at(&["-C", "sm", "switch", "-q", "-c", "work"]);
+    std::fs::write(there.join("sm/committed"), "c\n").unwrap();
+    at(&["-C", "sm", "add", "committed"]);
+    at(&["-C", "sm", "commit", "-q", "-m", "of an agent"]);
+    std::fs::write(there.join("sm/staged"), "s\n").unwrap();
+    at(&["-C", "sm", "add", "staged"]);
+    std::fs::write(there.join("sm/a.txt"), "edited\n").unwrap();
+    std::fs::write(there.join("sm/in/deep/untracked"), "u\n").unwrap();
+    let view = || {
+        let status = |folder: &str| at(&["-C", folder, "status", "--porcelain=v2", "--branch"]);
+        ([".", "sm", "sm/in/deep"].map(status), crate::support::contents(&there))
+    };
+    let before = view();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    let done = scratch.json(&["rollback", "task", "t1", "--yes"]);
+    let undo: Vec<&str> = done["undo"].as_str().unwrap().split(' ').skip(2).collect();
+    assert!(!there.exists());
+    let empty = |folder: &str| {
+        let folder = scratch.path().join(folder);
+        std::fs::read_dir(&folder).unwrap().for_each(|one| std::fs::remove_dir_all(one.unwrap().path()).unwrap());
+    };
+    empty(".worktrees/trash");
+    empty(".git/axiom/trash");
+    in_mains(scratch, &["gc", "-q", "--prune=now"]);
+    scratch.axiom(&[&undo[..], &["--yes"]].concat());
+    assert_eq!(view(), before, "by undo");
+    scratch.axiom(&["checkpoint", "verify", "safe"]);
+    scratch.axiom(&["redo", "--yes"]);
+    empty(".worktrees/trash");
+    empty(".git/axiom/trash");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(view(), before, "by a rollback");
+    at(&["-C", "sm", "fsck"]);
+}
+
+fn in_mains(scratch: &Scratch, args: &[&str]) {
+    scratch.git(&[&["-C", "sm"], args].concat());
+}
+
+/// Git goes into the folder that `core.worktree` names before it does anything.
+#[test]
+fn a_submodule_whose_folder_is_gone_is_taken_out_and_brought_home_to_all_the_same() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    scratch.open_task("t1");
+    let there = scratch.workspace("t1");
+    let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
+    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init"]].concat());
+    std::fs::write(there.join("sm/agent.txt"), "agent\n").unwrap();
+    at(&["-C", "sm", "add", "."]);
+    at(&["-C", "sm", "commit", "-q", "-m", "in sm"]);
+    let commit = at(&["-C", "sm", "rev-parse", "HEAD"]);
+    scratch.finish_task("t1");
+    std::fs::remove_dir_all(scratch.path().join("sm")).unwrap();
+    scratch.axiom(&["merge", "t1"]);
+    scratch.git(&["--git-dir=.git/modules/sm", "--work-tree=.", "cat-file", "-e", &commit]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    std::fs::remove_dir_all(scratch.path().join("sm")).ok();
+    scratch.axiom(&["deinit", "--yes"]);
+    let left = scratch.git(&["--git-dir=.git/modules/sm", "--work-tree=.", "for-each-ref", "refs/axiom/captures"]);
+    assert_eq!(left, "");
+}
+
+#[test]
+fn what_a_summary_names_in_a_submodule_has_its_path_from_the_superproject() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    scratch.write("sm/in/deep/a.txt", "later\n");
+    assert_eq!(scratch.axiom(&["checkpoint", "diff", "safe", "--name-only"]), "sm/in/deep/a.txt\n");
+    let stat = scratch.axiom(&["checkpoint", "diff", "safe", "--stat"]);
+    assert!(stat.starts_with(" sm/in/deep/a.txt |"), "{stat}");
+    assert!(scratch.axiom(&["checkpoint", "diff", "safe"]).contains("+++ b/sm/in/deep/a.txt"));
+}
+
+#[test]
+fn purge_goes_into_submodules_by_content_and_names_the_same_value_there() {
+    let all = WithSubmodules::new();
+    let scratch = &all.scratch;
+    let secret = "token = sk-live-4f9a8b7c6d5e4f3a2b1c\n";
+    scratch.write("own.env", secret);
+    scratch.write("sm/inner.env", secret);
+    scratch.write("sm/in/deep/only.env", "password = hunter2-and-more-of-it\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    let dry = scratch.json(&["purge", "own.env", "--dry-run"]).to_string();
+    assert!(dry.contains("sm/inner.env in checkpoint safe has the same value"), "{dry}");
+    let id = scratch.git(&["-C", "sm/in/deep", "hash-object", "only.env"]);
+    std::fs::remove_file(scratch.path().join("sm/in/deep/only.env")).unwrap();
+    scratch.git(&["-C", "sm/in/deep", "cat-file", "-e", &id]);
+    scratch.axiom(&["purge", &id, "--now", "--yes"]);
+    assert!(!scratch.command("git").args(["-C", "sm/in/deep", "cat-file", "-e", &id]).status().unwrap().success());
+    scratch.axiom(&["checkpoint", "verify"]);
+    assert!(
+        scratch.git(&["-C", "sm", "cat-file", "blob", "refs/axiom/captures/_superproject/safe:inner.env"]).contains("sk-live")
+    );
+}

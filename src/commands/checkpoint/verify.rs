@@ -143,25 +143,15 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
         screen.answer(&difference, String::new)?;
         return Ok(Exit::Done);
     }
-    let Difference { trees: (old, new), hidden, .. } = &difference;
+    let Difference { hidden, .. } = &difference;
     if !hidden.is_empty() {
         let named: Vec<String> = hidden.iter().map(|path| format!("'{path}'")).collect();
         screen.note(&format!("only in bytes that git's conversions hide: {}", some_of(&named, NAMED)));
     }
     let patch = |color: &str| {
-        let git = ctx.repo.git().args(["diff", "--no-ext-diff", color]);
-        let git = if args.stat { git.arg("--stat") } else { git };
-        let git = if args.name_only { git.arg("--name-only") } else { git };
-        let mut whole = git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout;
-        for inner in &difference.submodules {
-            let (prefix, (old, new)) = (inner.path.to_string(), &inner.trees);
-            let (from, to) = (format!("--src-prefix=a/{prefix}/"), format!("--dst-prefix=b/{prefix}/"));
-            let git = inner.repo.git().args(["diff", "--no-ext-diff", "--no-textconv", color, &from, &to]);
-            let git = if args.stat { git.arg("--stat") } else { git };
-            let git = if args.name_only { git.arg("--name-only") } else { git };
-            whole.extend(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout);
-        }
-        Ok::<_, Error>(whole)
+        let options = [(args.stat, "--stat"), (args.name_only, "--name-only"), (true, color)];
+        let options: Vec<&str> = options.into_iter().filter_map(|(wanted, option)| wanted.then_some(option)).collect();
+        difference.shown_by_git(&ctx, &options)
     };
     let plain = patch("--color=never")?;
     let shown = if screen.shows_terminal() { visible::bytes(&plain).into_bytes() } else { plain.clone() };

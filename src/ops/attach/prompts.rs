@@ -16,6 +16,7 @@ use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, 
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
+use crate::git::Repository;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::rollback::Part;
@@ -174,13 +175,25 @@ fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]
         |one: &&&CheckpointRecord| one.trigger == Trigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session;
     let end = later.iter().find(is_next).or(later.last()).copied().unwrap_or(record);
     let worktree = checkpoint::read_document(ctx, record).ok()?.attached?.worktree;
-    let [old, new] = [record, end].map(|record| files_of(ctx, record, &worktree));
-    let (old, new) = (old?, new?);
-    if old == new {
-        return Some(Vec::new());
-    }
-    let lines = ctx.repo.history().file_lines(&old, &new).ok()?;
+    let lines = between(ctx, (record, end), &worktree, |repo, old, new| repo.history().file_lines(old, new))?;
     Some(lines.into_iter().map(|file| file.lines).collect())
+}
+
+/// What differs in a worktree between two checkpoints, in its submodules too; `each` finds it between two trees. `None` where they cannot
+/// be read.
+pub(super) fn between<T>(
+    ctx: &Context,
+    (from, to): (&CheckpointRecord, &CheckpointRecord),
+    worktree: &str,
+    each: impl Fn(&Repository, &Oid, &Oid) -> Result<Vec<T>>,
+) -> Option<Vec<T>> {
+    let [old, new] = [from, to].map(|record| files_of(ctx, record, worktree));
+    let (old, new) = (old?, new?);
+    let mut found = if old == new { Vec::new() } else { each(&ctx.repo, &old, &new).ok()? };
+    for (_, repo, (old, new)) in checkpoint::submodules_between(ctx, (from, to), worktree).ok()? {
+        found.extend(each(&repo, &old, &new).ok()?);
+    }
+    Some(found)
 }
 
 /// The capture of a worktree in a checkpoint.

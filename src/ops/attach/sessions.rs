@@ -14,7 +14,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::Coverage;
 use crate::env;
 use crate::error::Result;
-use crate::git::Repository;
+use crate::git::{Repository, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::process::keeper::spec::ProcessId;
 use crate::process::os::{caller, foreground};
@@ -306,7 +306,9 @@ pub fn files_changed(ctx: &Context, session: &Session) -> Result<Option<usize>> 
     let is_of_it = |stamp: &Stamp| stamp.session == session.id;
     let first = all.iter().find(|record| record.attached.as_deref().is_some_and(is_of_it));
     let (Some(first), Some(newest)) = (first, all.last()) else { return Ok(None) };
-    let [old, new] = [first, newest].map(|record| prompts::files_of(ctx, record, &session.worktree));
-    let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
-    Ok(ctx.repo.history().diff_trees(&old, &new).ok().map(|changes| changes.len()))
+    let changes = |repo: &Repository, old: &Oid, new: &Oid| -> Result<Vec<TreeChange>> {
+        let changes = repo.history().diff_trees(old, new)?.into_iter();
+        Ok(changes.filter(TreeChange::changes_a_file).collect())
+    };
+    Ok(prompts::between(ctx, (first, newest), &session.worktree, changes).map(|changes| changes.len()))
 }

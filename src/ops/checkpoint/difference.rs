@@ -12,7 +12,7 @@ use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureExtras, Repository, TreeChange, Worktree};
+use crate::git::{CaptureExtras, Repository, TREE, TreeChange, TreeEntry, Worktree};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::differences::{Then, differences, differences_of_two};
 
@@ -44,6 +44,24 @@ pub struct Difference {
     /// Paths of `files` that are equal in both trees: they differ only in bytes that git's conversions hide.
     #[serde(skip)]
     pub hidden: Vec<RepoPath>,
+}
+
+impl Difference {
+    /// What `git diff` prints of it with these options, submodules too. Writes at most objects that nothing refers to.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub fn shown_by_git(&self, ctx: &Context, options: &[&str]) -> Result<Vec<u8>> {
+        let of = |repo: &Repository, more: &[&str], (old, new): &(Oid, Oid)| {
+            let git = repo.git().args(["diff", "--no-ext-diff"]).args(more).args(options);
+            Ok::<_, Error>(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout)
+        };
+        let mut whole = of(&ctx.repo, &[], &self.trees)?;
+        for inner in &self.submodules {
+            whole.extend(of(&inner.repo, &["--no-textconv"], &inner.trees_from_above()?)?);
+        }
+        Ok(whole)
+    }
 }
 
 /// Compares the files that a checkpoint holds of the current worktree with those of another checkpoint, or with the files as
@@ -88,6 +106,46 @@ pub struct SubmoduleDifference {
     pub trees: (Oid, Oid),
     /// The paths that differ, from the worktree.
     pub files: Vec<ChangedPath>,
+}
+
+impl SubmoduleDifference {
+    /// The trees of both sides below the submodule's path, as whoever looks from the worktree around sees them. Writes objects that
+    /// nothing refers to.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    fn trees_from_above(&self) -> Result<(Oid, Oid)> {
+        let below = |tree: &Oid| {
+            self.path.as_bytes().split(|byte| *byte == b'/').rev().try_fold(tree.clone(), |inner, name| {
+                self.repo.objects().write_tree(&[TreeEntry { mode: TREE, oid: inner, name: name.into() }])
+            })
+        };
+        Ok((below(&self.trees.0)?, below(&self.trees.1)?))
+    }
+}
+
+/// The submodules of a worktree that two checkpoints hold differently: their paths, repositories, and trees of files.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+pub(in crate::ops) fn submodules_between(
+    ctx: &Context,
+    (from, to): (&CheckpointRecord, &CheckpointRecord),
+    worktree: &str,
+) -> Result<Vec<(RepoPath, Arc<Repository>, (Oid, Oid))>> {
+    let (old, new) = (read_document(ctx, from)?, read_document(ctx, to)?);
+    let mut found = Vec::new();
+    for then in old.submodules_in(worktree) {
+        let later = new.submodules_in(worktree).find(|one| one.path == then.path && one.capture != then.capture);
+        let Some(later) = later else { continue };
+        let Ok(repo) = repository_of(ctx, then) else { continue };
+        if repo.objects().holds(&later.capture) {
+            let [old, new] = [then, later].map(|one| repo.captures().capture_parts(&one.capture).map(|parts| parts.files));
+            let trees = (old?, new?);
+            found.push((then.path.clone(), repo, trees));
+        }
+    }
+    Ok(found)
 }
 
 /// The differences in the submodules that the older checkpoint holds and that are on both sides.
