@@ -152,3 +152,18 @@ fn ten_changed_files_add_little_more_than_themselves() {
     println!("ten files of 20,000 bytes add {} KiB", bytes.div_ceil(KIB));
     assert!(bytes <= 2 * 10 * 20_000 + 64 * KIB, "{bytes} bytes");
 }
+
+#[test]
+fn what_is_lost_and_only_a_reflog_reaches_keeps_nothing_from_ending_well() {
+    let env = TestEnv::new();
+    env.write("gone.txt", "gone");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-q", "-m", "taken back"]);
+    let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
+    env.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    std::fs::remove_file(env.repo().join(format!(".git/objects/{}/{}", &tree[..2], &tree[2..]))).unwrap();
+    env.ok(&["checkpoint", "create", "one"]);
+    let done = env.json(&["checkpoint", "compact"]);
+    assert!(done["notPacked"].as_str().is_some_and(|why| why.contains(&tree)), "{done}");
+    env.ok(&["checkpoint", "verify", "one"]);
+}

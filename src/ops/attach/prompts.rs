@@ -190,7 +190,7 @@ pub(super) fn between<T>(
     let [old, new] = [from, to].map(|record| files_of(ctx, record, worktree));
     let (old, new) = (old?, new?);
     let mut found = if old == new { Vec::new() } else { each(&ctx.repo, &old, &new).ok()? };
-    for (_, repo, (old, new)) in checkpoint::submodules_between(ctx, (from, to), worktree).ok()? {
+    for (repo, (old, new)) in checkpoint::submodules_between(ctx, (from, to), worktree).ok()? {
         found.extend(each(&repo, &old, &new).ok()?);
     }
     Some(found)

@@ -30,7 +30,7 @@ pub struct Compacted {
     pub after: Space,
     /// Whether the history of the notes was cut.
     pub notes_cut: bool,
-    /// Why nothing was packed: git packs only where it can work with every worktree.
+    /// Why nothing was packed: git packs only where it can work with every worktree, and where nothing is lost that it reaches.
     pub not_packed: Option<String>,
 }
 
@@ -91,9 +91,13 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         ctx.repo.refs().update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");
         let damaged = ctx.repo.workspaces().damaged_worktrees()?.into_iter().next();
-        let not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
+        let mut not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
         if not_packed.is_none() {
-            ctx.repo.durability().pack_loose()?;
+            match ctx.repo.durability().pack_loose() {
+                // Something is lost that git reaches, perhaps from a reflog alone.
+                Err(error) if error.code() == Code::GitFailed => not_packed = Some(error.to_string()),
+                outcome => outcome?,
+            }
         }
         env::fault_point("checkpoint.packed");
         ctx.repo.durability().finish_landings()?;

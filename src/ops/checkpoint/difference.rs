@@ -124,7 +124,7 @@ impl SubmoduleDifference {
     }
 }
 
-/// The submodules of a worktree that two checkpoints hold differently: their paths, repositories, and trees of files.
+/// The submodules of a worktree that two checkpoints hold differently: their repositories and trees of files.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -132,7 +132,7 @@ pub(in crate::ops) fn submodules_between(
     ctx: &Context,
     (from, to): (&CheckpointRecord, &CheckpointRecord),
     worktree: &str,
-) -> Result<Vec<(RepoPath, Arc<Repository>, (Oid, Oid))>> {
+) -> Result<Vec<(Arc<Repository>, (Oid, Oid))>> {
     let (old, new) = (read_document(ctx, from)?, read_document(ctx, to)?);
     let mut found = Vec::new();
     for then in old.submodules_in(worktree) {
@@ -142,7 +142,7 @@ pub(in crate::ops) fn submodules_between(
         if repo.objects().holds(&later.capture) {
             let [old, new] = [then, later].map(|one| repo.captures().capture_parts(&one.capture).map(|parts| parts.files));
             let trees = (old?, new?);
-            found.push((then.path.clone(), repo, trees));
+            found.push((repo, trees));
         }
     }
     Ok(found)
