@@ -380,6 +380,8 @@ fn an_undo_of_a_rollback_brings_the_mode_back() {
     scratch.axiom(&["checkpoint", "create", "bold"]);
     scratch.axiom(&["mode", "semi-auto"]);
     scratch.axiom(&["rollback", "checkpoint", "bold", "--yes"]);
+    assert_eq!(mode(&scratch), "semi-auto", "it never becomes one that asks less unasked");
+    scratch.axiom(&["rollback", "checkpoint", "bold", "--mode", "autopilot", "--yes"]);
     assert_eq!(mode(&scratch), "autopilot");
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(mode(&scratch), "semi-auto");
