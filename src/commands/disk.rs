@@ -11,7 +11,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::work::disk::Level;
 use crate::error::{Code, Exit, Result};
 use crate::ops::disk::{self, Cleaned, FileSystem, Packing, Use};
-use crate::told::checkpoints::size_text;
+use crate::told::checkpoints::{over_the_total, size_text};
 
 /// Arguments of `disk`.
 #[derive(Debug, Args)]
@@ -98,6 +98,9 @@ pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
         });
         format!("{did}{}", in_words(&systems, &uses))
     })?;
+    if let Some(line) = over_the_total(&ctx) {
+        screen.note(&line);
+    }
     let is_short = systems.iter().any(|one| one.level >= Level::Critical);
     if is_short && screen.can_ask() {
         let freed = answer.cleaned.as_ref().map(|clean| clean.freed);

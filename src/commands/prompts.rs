@@ -70,8 +70,8 @@ pub fn run(args: &Prompts, global: &Global, screen: &mut Screen) -> Result<Exit>
     let ctx = look(global, screen)?;
     let all = prompts::list(&ctx, args.count)?;
     let alive = sessions::list(&ctx).into_iter().filter(sessions::Session::is_alive).map(SessionView::from);
-    let nested: String = alive.map(|one| nested_in_words(&one)).collect();
-    screen.answer(&PromptsAnswer { prompts: &all }, || in_words(&all) + &nested)?;
+    let not_saved: String = alive.map(|one| not_saved_in_words(&one)).collect();
+    screen.answer(&PromptsAnswer { prompts: &all }, || in_words(&all) + &not_saved)?;
     Ok(Exit::Done)
 }
 
@@ -155,7 +155,7 @@ fn sessions_in_words(shown: &[SessionView]) -> String {
         for path in &one.outside {
             notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
         }
-        notes.push_str(&nested_in_words(one));
+        notes.push_str(&not_saved_in_words(one));
         for change in &one.exclude_changes {
             notes.push_str(&format!(
                 "{}: what is left out changed since it began: {}\n",
@@ -176,13 +176,14 @@ fn sessions_in_words(shown: &[SessionView]) -> String {
     table(&rows) + &notes
 }
 
-/// The nested repositories in which a session edits, a line each.
-fn nested_in_words(one: &SessionView) -> String {
+/// What of a session's worktree is not saved, and the nested repositories in which it edits, a line each.
+fn not_saved_in_words(one: &SessionView) -> String {
+    let not_held = one.not_held.iter().map(|words| format!("{}: {}\n", one.program.title(), visible::line(words)));
     let line = |path: &String| {
         let (title, path) = (one.program.title(), visible::line(path));
         format!("{title} edits in a nested repository that is no submodule, so nothing there is saved: {path}\n")
     };
-    one.nested.iter().map(line).collect()
+    not_held.chain(one.nested.iter().map(line)).collect()
 }
 
 fn watches_in_words(watches: &[Standing]) -> String {

@@ -81,6 +81,12 @@ const LINES: &[Line] = &[
     line("checkpoints", "maxAgeDays", "How many days they are kept.", None),
     line("checkpoints", "protectNamed", "Whether those with a name are always kept.", None),
     line("checkpoints", "tags", "Which checkpoints get a tag below axiom/: all, named or none.", None),
+    line(
+        "checkpoints",
+        "maxTotal",
+        "How much they may hold that nothing else does; automatic ones go first, at once. Without it: any.",
+        Some("\"5GB\""),
+    ),
     line("checkpoints", "keepDeletedDays", "How many days deleted ones can be brought back.", None),
     line("agents", "default", "The agent program, where the command line names none.", None),
     line("agents", "count", "How many agents work at once.", None),

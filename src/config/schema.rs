@@ -111,6 +111,8 @@ section! {
         protect_named: bool = true,
         /// Untracked files larger than this are not captured, in MB.
         max_file_size: u64 = 50,
+        /// How much they may hold that nothing else does, in MB; if it is not set, any.
+        max_total: Option<u64> = None,
         /// How many days deleted things can be restored.
         keep_deleted_days: u32 = 7,
         /// Ignored files that are captured and restored nevertheless.
@@ -228,6 +230,8 @@ section! {
         keep_prompts: u32 = 200,
         /// The longest until what an agent did is saved, in seconds.
         min_interval: u64 = 2,
+        /// How long a prompt or a risky command waits for its checkpoint, in seconds.
+        deadline: u32 = 10,
         /// What is done where the checkpoint before a risky command fails: `ask` or `continue`.
         on_failure: String = "ask".into(),
         /// Whether the first line of each prompt is kept on this machine: `local` or `none`.

@@ -17,6 +17,7 @@ mod release;
 mod remove;
 mod still;
 pub(in crate::ops) mod submodules;
+mod total;
 mod unchanged;
 mod verify;
 
@@ -39,7 +40,9 @@ use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::store::line::MAX_LINE;
 
-pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, would_be_held, write_again};
+pub use captures::{
+    Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, read_ahead, would_be_held, write_again,
+};
 pub use compact::{Compacted, Objects, Space, compact, objects, space};
 pub(in crate::ops) use difference::submodules_between;
 pub use difference::{ChangedPath, Difference, difference};
@@ -49,6 +52,7 @@ pub use known::{Kept, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use submodules::CapturedSubmodule;
+pub use total::{Total, known as known_total, limit as total_limit};
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
 
 // A rollback writes the restored state into the log: what a document may hold has to fit into one line of the log, together
@@ -80,13 +84,15 @@ pub struct CheckpointRequest {
     pub named: NamedPaths,
     /// The worktree that is waited for, where the newest captures of the others are enough.
     pub own: Option<PathBuf>,
+    /// Until when files are read, where somebody waits.
+    pub until: Option<Instant>,
 }
 
 impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
         let (named, kept) = (NamedPaths::default(), Vec::new());
-        Self { name: None, trigger, about: None, only: None, kept, attached: None, named, own: None }
+        Self { name: None, trigger, about: None, only: None, kept, attached: None, named, own: None, until: None }
     }
 }
 
@@ -100,9 +106,11 @@ pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Checkpoin
     create_and_tell(ctx, wanted).map(|(record, _)| record)
 }
 
-/// What a checkpoint that was limited to some paths reports in addition.
+/// What a checkpoint that was limited to some paths, or to some time, reports in addition.
 #[derive(Debug)]
 pub struct Told {
+    /// Whether there was time for all files.
+    pub all_read: bool,
     /// Why everything was examined nevertheless.
     pub looked_at_all: Option<String>,
     /// The requested paths that exist nowhere: not in the worktree, not in the index, not in the checkpoint that this one
@@ -117,9 +125,17 @@ pub struct Told {
 pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Told)> {
     has_room(ctx)?;
     ctx.with_operation_lock(|ctx| {
-        let (record, Captured { looked_at_all, nowhere, .. }) = create_locked(ctx, wanted)?;
-        Ok((record, Told { looked_at_all, nowhere }))
+        let (record, captured) = create_locked(ctx, wanted)?;
+        Ok((record, captured.into()))
     })
+}
+
+impl From<Captured> for Told {
+    fn from(captured: Captured) -> Self {
+        let all_read = captured.all_read();
+        let Captured { looked_at_all, nowhere, .. } = captured;
+        Self { all_read, looked_at_all, nowhere }
+    }
 }
 
 /// As [`create`], for a caller that holds the operation lock; also returns what was captured.
@@ -136,7 +152,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Option<CheckpointRecord>> {
+pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Option<(CheckpointRecord, Told)>> {
     has_room(ctx)?;
     ctx.with_operation_lock(|ctx| {
         may_be_made(ctx)?;
@@ -144,7 +160,7 @@ pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Resul
         if unchanged::is_as_newest(ctx, &looked)? {
             return Ok(None);
         }
-        intend_and_make(ctx, wanted, Some(looked)).map(|(record, _)| Some(record))
+        intend_and_make(ctx, wanted, Some(looked)).map(|(record, captured)| Some((record, captured.into())))
     })
 }
 
@@ -253,7 +269,7 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
 
 /// Captures what is wanted, and the local refs.
 fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(Captured, HeldRefs)> {
-    let options = CaptureOptions { named: wanted.named.clone(), ..capture_options(ctx) };
+    let options = CaptureOptions { named: wanted.named.clone(), until: wanted.until, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         None if !wanted.kept.is_empty() => known::capture_kept(ctx, &options, &wanted.kept)?,
         Some(paths) => known::capture(ctx, &options, paths)?,

@@ -231,6 +231,8 @@ pub struct Use {
 pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let checkpoints = checkpoint::list(ctx, None)?;
     let added: u64 = checkpoints.iter().filter_map(|one| one.size).sum();
+    // Where there is a limit, what is measured against it.
+    let held = checkpoint::known_total(ctx).map_or(added, |total| total.alone);
     let objects = checkpoint::objects(ctx)?;
     let layout = ctx.layout();
     let trashes = [trash::root(ctx)?];
@@ -257,7 +259,10 @@ pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let (logs, in_logs) = tidy::logs::total(ctx);
     let all_of_agents = size_of([layout.agents_dir().as_path()].into_iter());
     Ok(vec![
-        counted("captures, notes", checkpoints.len() as u64, added, "git axiom checkpoint cleanup --keep 10"),
+        Use {
+            limit: checkpoint::total_limit(ctx),
+            ..counted("captures, notes", checkpoints.len() as u64, held, "git axiom checkpoint cleanup --keep 10")
+        },
         Use {
             count: history.map(|history| history.commits),
             bytes: history.map(|history| history.bytes),

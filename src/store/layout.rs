@@ -204,6 +204,11 @@ impl Layout {
         self.tmp_dir().join("oldest-kept")
     }
 
+    /// How much checkpoints alone held when it was measured.
+    pub fn total_held(&self) -> PathBuf {
+        self.tmp_dir().join("total-held")
+    }
+
     /// Files that are not needed after a crash.
     pub fn tmp_dir(&self) -> PathBuf {
         self.root.join("tmp")

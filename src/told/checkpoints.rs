@@ -9,7 +9,20 @@ use crate::domain::checkpoint::ended::Standing;
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::env;
 use crate::error::some_of;
-use crate::ops::checkpoint::{Compacted, Deleted, Listed, Space};
+use crate::ops::checkpoint::{self, Compacted, Deleted, Listed, Space};
+use crate::ops::context::handle::Context;
+
+/// That checkpoints which are always kept hold more than `checkpoints.maxTotal`, in one line.
+pub fn over_the_total(ctx: &Context) -> Option<String> {
+    let (total, max) = (checkpoint::known_total(ctx)?, checkpoint::total_limit(ctx)?);
+    let (alone, most) = (size_text(Some(total.alone)), size_text(Some(max)));
+    total.is_over(max).then(|| {
+        format!(
+            "checkpoints that are always kept hold {alone}, more than checkpoints.maxTotal ({most}): all others are deleted, and \
+             'git axiom checkpoint delete --protected' deletes these"
+        )
+    })
+}
 
 /// The rows of the table; the first one is the heading.
 pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {

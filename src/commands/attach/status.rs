@@ -74,7 +74,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static Recipe], screen: &mut Scree
         events: all.into_iter().map(event_view).collect(),
     };
     screen.answer(&answer, || text)?;
-    if let Some(line) = not_held_here(ctx) {
+    for line in not_held_here(ctx) {
         screen.note(&line);
     }
     Ok(Exit::Done)

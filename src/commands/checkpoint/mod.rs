@@ -28,7 +28,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::told::checkpoints::{only_text, since_deleted, size_text};
+use crate::told::checkpoints::{only_text, over_the_total, since_deleted, size_text};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
@@ -141,7 +141,7 @@ fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Scr
     ctx.repo.require_git_version()?;
     let only = only(args, global)?;
     let wanted = CheckpointRequest { name: args.name.clone(), only, ..CheckpointRequest::by(Trigger::Manual) };
-    let (record, checkpoint::Told { looked_at_all, nowhere }) = checkpoint::create_and_tell(ctx, &wanted)?;
+    let (record, checkpoint::Told { looked_at_all, nowhere, all_read: _ }) = checkpoint::create_and_tell(ctx, &wanted)?;
     let document = checkpoint::read_document(ctx, &record)?;
     if let Some(why) = &looked_at_all {
         screen.note(&format!("--only was ignored and everything was checked: {why}"));
@@ -163,6 +163,12 @@ fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Scr
         screen.note(&line);
     }
     if let Some(line) = summary(&held) {
+        screen.note(&line);
+    }
+    if let Some(line) = read_by_others(&held) {
+        screen.note(&line);
+    }
+    if let Some(line) = over_the_total(ctx) {
         screen.note(&line);
     }
     if let Some(line) = refs_not_held(&document.refs_not_held) {
@@ -235,6 +241,14 @@ fn unfiltered(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
     (count > 0).then(|| format!("held as they are: {what} whose filter is missing, fails or does not answer ({named})"))
 }
 
+/// The files that only their owner may read and that others may read where checkpoints hold them, in one line.
+fn read_by_others(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
+    let (count, named) = first_ones(coverage, |coverage| &coverage.others_may_read);
+    let what = words::count_of(count, "file that only you may read", "files that only you may read");
+    (count > 0)
+        .then(|| format!("held where others may enter the git directory: {what} ({named}); 'chmod go-rwx .git' keeps them out"))
+}
+
 /// How many paths there are of one kind, and the first of them, relative to the worktree if there is only one.
 fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathSample) -> (u64, String) {
     let count: u64 = coverage.values().map(|coverage| of(coverage).count).sum();
@@ -272,6 +286,11 @@ const KINDS: &[Kind] = &[
     },
     Kind { of: |c| &c.special, one: "socket, fifo or device", many: "sockets, fifos or devices" },
     Kind { of: |c| &c.unreadable, one: "entry that cannot be read", many: "entries that cannot be read" },
+    Kind {
+        of: |c| &c.not_in_time,
+        one: "file that did not fit into attach.deadline",
+        many: "files that did not fit into attach.deadline",
+    },
     Kind {
         of: |c| &c.git_directories,
         one: "git directory in the worktree, which is never content",
@@ -324,6 +343,10 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>,
     };
     if coverage.unfiltered.count > 0 {
         lines.push(format!("held as they are, since their filter did not run: {}", some(&coverage.unfiltered)));
+    }
+    if coverage.others_may_read.count > 0 {
+        let named = some(&coverage.others_may_read);
+        lines.push(format!("held, though only you may read them and others may enter the git directory: {named}"));
     }
     for kind in KINDS {
         let sample = (kind.of)(coverage);

@@ -43,7 +43,7 @@ pub enum Later {
     },
     /// Anything may have changed: a shell command ran.
     Anything,
-    /// A prompt waited for its own worktree alone: the others are looked at, after what else waits.
+    /// A prompt waited for its own worktree alone, or not for all of it: everything is looked at, after what else waits.
     Others,
     /// A turn, a subagent or a session ended, or a worktree goes: all worktrees.
     Turn,

@@ -401,6 +401,12 @@ pub struct Coverage {
     pub special: PathSample,
     /// Files and folders that cannot be read.
     pub unreadable: PathSample,
+    /// Files that a program did not wait for: see `in_time`. The next checkpoint, made in the background, is to hold them.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub not_in_time: PathSample,
+    /// Untracked files that are held though nobody but their owner may read them, where others may enter the git directory.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub others_may_read: PathSample,
     /// Git directories that lie in the worktree under another name than `.git`: never content.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub git_directories: PathSample,
@@ -445,6 +451,14 @@ impl PathSample {
         self.count == 0
     }
 
+    /// The first three, and how many more there are; `None` where there are none.
+    fn in_words(&self) -> Option<String> {
+        let named: Vec<String> = self.paths.iter().take(3).map(ToString::to_string).collect();
+        let more = self.count.saturating_sub(named.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (self.count > 0).then(|| format!("{}{more}", named.join(", ")))
+    }
+
     /// Whether there are more paths than the list has.
     fn is_cut(&self) -> bool {
         self.count > self.paths.len() as u64
@@ -471,6 +485,7 @@ impl Coverage {
             &self.excluded,
             &self.purged,
             &self.encrypted,
+            &self.not_in_time,
             &self.over_include_limit,
         ];
         lists.into_iter().any(|list| !list.is_empty()) || self.missing || self.not_captured.is_some() || self.only.is_some()
@@ -485,10 +500,10 @@ impl Coverage {
         // looked at are held as in the earlier checkpoint.
         let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } =
             self;
-        let Self { excluded, purged, over_include_limit, git_directories, encrypted, .. } = self;
+        let Self { excluded, purged, over_include_limit, git_directories, encrypted, not_in_time, others_may_read: _, .. } = self;
         let others = [nested_repositories, too_large, refused_names, excluded, purged, over_include_limit, encrypted];
-        // A capture lists all that it could not read beside its trees; what has no content is no file that can be deleted.
-        let listed = [ignored, special, unreadable, git_directories];
+        // A capture lists all that it did not read beside its trees; what has no content is no file that can be deleted.
+        let listed = [ignored, special, unreadable, not_in_time, git_directories];
         listed.into_iter().any(|sample| sample.covers(path))
             || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
@@ -497,6 +512,11 @@ impl Coverage {
     /// writes.
     pub fn decides_bytes_of(&self, path: &RepoPath) -> bool {
         self.has_a_capture() && !self.converted.is_cut() && !self.converted.covers(path)
+    }
+
+    /// Whether a path that the capture lists as not read was too late, as far as its coverage names it.
+    pub fn is_late(&self, path: &RepoPath) -> bool {
+        self.not_in_time.covers(path) || (self.not_in_time.is_cut() && !self.unreadable.covers(path))
     }
 
     /// For a worktree that could not be captured.
@@ -510,13 +530,26 @@ impl Coverage {
         self.not_captured.clone().or(missing)
     }
 
-    /// What of the worktree could not be read, in one line; `None` where all could.
-    pub fn unread_in_words(&self) -> Option<String> {
-        let PathSample { count, paths } = &self.unreadable;
-        let named: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
-        let more = count.saturating_sub(named.len() as u64);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (*count > 0).then(|| format!("{}{more} cannot be read, and no checkpoint holds it", named.join(", ")))
+    /// What of the worktree was not read, in one line; `None` where all was.
+    pub fn not_held_in_words(&self) -> Option<String> {
+        let unread = self.unreadable.in_words().map(|paths| format!("{paths} cannot be read, and no checkpoint holds it"));
+        let late = self.not_in_time.in_words();
+        let late = late.map(|paths| {
+            format!("{paths} did not fit into attach.deadline, and is to be held by a checkpoint in the background")
+        });
+        let both: Vec<String> = unread.into_iter().chain(late).collect();
+        (!both.is_empty()).then(|| format!("not held: {}", both.join("; ")))
+    }
+
+    /// Which files of their owner alone others may read in the git directory, in one line.
+    pub fn read_by_others_in_words(&self) -> Option<String> {
+        let paths = self.others_may_read.in_words()?;
+        Some(format!("only you may read {paths}, but others may enter the git directory, where checkpoints hold it"))
+    }
+
+    /// Whether there was time for all files.
+    pub fn all_read(&self) -> bool {
+        self.not_in_time.is_empty()
     }
 
     /// Whether there is a capture at all.
@@ -535,13 +568,14 @@ impl Coverage {
     }
 
     /// The paths that are not held, or not exactly, one sample for each kind.
-    pub fn samples(&self) -> [&PathSample; 13] {
-        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
+    pub fn samples(&self) -> [&PathSample; 14] {
+        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, not_in_time, others_may_read: _, .. } =
+            self;
         let Self { unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted, .. } = self;
         let Self { git_directories, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } = self;
         let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted];
         let [a, b, c, d, e, f, g] = named;
-        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, g, git_directories]
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, g, not_in_time, git_directories]
     }
 }
 

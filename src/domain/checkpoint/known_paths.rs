@@ -130,7 +130,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
     };
     let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
     let Coverage { unreadable, refused_names, converted, excluded, purged, over_include_limit, included, .. } = seen;
-    let Coverage { git_directories, missing, not_captured, only, unfiltered, encrypted, .. } = seen;
+    let Coverage { git_directories, missing, not_captured, only, unfiltered, encrypted, not_in_time, others_may_read, .. } = seen;
     Coverage {
         ignored: join(&then.ignored, ignored),
         nested_repositories: join(&then.nested_repositories, nested_repositories),
@@ -138,6 +138,8 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         too_large: join(&then.too_large, too_large),
         special: join(&then.special, special),
         unreadable: join(&then.unreadable, unreadable),
+        not_in_time: join(&then.not_in_time, not_in_time),
+        others_may_read: join(&then.others_may_read, others_may_read),
         git_directories: join(&then.git_directories, git_directories),
         refused_names: join(&then.refused_names, refused_names),
         converted: join(&then.converted, converted),

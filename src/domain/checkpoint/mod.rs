@@ -8,6 +8,7 @@ pub mod branch_config;
 pub mod document;
 pub mod ended;
 pub mod existing;
+pub mod in_time;
 pub mod known_paths;
 pub mod local_refs;
 pub mod marks;

@@ -214,6 +214,22 @@ pub fn cleanup(
     Ok(gone)
 }
 
+/// The checkpoints that may go where all of them hold too much, in this order: the automatic ones, then others, the oldest first, without
+/// the protected ones.
+///
+/// # Errors
+/// Where the older checkpoints cannot be read.
+pub fn thinnable(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<CheckpointName>> {
+    let all = newest_first(state.record.checkpoints.all()?);
+    let kept = protections_of(&all, state, rules, now);
+    let (automatic, named): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .rev()
+        .filter(|record| !kept.contains_key(&record.name))
+        .partition(|record| record.kind == CheckpointType::Auto);
+    Ok(automatic.into_iter().chain(named).map(|record| record.name.clone()).collect())
+}
+
 /// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has expired. It never
 /// expires while the state knows the workspace: the capture may be the only copy of uncommitted work there. After the
 /// workspace was discarded or moved to the trash, the capture is kept for `keepDeletedDays`, like the trash.
@@ -481,6 +497,18 @@ mod tests {
         let kept = protections(&state, &RULES, now()).unwrap();
         assert_eq!(kept[&name("c0")].last(), Some(&Protection::OpenOperation));
         assert_eq!(kept[&name("c1")].last(), Some(&Protection::OpenOperation));
+    }
+
+    #[test]
+    fn thinned_are_automatic_ones_first_the_oldest_first_and_no_protected_one() {
+        use Trigger::{BeforeRollback as R, Manual as N, Periodic as P, Prompt as A};
+        let state = state(&[(N, 9), (R, 6), (P, 5), (R, 8), (A, 4), (P, 1), (P, 1), (P, 1)]);
+        let of = |rules: &Rules| {
+            let names = thinnable(&state, rules, now()).unwrap();
+            names.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(&RULES), "c2 c3 c4");
+        assert_eq!(of(&Rules { protect_named: false, ..RULES }), "c2 c3 c4 c0");
     }
 
     #[test]

@@ -55,7 +55,9 @@ impl Coverage {
     /// Names what is not held of a submodule at `path` too.
     pub fn add_submodule(&mut self, path: &RepoPath, inner: &Self) {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, .. } = inner;
-        let Self { refused_names, converted, excluded, purged, over_include_limit, included, .. } = inner;
+        let Self {
+            refused_names, converted, excluded, purged, over_include_limit, included, not_in_time, others_may_read, ..
+        } = inner;
         for (own, theirs) in [
             (&mut self.ignored, ignored),
             (&mut self.nested_repositories, nested_repositories),
@@ -69,6 +71,8 @@ impl Coverage {
             (&mut self.purged, purged),
             (&mut self.over_include_limit, over_include_limit),
             (&mut self.included, included),
+            (&mut self.not_in_time, not_in_time),
+            (&mut self.others_may_read, others_may_read),
         ] {
             own.add_below(path, theirs);
         }

@@ -1,7 +1,7 @@
-//! Gaps: what cannot be read in a worktree. The rule, for every way of a capture: what can be saved is saved; a gap is left out,
+//! Gaps: what is not read in a worktree, because it cannot be or because there is no time (`in_time`). The rule, for every way of a capture: what can be saved is saved; a gap is left out,
 //! named in the coverage and in the extras, and never changed by whatever goes back to that capture.
 //!
-//! A tracked file that cannot be read has its blob of the index in the tree, so that no restore takes it for deleted. The
+//! A tracked file that is not read has its blob of the index in the tree, so that no restore takes it for deleted. The
 //! coverage names the first gaps, for people; the extras have all of them, for whatever changes or deletes files.
 
 use std::collections::BTreeSet;
@@ -20,16 +20,33 @@ use super::coverage::Coverage;
 /// How much is read at once of a file that is only tried.
 const PART: usize = 1024 * 1024;
 
-/// The paths that could not be read.
+/// The paths that were not read.
 #[derive(Debug, Clone, Default)]
 pub(in crate::git) struct Gaps {
     paths: BTreeSet<RepoPath>,
+    /// Those for which there was no time.
+    late: BTreeSet<RepoPath>,
 }
 
 impl Gaps {
     /// Adds a file or folder.
     pub fn add(&mut self, path: RepoPath) {
         self.paths.insert(path);
+    }
+
+    /// Adds files for which there is no time.
+    pub fn add_late(&mut self, paths: impl IntoIterator<Item = RepoPath>) {
+        self.late.extend(paths);
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &RepoPath> {
+        self.paths.iter().chain(&self.late)
+    }
+
+    /// Whether a file was not read: what its index entry says is not known of it.
+    pub fn has(&self, path: &RepoPath) -> bool {
+        self.paths.contains(path) || self.late.contains(path)
     }
 
     /// Leaves of these paths those that can be read; the others are gaps.
@@ -47,7 +64,8 @@ impl Gaps {
     pub fn name(self, coverage: &mut Coverage) -> Vec<RepoPath> {
         let topmost: Vec<RepoPath> = PathSet::new(self.paths).iter().cloned().collect();
         topmost.iter().for_each(|path| coverage.unreadable.add(path.clone()));
-        topmost
+        self.late.iter().for_each(|path| coverage.not_in_time.add(path.clone()));
+        topmost.into_iter().chain(self.late).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
@@ -107,8 +125,10 @@ mod tests {
     fn of_gaps_the_topmost_are_named() {
         let mut gaps = Gaps::default();
         ["a/b", "a", "c"].into_iter().for_each(|path| gaps.add(RepoPath::new(path)));
+        gaps.add_late([RepoPath::new("b")]);
         let mut coverage = Coverage::default();
-        assert_eq!(gaps.name(&mut coverage), ["a", "c"].map(RepoPath::new));
-        assert_eq!(coverage.unreadable.count, 2);
+        assert!(["a/b", "b"].into_iter().all(|path| gaps.has(&RepoPath::new(path))) && !gaps.has(&RepoPath::new("d")));
+        assert_eq!(gaps.name(&mut coverage), ["a", "b", "c"].map(RepoPath::new));
+        assert_eq!((coverage.unreadable.count, coverage.not_in_time.count), (2, 1));
     }
 }

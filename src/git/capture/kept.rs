@@ -39,7 +39,8 @@ impl Captures<'_> {
         kept: &[KeptFile],
     ) -> Result<WorktreeCapture> {
         let ignored = self.repo.index(worktree).ignored(kept.iter().map(|file| &file.path))?;
-        let never = PathSet::new(capture.extras.gaps.iter().cloned());
+        let is_late = |path: &&RepoPath| capture.coverage.is_late(path);
+        let never = PathSet::new(capture.extras.gaps.iter().filter(|path| !is_late(path)).cloned());
         let is_content = |file: &&KeptFile| {
             let is_left_out = options.excluded.iter().any(|root| super::worktree::is_below(&file.path, root));
             let is_left_out = is_left_out || never.covers(&file.path);
@@ -53,6 +54,9 @@ impl Captures<'_> {
         for file in kept.iter().filter(is_content) {
             let oid = self.repo.objects().write_blob(&file.bytes)?;
             let held_as = if file.mode == SYMLINK { oid.clone() } else { self.as_git_holds(worktree, file)? };
+            // There is no need to read it any more.
+            capture.extras.gaps.retain(|gap| *gap != file.path);
+            capture.coverage.not_in_time.remove(&file.path);
             let raw = &mut capture.extras.raw;
             raw.retain(|one| one.path != file.path);
             if held_as != oid {
@@ -109,5 +113,15 @@ mod tests {
         let raw: Vec<String> = then.extras.raw.iter().map(|raw| raw.path.to_string()).collect();
         assert_eq!(raw, ["new/b.crlf"]);
         assert_eq!(repo.captures().with_kept(&main, now.clone(), &options, &[]).unwrap(), now);
+        // One for which there was no time is held now; one that could not be read has no bytes that are known.
+        let mut with_gaps = now.clone();
+        with_gaps.extras.gaps = ["late", "unread"].map(RepoPath::new).to_vec();
+        with_gaps.coverage.not_in_time.add(RepoPath::new("late"));
+        with_gaps.coverage.unreadable.add(RepoPath::new("unread"));
+        let kept = ["late", "unread"].map(|path| file(path, b"kept\n", 0o100_644));
+        let then = repo.captures().with_kept(&main, with_gaps, &options, &kept).unwrap();
+        assert_eq!((then.extras.gaps, then.coverage.not_in_time.count), ([RepoPath::new("unread")].to_vec(), 0));
+        let holds = |path: &str| repo.objects().is_in_tree(&then.tree, &RepoPath::new(path)).unwrap();
+        assert_eq!((holds("late"), holds("unread")), (true, false));
     }
 }

@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `worktree`. `fast` captures an ordinary worktree with few calls of git.
 
+pub(super) mod as_time_allows;
 pub(super) mod coverage;
 pub(super) mod differing;
 pub(super) mod extras;
@@ -23,6 +24,7 @@ pub(super) mod named_objects;
 pub(super) mod never_content;
 pub(super) mod parts;
 pub(super) mod permissions;
+pub(super) mod private;
 pub(super) mod raw;
 pub(super) mod remembered;
 pub(super) mod sequencer;

@@ -38,7 +38,7 @@ impl NamedPaths {
     }
 
     /// As patterns of a worktree.
-    fn within(&self, root: &Path) -> PathPatterns {
+    pub(super) fn within(&self, root: &Path) -> PathPatterns {
         let mut texts = Vec::new();
         for path in &self.paths {
             if root.starts_with(path) {

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::files;
 
 use super::coverage::{Coverage, Unmentioned, find_unmentioned};
 use super::extras::CaptureExtras;
-use super::gaps::{Gaps, reads_through};
+use super::gaps::Gaps;
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::ignored_held::{Excluded, SortedIgnored, sort_ignored};
 use super::named_ignored::NamedPaths;
@@ -49,6 +50,8 @@ pub struct CaptureOptions {
     pub exclude: PathPatterns,
     /// Ignored files and folders that a command is about to change: held too, as far as they are small enough.
     pub named: NamedPaths,
+    /// Until when files are read, where somebody waits: what does not fit is listed in the coverage.
+    pub until: Option<Instant>,
 }
 
 /// The captured state of a worktree.
@@ -95,6 +98,8 @@ struct FilesTree {
 struct Content {
     /// The paths that differ.
     changed: ChangedPaths,
+    /// Those of them that git does not track.
+    untracked: BTreeSet<RepoPath>,
     /// Files that fewer users may read than usual, tracked or not.
     narrow: Vec<RepoPath>,
     /// The `.gitattributes` files.
@@ -171,7 +176,8 @@ impl Captures<'_> {
         let mut submodules = facts.gitlinks.clone();
         let found = (entries, excluded, facts.gitlinks.as_slice());
         let named = (&mut coverage, &mut gaps);
-        let Content { mut changed, narrow, attributes, included } = self.content_of(worktree, found, options, named)?;
+        let Content { mut changed, untracked, narrow, attributes, included } =
+            self.content_of(worktree, found, options, named)?;
         let nested = coverage.nested_repositories.paths.iter();
         let as_modules =
             |path: &&RepoPath| self.repo.worktrees().keeps_as_module(worktree, &worktree.path().join(path.to_path()));
@@ -185,15 +191,15 @@ impl Captures<'_> {
             (None, Vec::new(), Vec::new(), staged.clone())
         } else {
             let index = if as_is { another("index")? } else { looked_at };
-            let FilesTree { tree, raw, encrypted } =
-                self.files_tree(worktree, &index, &mut changed, (&mut coverage, &mut gaps))?;
+            let staged = self.stage_read((worktree, &index), options, (&mut changed, &untracked), &mut gaps)?;
+            let FilesTree { tree, raw, encrypted } = self.files_tree(worktree, &index, (&changed, staged), &mut coverage)?;
             (Some(tree), raw, encrypted, index)
         };
         let hidden = facts.skip_worktree.iter().chain(changed.gone()).filter(|path| path.file_name() == b".gitattributes");
         let attributes: BTreeSet<RepoPath> = attributes.into_iter().chain(hidden.cloned()).collect();
         let at = Unchanged { worktree, index: &index, attributes: &attributes, scope: Scope::Whole };
         if let Some(known) = self.known_conversions(&at)? {
-            let tracked = self.unchanged_files(worktree, &index, &changed)?;
+            let tracked = self.unchanged_files(worktree, &index, (&changed, &gaps))?;
             raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
         }
         raw.sort_by(|one, other| one.path.cmp(&other.path));
@@ -202,10 +208,11 @@ impl Captures<'_> {
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
-        extras.gaps = gaps.name(&mut coverage);
-        extras.gaps.extend(encrypted);
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
+        self.name_private(&extras.modes, |path| untracked.contains(path) && !gaps.has(path), &mut coverage);
+        extras.gaps = gaps.name(&mut coverage);
+        extras.gaps.extend(encrypted);
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,
@@ -250,9 +257,11 @@ impl Captures<'_> {
         skipped.extend(excluded.paths.iter().chain(&rest).cloned());
         rest.into_iter().for_each(|path| coverage.ignored.add(path));
         over_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
+        let tracked = changed.len();
         changed.extend(not_too_large(worktree, untracked, options, (coverage, gaps)));
         let included = not_too_large(worktree, held, options, (coverage, gaps));
         changed.extend(included.iter().cloned());
+        let untracked = changed[tracked..].iter().cloned().collect();
         let closes = |folder: &RepoPath| excluded.closes(options, folder);
         let Unmentioned { special, with_git, narrow, attributes, closed } = find_unmentioned(worktree, &skipped, closes, gaps);
         excluded.paths.extend(closed);
@@ -264,11 +273,16 @@ impl Captures<'_> {
         let there: BTreeSet<&RepoPath> = sorted.there().collect();
         let included: Vec<RepoPath> = included.into_iter().filter(|path| there.contains(path)).collect();
         included.iter().for_each(|path| coverage.included.add(path.clone()));
-        Ok(Content { changed: sorted, narrow, attributes, included })
+        Ok(Content { changed: sorted, untracked, narrow, attributes, included })
     }
 
-    /// The regular files of an index that are not among the changed ones.
-    fn unchanged_files(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Vec<Tracked>> {
+    /// The regular files of an index that are not among the changed ones, nor among those that were not read.
+    fn unchanged_files(
+        &self,
+        worktree: &Worktree,
+        index: &Path,
+        (changed, gaps): (&ChangedPaths, &Gaps),
+    ) -> Result<Vec<Tracked>> {
         let is_changed: BTreeSet<&RepoPath> = changed.there().collect();
         let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-s", "-z"]).run_ok()?;
         let mut files = Vec::new();
@@ -279,7 +293,7 @@ impl Captures<'_> {
             };
             let mut meta = meta.split(|byte| *byte == b' ');
             let (Some(b"100644" | b"100755"), Some(oid), Some(b"0")) = (meta.next(), meta.next(), meta.next()) else { continue };
-            if !is_changed.contains(&path)
+            if !(is_changed.contains(&path) || gaps.has(&path))
                 && let (Some(stat), Ok(oid)) = (stat_of(worktree, &path), gix::ObjectId::from_hex(oid))
             {
                 files.push(Tracked { path, oid, stat });
@@ -304,27 +318,9 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         index: &Path,
-        changed: &mut ChangedPaths,
-        (coverage, gaps): (&mut Coverage, &mut Gaps),
+        (changed, staged): (&ChangedPaths, StagedPaths),
+        coverage: &mut Coverage,
     ) -> Result<FilesTree> {
-        let staged = match changed.stage_held(self.repo, worktree, index) {
-            // A file that can be opened may fail in the middle. git says which one it met first; all are tried.
-            Err(error) if error.code() == Code::FileUnreadable => {
-                let before = changed.there().count();
-                changed.keep(|path| {
-                    let reads = reads_through(&worktree.path().join(path.to_path()));
-                    if !reads {
-                        gaps.add(path.clone());
-                    }
-                    reads
-                });
-                if changed.there().count() == before {
-                    return Err(error);
-                }
-                changed.stage_held(self.repo, worktree, index)?
-            }
-            staged => staged?,
-        };
         let StagedPaths { refused, unfiltered, encrypted, lfs } = staged;
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
         let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();

@@ -53,8 +53,13 @@ impl ChangedPaths {
         self.update.retain(keep);
     }
 
+    /// Paths that are there, to be updated.
+    pub fn of(update: Vec<RepoPath>) -> Self {
+        Self { update, remove: Vec::new() }
+    }
+
     /// The same, but of those to be updated only these.
-    pub(super) fn with_only(&self, update: Vec<RepoPath>) -> Self {
+    pub(in crate::git) fn with_only(&self, update: Vec<RepoPath>) -> Self {
         Self { update, remove: self.remove.clone() }
     }
 

@@ -40,6 +40,17 @@ pub(in crate::git) struct StagedPaths {
     pub lfs: Vec<RawFile>,
 }
 
+impl StagedPaths {
+    /// Adds what became of other paths.
+    pub fn add(&mut self, others: Self) {
+        let Self { refused, unfiltered, encrypted, lfs } = others;
+        self.refused.extend(refused);
+        self.unfiltered.extend(unfiltered);
+        self.encrypted.extend(encrypted);
+        self.lfs.extend(lfs);
+    }
+}
+
 /// One filter at work on files.
 struct Cleaning<'a> {
     index: &'a PrivateIndex<'a>,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::domain::base::names::Oid;
+use crate::domain::base::own_names;
 use crate::error::{Code, Error, Result};
 
 use super::database::gix_id;
@@ -10,6 +11,20 @@ use super::loose::loose_file;
 use crate::git::repo::handles::Objects;
 
 impl Objects<'_> {
+    /// The bytes on disk of what these captures reach and nothing of the user's does: no branch, tag, other ref, HEAD or index.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn held_alone(&self, captures: &[Oid]) -> Result<u64> {
+        if captures.is_empty() {
+            return Ok(0);
+        }
+        let but_ours = format!("--exclude={}*", own_names::REFS);
+        let others = ["--disk-usage", "--not", but_ours.as_str(), "--all", "--indexed-objects"];
+        let said = self.walk(captures, &[]).args(others).text()?;
+        said.trim().parse().map_err(|_| Error::new(Code::GitFailed, format!("git did not say how much it is: {said}")))
+    }
+
     /// The bytes on disk that a capture adds to the commit that was checked out: its own commits and trees, the files that
     /// differ, and what its index commit contains in addition. Packed objects count as 0, and so does everything in
     /// `shared`, a tree that an earlier checkpoint holds.

@@ -279,6 +279,8 @@ fn holds_everything(coverage: &Coverage) -> bool {
         too_large,
         special: _,
         unreadable,
+        not_in_time,
+        others_may_read: _,
         git_directories: _,
         refused_names,
         converted: _,
@@ -292,9 +294,9 @@ fn holds_everything(coverage: &Coverage) -> bool {
         not_captured,
         only,
     } = coverage;
-    let left_out =
-        [nested_repositories, dirty_submodules, too_large, unreadable, refused_names, unfiltered, encrypted, excluded, purged];
-    left_out.iter().all(|paths| paths.count == 0) && !missing && not_captured.is_none() && only.is_none()
+    let unread = [too_large, unreadable, not_in_time, refused_names, unfiltered, encrypted];
+    let mut left_out = [nested_repositories, dirty_submodules, excluded, purged].into_iter().chain(unread);
+    left_out.all(|paths| paths.count == 0) && !missing && not_captured.is_none() && only.is_none()
 }
 
 pub(super) fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {

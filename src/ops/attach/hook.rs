@@ -312,10 +312,10 @@ impl Call {
         }
         if let Some(record) = &saved.record {
             self.hand_over(Later::Made { checkpoint: record.name.clone() });
-            // The other worktrees are looked at while the program goes on.
-            if is_prompt && self.has_others {
-                self.hand_over(Later::Others);
-            }
+        }
+        // The other worktrees, and what there was no time for, are looked at while the program goes on.
+        if (is_prompt && self.has_others) || !saved.all_read {
+            self.hand_over(Later::Others);
         }
         answer
     }

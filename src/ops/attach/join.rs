@@ -128,9 +128,13 @@ fn in_each_worktree(files: &AttachFiles, lines: &[Line], started_in: &Path) -> R
             None => groups.push((place, vec![line.clone()])),
         }
     }
+    let others = lines.iter().rev().find(|line| line.later == Later::Others);
+    if let Some(Err(error)) = others.map(|others| saving::read_ahead(&place(others))) {
+        tracing::debug!(%error, "what there was no time for is read when it is saved");
+    }
     groups.iter().try_for_each(|(worktree, group)| carry_out(files, group, worktree))?;
     // Last, so that what a session did is saved as its own.
-    let Some(others) = lines.iter().rev().find(|line| line.later == Later::Others) else { return Ok(()) };
+    let Some(others) = others else { return Ok(()) };
     saving::now(&place(others), &Wanted { stamp: others.stamp.clone(), ..Wanted::all(Trigger::Edits) }).map(drop)
 }
 

@@ -1,11 +1,14 @@
 //! The checkpoint that a program waits for, within a time that is far below the program's own.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::standing::newest_document;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
+use crate::domain::checkpoint::in_time::for_reading;
 use crate::domain::state::event::By;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -15,9 +18,11 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, Purpose};
 use crate::store::attach::AttachFiles;
 
-/// How long a program waits at most: programs give their hooks 20 s or more where `attach` has written them.
-const LONGEST: Duration = Duration::from_secs(12);
-/// How long it is waited for another operation.
+/// How much longer than `attach.deadline` a program waits at most: it gives its hooks 20 s or more where `attach` has written them.
+const LONGER: Duration = Duration::from_secs(2);
+/// How long it is waited for the configuration, which says how long the deadline is.
+const TO_BEGIN: Duration = Duration::from_secs(10);
+/// How long the background waits for another operation.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is to be saved.
@@ -34,12 +39,14 @@ pub(super) struct Wanted {
     pub named: NamedPaths,
     /// The worktree that the program waits for.
     pub own: Option<PathBuf>,
+    /// Since when it waits.
+    pub waits_since: Option<Instant>,
 }
 
 impl Wanted {
     /// Everything, by nobody's session.
     pub(super) fn all(trigger: Trigger) -> Self {
-        Self { trigger, only: None, kept: Vec::new(), stamp: None, named: NamedPaths::default(), own: None }
+        Self { trigger, only: None, kept: Vec::new(), stamp: None, named: NamedPaths::default(), own: None, waits_since: None }
     }
 }
 
@@ -48,24 +55,50 @@ impl Wanted {
 pub(super) struct Saved {
     /// The checkpoint; `None` where nothing had changed.
     pub record: Option<CheckpointRecord>,
+    /// Whether there was time for all that it is to hold.
+    pub all_read: bool,
     pub ctx: Context,
 }
 
-/// Saves within the time that a program may wait. What takes longer goes on in a thread that ends with this process: a checkpoint
-/// that is cut off has not been made, or is completed by the next one.
+/// How far the thread is that saves.
+enum Step {
+    /// The program waits so long at most.
+    Waits(Duration),
+    Ended(Result<Box<Saved>>),
+}
+
+/// Saves within the time that a program may wait. Files for which there is no time are named as not held. What takes longer all the
+/// same goes on in a thread that ends with this process: a checkpoint that is cut off has not been made, or is completed by the next
+/// one.
 ///
 /// # Errors
 /// Those of a checkpoint; `BUSY` where it takes too long.
 pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
     let (to, from) = mpsc::channel();
     let folder = folder.to_owned();
-    let work = move || drop(to.send(now(&folder, &wanted)));
+    let begun = Instant::now();
+    let work = move || {
+        let saved = open(&folder).and_then(|mut ctx| {
+            let deadline = Duration::from_secs(ctx.config.attach.deadline.into());
+            // Whoever waits no more needs no answer.
+            let _ = to.send(Step::Waits(deadline + LONGER));
+            ctx.set_patience(deadline);
+            with(ctx, &Wanted { waits_since: Some(begun), ..wanted })
+        });
+        drop(to.send(Step::Ended(saved.map(Box::new))));
+    };
     std::thread::Builder::new()
         .name("save".into())
         .spawn(work)
         .map_err(|e| Error::new(Code::IoFailed, "no thread can be started").because(e))?;
-    from.recv_timeout(LONGEST)
-        .unwrap_or_else(|_| Err(Error::new(Code::Busy, format!("nothing was saved within {} s", LONGEST.as_secs()))))
+    let mut longest = TO_BEGIN;
+    loop {
+        match from.recv_timeout(longest.saturating_sub(begun.elapsed())) {
+            Ok(Step::Waits(most)) => longest = most,
+            Ok(Step::Ended(saved)) => return saved.map(|saved| *saved),
+            Err(_) => return Err(Error::new(Code::Busy, format!("nothing was saved within {} s", longest.as_secs()))),
+        }
+    }
 }
 
 /// The same without a limit but that of the operation lock.
@@ -73,13 +106,18 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
 /// # Errors
 /// Those of a checkpoint.
 pub(super) fn now(folder: &Path, wanted: &Wanted) -> Result<Saved> {
-    let mut ctx = open(folder)?;
+    with(open(folder)?, wanted)
+}
+
+fn with(mut ctx: Context, wanted: &Wanted) -> Result<Saved> {
+    let reading = for_reading(Duration::from_secs(ctx.config.attach.deadline.into()));
     let request = CheckpointRequest {
         only: wanted.only.clone(),
         kept: wanted.kept.clone(),
         attached: wanted.stamp.clone(),
         named: wanted.named.clone(),
         own: wanted.own.clone(),
+        until: wanted.waits_since.and_then(|since| since.checked_add(reading)),
         ..CheckpointRequest::by(wanted.trigger)
     };
     if !wanted.kept.is_empty() && !checkpoint::can_build_on_newest(&ctx)? {
@@ -90,13 +128,31 @@ pub(super) fn now(folder: &Path, wanted: &Wanted) -> Result<Saved> {
     let mark = AttachFiles::of(ctx.layout()).looked_at();
     let marked = if wanted.only.is_none() && wanted.kept.is_empty() { files::write_scratch(&mark, b"") } else { Ok(()) };
     // Each prompt has a number to come back to.
-    let record = if wanted.trigger == Trigger::Prompt {
-        Some(checkpoint::create(&mut ctx, &request)?)
+    let made = if wanted.trigger == Trigger::Prompt {
+        Some(checkpoint::create_and_tell(&mut ctx, &request)?)
     } else {
         checkpoint::create_if_changed(&mut ctx, &request)?
     };
     marked?;
-    Ok(Saved { record, ctx })
+    let all_read = made.as_ref().is_none_or(|(_, told)| told.all_read);
+    if !all_read {
+        // What no checkpoint has is kept before it is edited.
+        files::remove_file(&mark)?;
+    }
+    Ok(Saved { record: made.map(|(record, _)| record), all_read, ctx })
+}
+
+/// Reads what the newest checkpoint had no time for while nobody has to wait for that; the checkpoint that follows names it.
+///
+/// # Errors
+/// Those of a capture.
+pub(super) fn read_ahead(folder: &Path) -> Result<()> {
+    let ctx = open(folder)?;
+    let Some(document) = newest_document(&ctx) else { return Ok(()) };
+    let coverage = document.coverage_with_submodules();
+    let late =
+        coverage.iter().filter(|(_, coverage)| !coverage.all_read()).map(|(path, _)| path.clone()).collect::<BTreeSet<_>>();
+    if late.is_empty() { Ok(()) } else { checkpoint::read_ahead(&ctx, &late) }
 }
 
 /// Opens the repository for an attached session: by nobody's order.

@@ -11,7 +11,6 @@ use crate::domain::attach::program::Program;
 use crate::domain::attach::shell::head_moves::HeadMove;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::Coverage;
 use crate::env;
 use crate::error::Result;
 use crate::git::{Repository, TreeChange};
@@ -47,6 +46,9 @@ pub struct Session {
     /// Why its last prompt or risky command was not saved before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unprotected: Option<String>,
+    /// What the newest checkpoint does not hold of its worktree, for whoever shows it; never written down.
+    #[serde(skip)]
+    pub not_held: Option<String>,
     /// How many events the log had at its last prompt.
     #[serde(default)]
     pub seen: u64,
@@ -126,6 +128,9 @@ pub struct SessionView {
     pub alive: bool,
     /// Why its last prompt or risky command was not saved before.
     pub unprotected: Option<String>,
+    /// What of its worktree the newest checkpoint does not hold, since it was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_held: Option<String>,
     /// Files outside of its worktree that its edit tools named.
     pub outside: Vec<String>,
     /// Nested repositories that no checkpoint holds and in which its edit tools named files.
@@ -138,7 +143,18 @@ impl From<Session> for SessionView {
     fn from(one: Session) -> Self {
         let alive = one.is_alive();
         let Session {
-            program, id, worktree, since, last_activity, prompts, unprotected, outside, nested, exclude_changes, ..
+            program,
+            id,
+            worktree,
+            since,
+            last_activity,
+            prompts,
+            unprotected,
+            not_held,
+            outside,
+            nested,
+            exclude_changes,
+            ..
         } = one;
         Self {
             id,
@@ -150,6 +166,7 @@ impl From<Session> for SessionView {
             files: None,
             alive,
             unprotected,
+            not_held,
             outside,
             nested,
             exclude_changes,
@@ -225,6 +242,7 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
         last_activity: now,
         prompts: 0,
         unprotected: None,
+        not_held: None,
         seen: 0,
         ended: false,
         outside: Vec::new(),
@@ -287,10 +305,10 @@ pub fn list(ctx: &Context) -> Vec<Session> {
         && let Some(coverage) = newest_coverage(ctx)
     {
         for session in &mut all {
-            let nothing = || coverage.get(&session.worktree).and_then(Coverage::why_nothing);
-            let why =
-                session.unprotected.take().or_else(|| nothing().map(|why| format!("no checkpoint holds its worktree: {why}")));
-            session.unprotected = why;
+            let Some(coverage) = coverage.get(&session.worktree) else { continue };
+            let nothing = || coverage.why_nothing().map(|why| format!("no checkpoint holds its worktree: {why}"));
+            session.unprotected = session.unprotected.take().or_else(nothing);
+            session.not_held = coverage.not_held_in_words();
         }
     }
     all

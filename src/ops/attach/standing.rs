@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::sessions::{self, SessionView};
 use super::watching::record::{self, Standing};
-use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
 use crate::ops::checkpoint::read_document;
 use crate::ops::context::handle::Context;
 
@@ -20,19 +20,25 @@ pub struct Attached {
     pub watches: Vec<Standing>,
 }
 
-/// What the newest checkpoint does not hold of the worktree where this was called, because it could not be read or captured: one
-/// line. `None` where it holds all that can be held, and where there is no checkpoint.
-pub fn not_held_here(ctx: &Context) -> Option<String> {
-    let here = ctx.repo.worktrees().current_worktree().ok()?.path_text().ok()?;
-    let coverage = newest_coverage(ctx)?.remove(&here)?;
+/// What the newest checkpoint does not hold of the worktree where this was called, because it was not read or captured, and what others
+/// may read of it: a line each. None where it holds all that can be held, and where there is no checkpoint.
+pub fn not_held_here(ctx: &Context) -> Vec<String> {
+    let here = ctx.repo.worktrees().current_worktree().and_then(|here| here.path_text());
+    let Some(coverage) = here.ok().and_then(|here| newest_coverage(ctx)?.remove(&here)) else { return Vec::new() };
     let nothing = coverage.why_nothing().map(|why| format!("UNPROTECTED: no checkpoint holds this worktree: {why}"));
-    nothing.or_else(|| coverage.unread_in_words().map(|words| format!("not held: {words}")))
+    let lines = [nothing.or_else(|| coverage.not_held_in_words()), coverage.read_by_others_in_words()];
+    lines.into_iter().flatten().collect()
 }
 
-/// What the newest checkpoint does not hold, by worktree.
+/// What the newest checkpoint does not hold, by worktree, each with its submodules.
 pub(super) fn newest_coverage(ctx: &Context) -> Option<BTreeMap<String, Coverage>> {
+    newest_document(ctx).map(|document| document.coverage_with_submodules())
+}
+
+/// The document of the newest checkpoint.
+pub(super) fn newest_document(ctx: &Context) -> Option<CheckpointDocument> {
     let newest = ctx.state().record.checkpoints.newest(1).ok()?;
-    read_document(ctx, newest.first()?).ok().map(|document| document.coverage)
+    read_document(ctx, newest.first()?).ok()
 }
 
 /// What is attached and watched now.

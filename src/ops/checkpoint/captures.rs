@@ -102,6 +102,12 @@ impl Captured {
         self.worktrees().flat_map(|one| &one.submodules).find(|one| one.folder() == Path::new(path))
     }
 
+    /// Whether there was time for all files.
+    pub(super) fn all_read(&self) -> bool {
+        let submodules = self.submodules.iter().map(|one| &one.coverage);
+        self.coverage.values().chain(submodules).all(Coverage::all_read)
+    }
+
     /// The paths of worktrees that could not be captured: nothing is changed in them.
     pub fn not_captured(&self) -> BTreeSet<String> {
         let without = self.coverage.iter().filter(|(_, coverage)| coverage.not_captured.is_some());
@@ -132,6 +138,7 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
         include: PathPatterns::new(&ctx.config.checkpoints.include),
         exclude: PathPatterns::new(&ctx.config.checkpoints.exclude),
         named: NamedPaths::default(),
+        until: None,
     }
 }
 
@@ -142,6 +149,24 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 /// is not UTF-8: then there is no capture.
 pub fn capture_all(ctx: &Context) -> Result<Captured> {
     capture_all_with(ctx, &capture_options(ctx))
+}
+
+/// Reads into objects what the newest checkpoint had no time for in these worktrees. The next capture finds it read, so that it does not
+/// keep the operation lock from others for long. A crash leaves objects that nothing names.
+///
+/// # Errors
+/// As [`capture_all`].
+pub fn read_ahead(ctx: &Context, worktrees: &BTreeSet<String>) -> Result<()> {
+    let There { worktrees: there, linked, .. } = there(ctx)?;
+    let options = beside(&capture_options(ctx), &linked);
+    let is_meant = |one: &&Worktree| one.path_text().is_ok_and(|path| worktrees.contains(&path));
+    for worktree in there.iter().filter(is_meant) {
+        let (_, submodules) = capture_with_submodules(&ctx.repo, worktree, &options)?;
+        submodules.iter().try_for_each(|one| one.repo.durability().sync_objects())?;
+    }
+    ctx.repo.durability().sync_objects()?;
+    ctx.repo.durability().put_stage_away();
+    Ok(())
 }
 
 /// As [`capture_all`], with these `options`.

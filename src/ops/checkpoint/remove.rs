@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::{heal, release};
+use super::{heal, release, total};
 use crate::domain::base::ids::{CheckpointName, TxnId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
@@ -99,7 +99,7 @@ pub fn cleanup_plan(
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
 pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
-    ctx.with_operation_lock(|ctx| delete_locked(ctx, names))
+    ctx.with_operation_lock(|ctx| delete_locked(ctx, names, Keep::ForUndo))
 }
 
 /// As [`delete`], after a checkpoint of the state before.
@@ -112,7 +112,7 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
     }
     ctx.with_operation_lock(|ctx| {
         checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeCleanup))?;
-        let deleted = delete_locked(ctx, names)?;
+        let deleted = delete_locked(ctx, names, Keep::ForUndo)?;
         if let Err(error) = release::release(ctx) {
             tracing::warn!(%error, "what has had its time is kept for longer");
         }
@@ -120,7 +120,16 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
     })
 }
 
-fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
+/// What becomes of the contents of a checkpoint that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// They are kept for `keepDeletedDays`.
+    ForUndo,
+    /// Nothing keeps them any more.
+    Nothing,
+}
+
+pub(super) fn delete_locked(ctx: &mut Context, names: &[CheckpointName], keep: Keep) -> Result<Deleted> {
     ctx.no_open_operation()?;
     checkpoint::complete_intent(ctx)?;
     // Another process may have deleted some while this one waited for the lock.
@@ -133,7 +142,10 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
         return Ok(Deleted { names: Vec::new(), txn: None });
     }
     let now = env::now();
-    let days = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
+    let days = match keep {
+        Keep::ForUndo => SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days)),
+        Keep::Nothing => SignedDuration::ZERO,
+    };
     let kind = OperationKind::DeleteCheckpoints { until: now.checked_add(days).unwrap_or(now) };
     let title = match there.as_slice() {
         [one] => format!("delete checkpoint {}", one.name),
@@ -146,7 +158,8 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     for name in names {
         let old = values.get(&name).cloned();
         // A missing commit cannot be kept: its contents are lost already.
-        operation.kept.extend(old.clone().filter(|capture| ctx.repo.objects().has_object(capture)));
+        let there = old.clone().filter(|capture| keep == Keep::ForUndo && ctx.repo.objects().has_object(capture));
+        operation.kept.extend(there);
         operation.refs.push(RefChange { name, value: Change::new(old, None) });
     }
     operation::run(ctx, operation)?;
@@ -185,11 +198,11 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
         if gone.is_empty() {
             return Ok(());
         }
-        ctx.in_its_own_transaction(By::Supervisor, |ctx| delete_locked(ctx, &gone)).map(|deleted| {
+        ctx.in_its_own_transaction(By::Supervisor, |ctx| delete_locked(ctx, &gone, Keep::ForUndo)).map(|deleted| {
             tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
         })
     });
-    if let Err(error) = outcome.and_then(|()| release::release(ctx)) {
+    if let Err(error) = outcome.and_then(|()| total::thin(ctx)).and_then(|()| release::release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");
     }
     tidy::when_due(ctx);

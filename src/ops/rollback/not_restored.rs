@@ -11,7 +11,7 @@ use crate::git::{CaptureExtras, PathPatterns, Repository, TreeChange, WorktreeCa
 use crate::ops::checkpoint::Captured;
 use crate::ops::operation::differences::out_of_reach;
 
-use super::preview::NotRestored;
+use super::preview::{NOT_IN_TIME, NotRestored};
 
 /// The changes that would bring back untracked files that the configuration excludes now. `changes` are the changes from the
 /// current tree to that of the checkpoint; `index` is the index tree of the checkpoint.
@@ -40,7 +40,7 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
     let Some(coverage) = coverage else { return lines };
     let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
-    let Coverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, .. } = coverage;
+    let Coverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, not_in_time, .. } = coverage;
     for (sample, why) in [
         (ignored, "ignored"),
         (excluded_then, "excluded"),
@@ -49,6 +49,7 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
         (nested_repositories, "nestedRepositories"),
         (dirty_submodules, "dirtySubmodules"),
         (unreadable, "unreadable"),
+        (not_in_time, NOT_IN_TIME),
         (refused_names, "refusedNames"),
         (encrypted, "encrypted"),
         (special, "special"),
@@ -58,10 +59,11 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     lines
 }
 
-/// What could not be read, now or then, and stays as it is; without those that are `named` already.
+/// What was not read, now or then, and stays as it is; without those that are `named` already. `coverage` is that of then.
 pub(super) fn not_read(
     worktree: &str,
     (now, then): (&WorktreeCapture, &CaptureExtras),
+    coverage: Option<&Coverage>,
     named: &[NotRestored],
 ) -> Vec<NotRestored> {
     let reach = out_of_reach(now, then);
@@ -71,7 +73,11 @@ pub(super) fn not_read(
         now.coverage.git_directories.paths.contains(path) || root.join(path.to_path()).join(".git").symlink_metadata().is_ok()
     };
     let is_new = |path: &&RepoPath| !named.iter().any(|one| one.path == **path) && !is_told(path);
-    let why = |path: &RepoPath| if now.coverage.encrypted.paths.contains(path) { "encrypted" } else { "unreadable" };
+    let why = |path: &RepoPath| match coverage {
+        _ if now.coverage.encrypted.paths.contains(path) => "encrypted",
+        Some(then) if then.is_late(path) => NOT_IN_TIME,
+        Some(_) | None => "unreadable",
+    };
     reach.iter().filter(is_new).map(|path| line(worktree, path, why(path))).collect()
 }
 

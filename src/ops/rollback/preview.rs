@@ -101,6 +101,9 @@ impl FileLoss {
     }
 }
 
+/// Why a file is not brought back that its checkpoint did not wait for.
+pub(super) const NOT_IN_TIME: &str = "notInTime";
+
 /// A file or folder that a rollback does not bring back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -117,7 +120,8 @@ pub struct NotRestored {
 impl NotRestored {
     /// Whether nothing is lost of it, because it stays as it is.
     pub fn stays(&self) -> bool {
-        matches!(self.why, "unreadable" | "notCaptured") && Path::new(&self.worktree).join(self.path.to_path()).exists()
+        matches!(self.why, "unreadable" | "notCaptured" | NOT_IN_TIME)
+            && Path::new(&self.worktree).join(self.path.to_path()).exists()
     }
 
     /// Its absolute path and the reason.
@@ -131,6 +135,7 @@ impl NotRestored {
             "nestedRepositories" => "a nested repository",
             "special" => "not a regular file",
             "unreadable" => "it could not be read",
+            NOT_IN_TIME => "it did not fit into attach.deadline; a later checkpoint may hold it",
             "notCaptured" => "this worktree cannot be captured",
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
             "refusedNames" => "git refuses its name",

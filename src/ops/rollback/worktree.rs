@@ -63,7 +63,7 @@ pub(super) fn worktree_change(
     let files = repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
     let mut lost = not_restored(&path, coverage, &excluded);
-    lost.extend(not_read(&path, (now, &extras), &lost));
+    lost.extend(not_read(&path, (now, &extras), coverage, &lost));
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(repo, Path::new(&path), files, (&changes, submodules))?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));

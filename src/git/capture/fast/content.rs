@@ -3,27 +3,33 @@
 use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::time::Instant;
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::domain::base::line_ends::{Eol, LineEnds, Text};
 use crate::domain::base::names::RepoPath;
+use crate::domain::checkpoint::in_time::Rank;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::git::capture::as_time_allows::{as_time_allows, size_of};
 use crate::git::capture::coverage::Coverage;
 use crate::git::capture::file_stat::FileStat;
 use crate::git::capture::gaps::{Gaps, is_caused_by_gap, is_gap};
 use crate::git::capture::given_back::Scope;
+use crate::git::index::path_patterns::PathPatterns;
 use crate::git::objects::database::SYMLINK;
 use crate::git::objects::new_blobs::NewBlobs;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::{Condition, FastWay};
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::{Found, Looks};
+use crate::own_process::threads;
 
 use super::live_index::LiveIndex;
 use super::tree_edit::PathEdit;
+use super::untracked::FEW;
 
 /// The largest file that is read into memory, in bytes; git reads larger ones in pieces.
 const LARGE: u64 = 64 * 1024 * 1024;
@@ -42,6 +48,14 @@ pub(super) struct Sorted {
     pub untracked: Vec<RepoPath>,
 }
 
+/// What was found to differ from the index.
+#[derive(Default)]
+pub(super) struct Differing {
+    pub edits: Vec<PathEdit>,
+    /// Files whose line ends a checkout may write differently.
+    pub doubtful: Vec<RepoPath>,
+}
+
 /// Reads files of a worktree.
 pub(super) struct Reading<'a> {
     pub repository: &'a Repository,
@@ -49,6 +63,10 @@ pub(super) struct Reading<'a> {
     pub index: &'a LiveIndex,
     /// Untracked files over this many bytes are listed in the coverage instead.
     pub limit: u64,
+    /// Until when files are read.
+    pub until: Option<Instant>,
+    /// What is about to be changed.
+    pub named: PathPatterns,
     pub scope: Scope,
 }
 
@@ -88,41 +106,82 @@ impl Reading<'_> {
         if edits.iter().any(|edit| edit.path.as_bytes().ends_with(b".gitattributes")) {
             return Ok(None);
         }
+        let untracked = self.with_sizes(sorted.untracked);
+        // Found out only after much was read, it would be read twice in the same time.
+        if self.until.is_some()
+            && (untracked.iter().any(|(_, size)| *size > LARGE) || sorted.unsure.iter().any(|entry| self.is_large(*entry)))
+        {
+            return Ok(None);
+        }
         let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
         // Files whose line ends a checkout may write differently.
         let mut doubtful = Vec::new();
         let mut blobs = NewBlobs::of(self.repository);
-        let mut looks = Looks::below(self.worktree.path());
-        for entry in sorted.unsure {
-            let path = RepoPath::new(self.index.path(entry));
-            match self.content(&mut looks, &path, u64::MAX, conversion)? {
-                Content::Gone => edits.push(PathEdit { path, new: None }),
-                Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
-                Content::Present { mode, bytes, stat: _ } => {
-                    let doubts = conversion.doubts(mode, &bytes);
-                    let blob = blobs.add(bytes)?;
-                    if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
-                        doubtful.extend(doubts.then(|| path.clone()));
-                        edits.push(PathEdit { path, new: Some((mode, blob)) });
-                    }
-                }
-                // The index keeps its blob.
-                Content::Unread => gaps.add(path),
-                Content::TooLarge | Content::Odd => return Ok(None),
-            }
-        }
-        let Some(untracked) = self.untracked(sorted.untracked, conversion, &mut blobs, (coverage, gaps))? else {
+        let Some(tracked) = self.tracked(sorted.unsure, conversion, &mut blobs, gaps)? else { return Ok(None) };
+        let Some(untracked) = self.untracked(untracked, conversion, &mut blobs, (coverage, gaps))? else {
             return Ok(None);
         };
         blobs.finish()?;
-        doubtful.extend(untracked.doubtful);
-        edits.extend(untracked.edits);
+        for Differing { edits: more, doubtful: too } in [tracked, untracked] {
+            edits.extend(more);
+            doubtful.extend(too);
+        }
         let doubtful: Vec<&RepoPath> = doubtful.iter().collect();
         if !doubtful.is_empty() && self.repository.captures().may_add_returns(self.worktree, &doubtful)? {
             return Ok(None);
         }
         edits.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Some(edits))
+    }
+
+    /// Reads tracked files that may have changed; `None` if git has to do it.
+    fn tracked(
+        &self,
+        entries: Vec<usize>,
+        conversion: Conversion,
+        blobs: &mut NewBlobs<'_>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Differing>> {
+        let Differing { mut edits, mut doubtful } = Differing::default();
+        let mut looks = Looks::below(self.worktree.path());
+        let place = |entry: &usize| (Rank::Tracked, size_of(self.worktree, &RepoPath::new(self.index.path(*entry))));
+        let late = as_time_allows((self.repository, self.until), entries, place, |part| {
+            for entry in part {
+                let path = RepoPath::new(self.index.path(entry));
+                match self.content(&mut looks, &path, u64::MAX, conversion)? {
+                    Content::Gone => edits.push(PathEdit { path, new: None }),
+                    Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
+                    Content::Present { mode, bytes, stat: _ } => {
+                        let doubts = conversion.doubts(mode, &bytes);
+                        let blob = blobs.add(bytes)?;
+                        if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
+                            doubtful.extend(doubts.then(|| path.clone()));
+                            edits.push(PathEdit { path, new: Some((mode, blob)) });
+                        }
+                    }
+                    // The index keeps its blob.
+                    Content::Unread => gaps.add(path),
+                    Content::TooLarge | Content::Odd => return Ok(None),
+                }
+            }
+            Ok(Some(()))
+        })?;
+        let Some(late) = late else { return Ok(None) };
+        gaps.add_late(late.into_iter().map(|entry| RepoPath::new(self.index.path(entry))));
+        Ok(Some(Differing { edits, doubtful }))
+    }
+
+    fn is_large(&self, entry: usize) -> bool {
+        size_of(self.worktree, &RepoPath::new(self.index.path(entry))) > LARGE
+    }
+
+    /// Untracked files with what is to be read of each, where that matters: of those over the limit nothing is.
+    fn with_sizes(&self, paths: Vec<RepoPath>) -> Vec<(RepoPath, u64)> {
+        if self.until.is_none() && paths.len() >= FEW {
+            return paths.into_iter().map(|path| (path, 0)).collect();
+        }
+        let sizes = threads::in_parts(&paths, FEW, |part| part.iter().map(|path| size_of(self.worktree, path)).collect());
+        paths.into_iter().zip(sizes.into_iter().map(|size| if size > self.limit { 0 } else { size })).collect()
     }
 
     /// Reads what is at a path.

@@ -99,7 +99,9 @@ impl Captures<'_> {
         let look = Look { worktree, index: &index, options, scope: Scope::Whole };
         let looked = self.differences(&look, seen, unknown)?;
         let Some(Looked { edits, mut coverage, included, gaps }) = looked else { return Ok(None) };
-        let all = 0..index.len();
+        // Of what was not read, nothing beside the index is known.
+        let unread: BTreeSet<usize> = gaps.iter().filter_map(|path| index.find(path.as_bytes())).collect();
+        let all = (0..index.len()).filter(|entry| !unread.contains(entry));
         let Some(raw) = self.raw_here(&look, (all, &unsure), (&edits, &attributes), &mut coverage)? else {
             return Ok(None);
         };
@@ -112,6 +114,8 @@ impl Captures<'_> {
         extras.gaps = gaps.name(&mut coverage);
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), there)?;
+        let is_untracked = |path: &RepoPath| is_among(&edits, path) && index.find(path.as_bytes()).is_none();
+        self.name_private(&extras.modes, is_untracked, &mut coverage);
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules: Vec::new() }))
     }
 
@@ -155,12 +159,14 @@ impl Captures<'_> {
         unknown.unread.into_iter().for_each(|path| gaps.add(path));
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
-        let reading = Reading { repository: self.repo, worktree, index, limit: options.max_file_size, scope };
+        let (limit, until) = (options.max_file_size, options.until);
+        let named = options.named.within(worktree.path());
+        let reading = Reading { repository: self.repo, worktree, index, limit, until, named, scope };
         let Some(edits) = reading.read(sorted, &attributes, (&mut coverage, &mut gaps))? else { return Ok(None) };
         unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
         unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
         unknown.over_include_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
-        let is_held = |path: &RepoPath| edits.binary_search_by(|edit| edit.path.cmp(path)).is_ok();
+        let is_held = |path: &RepoPath| is_among(&edits, path);
         let included: Vec<RepoPath> = unknown.included.into_iter().filter(is_held).collect();
         included.iter().for_each(|path| coverage.included.add(path.clone()));
         let mut special = seen.special;
@@ -169,6 +175,11 @@ impl Captures<'_> {
         special.into_iter().for_each(|path| coverage.special.add(path));
         Ok(Some(Looked { edits, coverage, included, gaps }))
     }
+}
+
+/// Whether there is an edit of a path.
+fn is_among(edits: &[PathEdit], path: &RepoPath) -> bool {
+    edits.binary_search_by(|edit| edit.path.cmp(path)).is_ok()
 }
 
 /// Converts an id of gix.

@@ -155,6 +155,8 @@ impl Captures<'_> {
         extras.raw = together(then.extras.raw, &looked_at, raw, |raw| &raw.path);
         extras.gaps = together(then.extras.gaps, &looked_at, gaps.name(&mut coverage), |path| path);
         let fresh = usual.unusual_ones(self.repo, worktree.path(), there.iter().chain(&narrow))?;
+        let is_new = |path: &RepoPath| there.contains(path) && index.find(path.as_bytes()).is_none();
+        self.name_private(&fresh, is_new, &mut coverage);
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
         let is_there = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();

@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 
 use crate::domain::base::names::RepoPath;
+use crate::domain::checkpoint::in_time::Rank;
 use crate::error::Result;
+use crate::git::capture::as_time_allows::as_time_allows;
 use crate::git::capture::coverage::Coverage;
 use crate::git::capture::file_stat::FileStat;
 use crate::git::capture::gaps::Gaps;
@@ -14,18 +16,13 @@ use crate::git::objects::new_blobs::NewBlobs;
 use crate::git::restore::place::{Found, Looks};
 use crate::own_process::threads;
 
-use super::content::{Content, Conversion, Reading, mode_of};
+use super::content::{Content, Conversion, Differing, Reading, mode_of};
 use super::tree_edit::PathEdit;
 
 /// Fewer untracked files are read faster than what is remembered of them.
-const FEW: usize = 100;
-
-/// What the untracked files add to a capture.
-pub(super) struct Untracked {
-    pub edits: Vec<PathEdit>,
-    /// Files whose line ends a checkout may write differently.
-    pub doubtful: Vec<RepoPath>,
-}
+pub(super) const FEW: usize = 100;
+/// So are few with fewer bytes than this.
+const LIGHT: u64 = 8 * 1024 * 1024;
 
 /// A file or link that is held.
 struct Held {
@@ -43,47 +40,55 @@ impl Reading<'_> {
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub(super) fn untracked(
         &self,
-        paths: Vec<RepoPath>,
+        files: Vec<(RepoPath, u64)>,
         conversion: Conversion,
         blobs: &mut NewBlobs<'_>,
         (coverage, gaps): (&mut Coverage, &mut Gaps),
-    ) -> Result<Option<Untracked>> {
-        if paths.iter().any(RepoPath::is_odd) {
+    ) -> Result<Option<Differing>> {
+        if files.iter().any(|(path, _)| path.is_odd()) {
             return Ok(None);
         }
         // What is remembered are the files' own bytes; a capture of some paths would forget the others.
-        let remembers = paths.len() >= FEW && conversion == Conversion::None && self.scope == Scope::Whole;
+        let many = files.len() >= FEW || files.iter().map(|(_, size)| size).sum::<u64>() >= LIGHT;
+        let remembers = many && conversion == Conversion::None && self.scope == Scope::Whole;
         let was = remembers.then(|| UntrackedMemory::read(self.repository, self.worktree));
         let begun = remembers.then(|| self.repository.captures().now_on_disk()).transpose()?;
-        let (mut held, paths) = match &was {
-            Some(was) => self.recall(was, paths)?,
-            None => (Vec::new(), paths),
+        let (mut held, files) = match &was {
+            Some(was) => self.recall(was, files)?,
+            None => (Vec::new(), files),
         };
         let mut looks = Looks::below(self.worktree.path());
         let mut doubtful = Vec::new();
-        for path in paths {
-            match self.content(&mut looks, &path, self.limit, conversion)? {
-                Content::Gone => {}
-                Content::TooLarge => coverage.too_large.add(path),
-                Content::Unread => gaps.add(path),
-                Content::Present { mode, bytes, stat } => {
-                    doubtful.extend(conversion.doubts(mode, &bytes).then(|| path.clone()));
-                    held.push(Held { path, mode, blob: blobs.add(bytes)?, stat });
+        let rank = |path: &RepoPath| if self.named.covers(path, false) { Rank::Named } else { Rank::Untracked };
+        let place = |(path, size): &(RepoPath, u64)| (rank(path), *size);
+        let late = as_time_allows((self.repository, self.until), files, place, |part| {
+            for (path, _) in part {
+                match self.content(&mut looks, &path, self.limit, conversion)? {
+                    Content::Gone => {}
+                    Content::TooLarge => coverage.too_large.add(path),
+                    Content::Unread => gaps.add(path),
+                    Content::Present { mode, bytes, stat } => {
+                        doubtful.extend(conversion.doubts(mode, &bytes).then(|| path.clone()));
+                        held.push(Held { path, mode, blob: blobs.add(bytes)?, stat });
+                    }
+                    Content::Odd => return Ok(None),
                 }
-                Content::Odd => return Ok(None),
             }
-        }
+            Ok(Some(()))
+        })?;
+        let Some(late) = late else { return Ok(None) };
+        gaps.add_late(late.into_iter().map(|(path, _)| path));
         if let (Some(was), Some(begun)) = (was, begun) {
             let old = |held: &&Held| held.stat.filter(|stat| stat.is_older_than(begun));
             let files = held.iter().filter_map(|held| Some((&held.path, old(&held)?, held.blob)));
             UntrackedMemory::of(files).write_unless(&was, self.repository, self.worktree);
         }
         let edits = held.into_iter().map(|held| PathEdit { path: held.path, new: Some((held.mode, held.blob)) });
-        Ok(Some(Untracked { edits: edits.collect(), doubtful }))
+        Ok(Some(Differing { edits: edits.collect(), doubtful }))
     }
 
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &UntrackedMemory, paths: Vec<RepoPath>) -> Result<(Vec<Held>, Vec<RepoPath>)> {
+    fn recall(&self, was: &UntrackedMemory, files: Vec<(RepoPath, u64)>) -> Result<(Vec<Held>, Vec<(RepoPath, u64)>)> {
         let (root, limit) = (self.worktree.path(), self.limit);
         // What cannot be looked at is found out when it is read.
         let known = |looks: &mut Looks<'_>, path: &RepoPath| match looks.look(path).unwrap_or(Found::Missing) {
@@ -93,23 +98,23 @@ impl Reading<'_> {
             }
             Found::File(_) | Found::Link(..) | Found::Missing | Found::Below(_) | Found::Folder | Found::Special => Ok(None),
         };
-        let look = |part: &[RepoPath]| {
+        let look = |part: &[(RepoPath, u64)]| {
             let mut looks = Looks::below(root);
-            part.iter().map(|path| known(&mut looks, path)).collect()
+            part.iter().map(|(path, _)| known(&mut looks, path)).collect()
         };
-        let found: Vec<Result<_>> = threads::in_parts(&paths, FEW, look);
-        let (mut held, mut others) = (Vec::with_capacity(paths.len()), Vec::new());
-        for (path, known) in paths.into_iter().zip(found) {
+        let found: Vec<Result<_>> = threads::in_parts(&files, FEW, look);
+        let (mut held, mut others) = (Vec::with_capacity(files.len()), Vec::new());
+        for ((path, size), known) in files.into_iter().zip(found) {
             match known? {
                 Some((mode, blob, stat)) => held.push(Held { path, mode, blob, stat: Some(stat) }),
-                None => others.push(path),
+                None => others.push((path, size)),
             }
         }
         let durability = self.repository.durability();
         let fresh = durability.freshen_all(&held.iter().map(|held| held.blob).collect::<HashSet<_>>());
         fresh.iter().for_each(|id| durability.note_written(*id));
         let (held, gone): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| fresh.contains(&held.blob));
-        others.extend(gone.into_iter().map(|held| held.path));
+        others.extend(gone.into_iter().map(|held| (held.path, held.stat.map_or(0, |stat| stat.size.into()))));
         Ok((held, others))
     }
 }

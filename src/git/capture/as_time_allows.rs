@@ -1,0 +1,126 @@
+//! Reads files part by part, as far as there is time: which come first and what fits is decided by `domain::checkpoint::in_time`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use crate::domain::base::names::RepoPath;
+use crate::domain::checkpoint::in_time::{Pace, Rank, ordered};
+use crate::error::{Code, Result};
+use crate::git::index::changed_paths::ChangedPaths;
+use crate::git::index::staged_paths::StagedPaths;
+use crate::git::objects::durability::sync_file_system;
+use crate::git::repo::handles::Captures;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+use super::gaps::{Gaps, reads_through};
+use super::worktree::CaptureOptions;
+
+/// From so many bytes on, what was read of a part is written out before the clock is looked at: else the time that the disk takes
+/// would be seen only at the end, when all of it is synced.
+const WRITTEN_OUT: u64 = 4 * 1024 * 1024;
+
+/// Hands `files` to `read`, in parts and in order where there is a limit, all at once where there is none. Returns those for which there
+/// was no time; `None` as soon as `read` gives up.
+///
+/// # Errors
+/// Those of `read`; `IO_FAILED`.
+pub(in crate::git) fn as_time_allows<T: Ord>(
+    (repository, until): (&Repository, Option<Instant>),
+    files: Vec<T>,
+    place: impl Fn(&T) -> (Rank, u64),
+    mut read: impl FnMut(Vec<T>) -> Result<Option<()>>,
+) -> Result<Option<Vec<T>>> {
+    let Some(until) = until else { return Ok(read(files)?.map(|()| Vec::new())) };
+    let (mut files, mut sizes): (Vec<T>, Vec<u64>) = ordered(files, place).into_iter().unzip();
+    let mut pace = Pace::default();
+    while !files.is_empty() {
+        let begun = Instant::now();
+        let next = pace.next(&sizes, until.saturating_duration_since(begun));
+        if next == 0 {
+            break;
+        }
+        let (later, rest) = (files.split_off(next), sizes.split_off(next));
+        if read(std::mem::replace(&mut files, later))?.is_none() {
+            return Ok(None);
+        }
+        let read = std::mem::replace(&mut sizes, rest);
+        // Elsewhere a sync looks at each file anew.
+        if cfg!(target_os = "linux") && read.iter().sum::<u64>() >= WRITTEN_OUT {
+            sync_file_system(&repository.common_dir().join("objects"))?;
+        }
+        pace.took(&read, begun.elapsed());
+    }
+    Ok(Some(files))
+}
+
+impl Captures<'_> {
+    /// Puts changed paths into a private index, as far as they can be read and there is time. Those that were not are no longer among
+    /// them. `untracked` are those that git does not track.
+    ///
+    /// # Errors
+    /// As [`ChangedPaths::stage_held`].
+    pub(super) fn stage_read(
+        &self,
+        (worktree, index): (&Worktree, &Path),
+        options: &CaptureOptions,
+        (changed, untracked): (&mut ChangedPaths, &BTreeSet<RepoPath>),
+        gaps: &mut Gaps,
+    ) -> Result<StagedPaths> {
+        if options.until.is_none() {
+            return self.stage_readable(worktree, index, changed, gaps);
+        }
+        let named = options.named.within(worktree.path());
+        let place = |path: &RepoPath| {
+            let rank = match untracked.contains(path) {
+                false => Rank::Tracked,
+                true if named.covers(path, false) => Rank::Named,
+                true => Rank::Untracked,
+            };
+            (rank, size_of(worktree, path))
+        };
+        let mut staged = changed.with_only(Vec::new()).stage_held(self.repo, worktree, index)?;
+        let there: Vec<RepoPath> = changed.there().cloned().collect();
+        let late = as_time_allows((self.repo, options.until), there, place, |part| {
+            staged.add(self.stage_readable(worktree, index, &mut ChangedPaths::of(part), gaps)?);
+            Ok(Some(()))
+        })?;
+        gaps.add_late(late.into_iter().flatten());
+        changed.keep(|path| !gaps.has(path));
+        Ok(staged)
+    }
+
+    fn stage_readable(
+        &self,
+        worktree: &Worktree,
+        index: &Path,
+        changed: &mut ChangedPaths,
+        gaps: &mut Gaps,
+    ) -> Result<StagedPaths> {
+        match changed.stage_held(self.repo, worktree, index) {
+            // A file that can be opened may fail in the middle. git says which one it met first; all are tried.
+            Err(error) if error.code() == Code::FileUnreadable => {
+                let before = changed.there().count();
+                changed.keep(|path| {
+                    let reads = reads_through(&worktree.path().join(path.to_path()));
+                    if !reads {
+                        gaps.add(path.clone());
+                    }
+                    reads
+                });
+                if changed.there().count() == before {
+                    return Err(error);
+                }
+                changed.stage_held(self.repo, worktree, index)
+            }
+            staged => staged,
+        }
+    }
+}
+
+/// The bytes of a file; 0 of everything else.
+pub(super) fn size_of(worktree: &Worktree, path: &RepoPath) -> u64 {
+    let meta = std::fs::symlink_metadata(worktree.path().join(path.to_path()));
+    meta.ok().filter(std::fs::Metadata::is_file).map_or(0, |meta| meta.len())
+}
