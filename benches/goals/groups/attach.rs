@@ -84,14 +84,14 @@ fn after(before: &mut dyn FnMut(), work: &mut dyn FnMut()) -> Samples {
 }
 
 /// The joiner has nothing to do.
-fn idle(scratch: &Scratch) {
+pub(super) fn idle(scratch: &Scratch) {
     let spool = scratch.path("repo/.git/axiom/attach/spool");
     while std::fs::read_dir(&spool).is_ok_and(|mut lines| lines.next().is_some()) {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-fn hook(scratch: &Scratch, event: &str, more: &str) {
+pub(super) fn hook(scratch: &Scratch, event: &str, more: &str) {
     let folder = scratch.path("repo");
     let payload = format!(r#"{{"hook_event_name":"{event}","session_id":"bench","cwd":"{}",{more}}}"#, folder.display());
     let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"), &["hook", "claude"]);
