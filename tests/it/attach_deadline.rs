@@ -63,7 +63,7 @@ fn what_does_not_fit(attributes: &str) -> TestEnv {
     };
     prompt(&env);
     assert_eq!(late(&env, "prompt-0001"), ["big", "bin"]);
-    assert_eq!(held(&env, "prompt-0001"), ".gitattributes\nREADME\nbin\nsmall");
+    assert_eq!(held(&env, "prompt-0001"), ".gitattributes\nREADME\nbin\nsmall\nsrc/lib.txt");
     let of_index = |name: &str| env.git(&["rev-parse", &format!("{name}:bin")]);
     assert_eq!(of_index("refs/axiom/captures/prompt-0001"), of_index("HEAD"), "no plain restore deletes it");
     for verb in [&["attach", "--status"][..], &["sessions"], &["prompts"]] {
@@ -107,9 +107,4 @@ fn what_does_not_fit_into_the_deadline_is_named_left_alone_and_held_by_a_checkpo
     let newest = newest_of(&env, "prompt").unwrap();
     assert_eq!(late(&env, &newest), ["bin"]);
     assert!(held(&env, &newest).contains("another"));
-}
-
-#[test]
-fn the_same_where_git_makes_the_capture() {
-    what_does_not_fit("*.none filter=none\n");
 }
