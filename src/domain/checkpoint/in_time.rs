@@ -1,7 +1,7 @@
 //! What a capture reads while a program waits for it: tracked files first, then untracked ones, the smallest first, as far as the time
 //! allows. Pure: whoever reads measures.
 //!
-//! What comes after the first part in which something does not fit is larger, so it does not fit either.
+//! In each rank, what comes after the first that does not fit is larger, so it does not fit either.
 
 use std::time::Duration;
 
@@ -49,13 +49,15 @@ impl Amount {
 pub struct Pace {
     done: Amount,
     took: Duration,
+    /// Whether something of this rank was read.
+    is_begun: bool,
 }
 
 impl Pace {
     /// How many of the files that are left, in the order of [`ordered`], are to be read next, where so much time is left. 0: nothing more
     /// fits.
     pub fn next(&self, sizes: &[u64], left: Duration) -> usize {
-        if self.done.files == 0 {
+        if !self.is_begun {
             let always = fitting(sizes, |amount| amount.files <= ALWAYS.files && amount.bytes <= ALWAYS.bytes);
             if always > 0 {
                 return always;
@@ -67,8 +69,14 @@ impl Pace {
         if several > 0 { several } else { one() }
     }
 
+    /// Files of another rank come.
+    pub fn begins(&mut self) {
+        self.is_begun = false;
+    }
+
     /// Notes what was read, and how long it took.
     pub fn took(&mut self, sizes: &[u64], time: Duration) {
+        self.is_begun = true;
         self.done = sizes.iter().fold(self.done, |done, bytes| done.and(*bytes));
         self.took += time;
     }
@@ -92,8 +100,8 @@ fn fitting(sizes: &[u64], fits: impl Fn(Amount) -> bool) -> usize {
         .count()
 }
 
-/// Files in the order in which they are read: by rank, then the smallest first, then by name.
-pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) -> (Rank, u64)) -> Vec<(T, u64)> {
+/// Files in the order in which they are read, the ranks apart: in each the smallest first, then by name.
+pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) -> (Rank, u64)) -> Vec<Vec<(T, u64)>> {
     let mut all: Vec<(Rank, u64, T)> = files
         .into_iter()
         .map(|file| {
@@ -102,7 +110,14 @@ pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) ->
         })
         .collect();
     all.sort();
-    all.into_iter().map(|(_, bytes, file)| (file, bytes)).collect()
+    let mut ranks: Vec<(Rank, Vec<(T, u64)>)> = Vec::new();
+    for (rank, bytes, file) in all {
+        match ranks.last_mut().filter(|(last, _)| *last == rank) {
+            Some((_, same)) => same.push((file, bytes)),
+            None => ranks.push((rank, vec![(file, bytes)])),
+        }
+    }
+    ranks.into_iter().map(|(_, files)| files).collect()
 }
 
 /// What comes first.
@@ -136,8 +151,9 @@ mod tests {
             ("n", Rank::Named, 5),
         ];
         let order = ordered(all, |(_, rank, bytes)| (*rank, *bytes));
-        assert_eq!(order.iter().map(|((name, ..), _)| *name).collect::<String>(), "dcnab");
-        assert_eq!(order[0].1, 2);
+        let names = |rank: &Vec<((&'static str, Rank, u64), u64)>| rank.iter().map(|((name, ..), _)| *name).collect::<String>();
+        assert_eq!(order.iter().map(names).collect::<Vec<_>>(), ["dc", "n", "ab"]);
+        assert_eq!(order[0][0].1, 2);
     }
 
     #[test]
@@ -150,6 +166,9 @@ mod tests {
         late.took(&[0; 100], Duration::from_millis(1));
         assert_eq!(late.next(&[0; 900], Duration::ZERO), 0);
         assert_eq!(late.next(&[], seconds(9)), 0);
+        // A few of the next rank, whatever became of this one.
+        late.begins();
+        assert_eq!(late.next(&[0; 900], Duration::ZERO), 100);
     }
 
     #[test]

@@ -33,26 +33,30 @@ pub(in crate::git) fn as_time_allows<T: Ord>(
     mut read: impl FnMut(Vec<T>) -> Result<Option<()>>,
 ) -> Result<Option<Vec<T>>> {
     let Some(until) = until else { return Ok(read(files)?.map(|()| Vec::new())) };
-    let (mut files, mut sizes): (Vec<T>, Vec<u64>) = ordered(files, place).into_iter().unzip();
-    let mut pace = Pace::default();
-    while !files.is_empty() {
-        let begun = Instant::now();
-        let next = pace.next(&sizes, until.saturating_duration_since(begun));
-        if next == 0 {
-            break;
+    let (mut pace, mut late) = (Pace::default(), Vec::new());
+    for rank in ordered(files, place) {
+        let (mut files, mut sizes): (Vec<T>, Vec<u64>) = rank.into_iter().unzip();
+        pace.begins();
+        while !files.is_empty() {
+            let begun = Instant::now();
+            let next = pace.next(&sizes, until.saturating_duration_since(begun));
+            if next == 0 {
+                break;
+            }
+            let (later, rest) = (files.split_off(next), sizes.split_off(next));
+            if read(std::mem::replace(&mut files, later))?.is_none() {
+                return Ok(None);
+            }
+            let done = std::mem::replace(&mut sizes, rest);
+            // Elsewhere a sync looks at each file anew.
+            if cfg!(target_os = "linux") && done.iter().sum::<u64>() >= WRITTEN_OUT {
+                sync_file_system(&repository.common_dir().join("objects"))?;
+            }
+            pace.took(&done, begun.elapsed());
         }
-        let (later, rest) = (files.split_off(next), sizes.split_off(next));
-        if read(std::mem::replace(&mut files, later))?.is_none() {
-            return Ok(None);
-        }
-        let read = std::mem::replace(&mut sizes, rest);
-        // Elsewhere a sync looks at each file anew.
-        if cfg!(target_os = "linux") && read.iter().sum::<u64>() >= WRITTEN_OUT {
-            sync_file_system(&repository.common_dir().join("objects"))?;
-        }
-        pace.took(&read, begun.elapsed());
+        late.extend(files);
     }
-    Ok(Some(files))
+    Ok(Some(late))
 }
 
 impl Captures<'_> {
