@@ -63,8 +63,11 @@ fn what_cannot_be_read_is_a_gap_that_no_rollback_touches() {
         if readable {
             all.iter().for_each(|place| set_mode(place, if place.is_dir() { 0o755 } else { 0o644 }));
         }
+        let modes = || all.each_ref().map(|place| place.metadata().unwrap().permissions().mode());
+        let before = modes();
         let (_, words) = bound(&scratch, &["rollback", "checkpoint", "safe", "--yes"]);
         assert!(words.contains("secret") && words.contains("could not be read"), "{words}");
+        assert_eq!(modes(), before, "closed by nobody again");
         assert_eq!((scratch.read("a.txt").as_str(), scratch.has("later")), ("a\n", false));
     }
     let left = ["sub/b.txt", "secret", "closed/inner"].map(|path| scratch.read(path));
@@ -91,6 +94,19 @@ fn only_the_checkpoint_before_it_says_what_a_rollback_may_delete() {
     set_mode(&root.join("sub"), 0o755);
     assert_eq!(std::fs::read_dir(root.join("data")).unwrap().count(), 250);
     assert_eq!(scratch.read("sub/b.txt"), "mine\n");
+}
+
+#[test]
+fn what_cannot_be_looked_at_keeps_nothing_from_being_taken_out() {
+    let scratch = Scratch::new();
+    scratch.write("sub/b.txt", "a secret of some length\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    set_mode(&scratch.path().join("sub"), 0);
+    let (_, words) = bound(&scratch, &["purge", "--yes", "--now", "--", "sub/b.txt"]);
+    assert!(words.contains("perhaps the file itself, which cannot be seen"), "{words}");
+    let (held, _) = bound(&scratch, &["checkpoint", "diff", "safe"]);
+    assert!(!held.contains("a secret"), "{held}");
+    set_mode(&scratch.path().join("sub"), 0o755);
 }
 
 #[test]

@@ -165,6 +165,35 @@ fn a_removed_submodule_is_not_held_any_more_and_the_rest_is() {
     assert_eq!(scratch.read("a.txt"), "a\n");
 }
 
+/// Git forgets then where the submodule was.
+#[test]
+fn a_submodule_that_was_deinitialised_comes_back_with_its_work() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    let before = all.view();
+    scratch.git(&["submodule", "--quiet", "deinit", "-f", "sm"]);
+    assert!(!scratch.has("sm/a.txt"));
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(all.view(), before);
+    assert_eq!(scratch.git(&["-C", ".git/modules/sm", "config", "core.worktree"]), "../../../sm");
+    scratch.axiom(&["undo", "--yes"]);
+    assert!(!scratch.has("sm/a.txt"));
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(all.view(), before);
+    scratch.axiom(&["checkpoint", "verify"]);
+}
+
+#[test]
+fn what_is_taken_out_of_a_submodule_is_so_where_its_folder_was_deleted() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    std::fs::remove_dir_all(scratch.path().join("sm")).unwrap();
+    scratch.axiom(&["purge", "--yes", "--now", "--", "sm/untracked"]);
+    scratch.axiom(&["checkpoint", "verify", "safe"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!((scratch.read("sm/a.txt").as_str(), scratch.has("sm/untracked")), ("hours of work\n", false));
+}
+
 /// A `.git` that leads elsewhere, though git follows it.
 #[test]
 fn a_submodule_whose_git_folder_is_elsewhere_is_named_and_left_alone() {

@@ -1,8 +1,8 @@
 //! Submodules: whether one is ours, and its repository.
 //!
 //! A submodule is ours only while its git directory is below the superproject's (`modules/…`, `worktrees/*/modules/…`) or in the
-//! submodule's own folder, and names that folder back. Its own configuration starts nothing that the superproject's would not: its
-//! hooks do not run, and of its filters those count that the superproject has too.
+//! submodule's own folder, and names that folder back, or none after `git submodule deinit`. Its own configuration starts nothing that
+//! the superproject's would not: its hooks do not run, and of its filters those count that the superproject has too.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -105,7 +105,8 @@ impl Worktrees<'_> {
             let rest = git_dir.strip_prefix(above.join(".git"));
             rest.is_ok_and(|rest| rest.as_os_str().is_empty() && above == real || is_place_of_module(rest))
         });
-        (is_below || is_inside) && names(git_dir, folder)
+        // `git submodule deinit` makes it forget its folder: a `.git` file, or a checkpoint, knows it still.
+        (is_below || is_inside) && (names(git_dir, folder) || is_below && names_none(git_dir))
     }
 
     /// The folders and git directories of all submodules below the common git directory, of every worktree, whether they are checked
@@ -195,11 +196,16 @@ impl Repository {
 }
 
 impl Worktree {
-    /// Writes the `.git` file that leads from the folder to the git directory, as git does for a submodule.
+    /// Writes the `.git` file that leads from the folder to the git directory, as git does for a submodule, and lets that name the
+    /// folder where it names none.
     ///
     /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
-    pub fn name_git_dir(&self) -> Result<()> {
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn name_git_dir(&self, repo: &Repository) -> Result<()> {
+        if names_none(self.git_dir()) {
+            let folder = relative(self.git_dir(), self.path()).unwrap_or_else(|| self.path().to_owned());
+            repo.git().args(["config", "core.worktree"]).arg(folder).writing().text()?;
+        }
         let target = relative(self.path(), self.git_dir()).unwrap_or_else(|| self.git_dir().to_owned());
         let content = [b"gitdir: ", target.as_os_str().as_bytes(), b"\n"].concat();
         files::replace_keeping(&self.path().join(".git"), &content)
@@ -226,6 +232,11 @@ fn names(git_dir: &Path, folder: &Path) -> bool {
         }
         None => is_same_place(&folder.join(".git"), git_dir),
     }
+}
+
+/// Whether a git directory names no folder as its worktree.
+fn names_none(git_dir: &Path) -> bool {
+    config_of(git_dir).is_some_and(|config| config.string("core.worktree").is_none())
 }
 
 fn config_of(git_dir: &Path) -> Option<File> {

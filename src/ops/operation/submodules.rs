@@ -104,7 +104,7 @@ pub(super) fn carry_out(
     let is_taken = !change.checked_out.new && there.path().symlink_metadata().is_ok_and(|meta| !meta.is_dir());
     if !is_taken {
         if change.checked_out.new || change.checked_out.old {
-            connect(&there)?;
+            connect(&repo, &there)?;
         }
         env::fault_point("journal.submodule-connected");
         restore_worktree(ctx, (&repo, &there), &change.worktree, (txn, attempt, ready), done)?;
@@ -132,12 +132,12 @@ fn move_branches(repo: &Repository, change: &SubmoduleChange, attempt: Attempt, 
 }
 
 /// Gives the folder of a submodule its `.git`, which leads to its git directory.
-fn connect(there: &Worktree) -> Result<()> {
+fn connect(repo: &Repository, there: &Worktree) -> Result<()> {
     if is_checked_out(there.path()) {
         return there.verify();
     }
     files::create_dir_all(there.path())?;
-    there.name_git_dir()
+    there.name_git_dir(repo)
 }
 
 /// Takes the `.git` file out of the folder of a submodule, and the folder too where nothing else is in it.

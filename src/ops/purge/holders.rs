@@ -124,9 +124,14 @@ fn the_file_itself(ctx: &Context, subject: &Subject) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in ctx.repo.worktrees().list()? {
         let place = entry.worktree.path().join(path.to_path());
-        if files::metadata(&place)?.is_some() {
-            let place = place.display();
-            found.push(format!("the file '{place}' itself: ignore or delete it, or the next checkpoint holds it again"));
+        match files::metadata(&place) {
+            Ok(Some(_)) => {
+                let place = place.display();
+                found.push(format!("the file '{place}' itself: ignore or delete it, or the next checkpoint holds it again"));
+            }
+            Ok(None) => {}
+            // No checkpoint can read it either: that keeps nothing from being taken out.
+            Err(error) => found.push(format!("perhaps the file itself, which cannot be seen: {error}")),
         }
     }
     Ok(found)

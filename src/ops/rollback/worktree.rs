@@ -15,7 +15,7 @@ use crate::git::{
 };
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
-use crate::ops::operation::differences::{self, beyond, differences};
+use crate::ops::operation::differences::{self, beyond, differences, out_of_reach};
 use crate::ops::operation::in_progress::operations;
 use crate::ops::operation::{self, capture_with, extras_of};
 
@@ -73,7 +73,9 @@ pub(super) fn worktree_change(
     let was = repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;
-    fitting.modes.retain(|one| !excluded.contains(&one.path));
+    // The permissions that keep something from being read are as little what it had as its content.
+    let reach = out_of_reach(now, &extras);
+    fitting.modes.retain(|one| !excluded.contains(&one.path) && !reach.covers(&one.path));
     let mut differing = paths(repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
     // Files that stay also keep their bytes.
