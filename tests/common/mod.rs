@@ -10,19 +10,19 @@ pub mod documents;
 pub mod fixed;
 pub mod random;
 mod run;
+mod users;
 
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
 pub use run::Run;
+pub use users::{NOBODY, copy_of_program, is_root};
 
 use fixed::FIXED;
-
-/// A user id that is not root, and not of a user of this machine.
-pub const NOBODY: u32 = 65_534;
 
 /// A folder with a home, optionally with a repository, in which `git axiom` can be called. Deleted when dropped.
 pub struct TestEnv {
@@ -30,6 +30,8 @@ pub struct TestEnv {
     root: PathBuf,
     /// With a fixed clock: how many programs were started so far, so that no two of them make the same ids.
     started: Mutex<Option<u64>>,
+    /// Who starts programs, and the copy of ours that they can read; otherwise whoever runs the tests.
+    user: Option<(u32, PathBuf)>,
 }
 
 impl TestEnv {
@@ -44,7 +46,7 @@ impl TestEnv {
         for folder in ["home", "tmp"] {
             std::fs::create_dir(root.join(folder)).unwrap();
         }
-        Self { _dir: dir, root, started: Mutex::new(None) }
+        Self { _dir: dir, root, started: Mutex::new(None), user: None }
     }
 
     /// A repository `repo` on an unborn branch `main`.
@@ -69,6 +71,22 @@ impl TestEnv {
     pub fn with_fixed_clock(self) -> Self {
         *self.started.lock().unwrap() = Some(0);
         self
+    }
+
+    /// From now on programs are started by a user to whom permissions apply: where root runs the tests, [`NOBODY`].
+    pub fn bind_by_permissions(&mut self) {
+        self.user = is_root().then(|| (NOBODY, copy_of_program(&self.root)));
+        self.give();
+    }
+
+    /// Gives that user what root has made since.
+    pub fn give(&self) {
+        let Some((user, _)) = self.user else { return };
+        for entry in walkdir::WalkDir::new(&self.root).into_iter().flatten() {
+            if entry.metadata().is_ok_and(|meta| meta.uid() != user) {
+                let _ = std::os::unix::fs::lchown(entry.path(), Some(user), Some(user));
+            }
+        }
     }
 
     /// The folder that holds everything.
@@ -103,6 +121,9 @@ impl TestEnv {
         hear_signals();
         let mut command = Command::new(program);
         command.current_dir(folder).env_clear();
+        if let Some((user, _)) = self.user {
+            command.uid(user).gid(user);
+        }
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
@@ -116,7 +137,8 @@ impl TestEnv {
 
     /// `git-axiom` in `folder`. The test starts it itself.
     pub fn axiom_command<A: AsRef<OsStr>>(&self, folder: &Path, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = self.program(env!("CARGO_BIN_EXE_git-axiom"), folder);
+        let program = self.user.as_ref().map_or_else(|| Path::new(env!("CARGO_BIN_EXE_git-axiom")), |(_, copy)| copy.as_path());
+        let mut command = self.program(program, folder);
         command.args(args);
         if let Some(next) = self.started.lock().unwrap().as_mut() {
             let count = *next;
@@ -206,15 +228,6 @@ impl TestEnv {
     }
 }
 
-/// A copy of `git-axiom` in a folder, for users who may not be able to read the folder in which it was built.
-pub fn copy_of_program(folder: &Path) -> PathBuf {
-    let program = folder.join("git-axiom");
-    // Copied by another process: if this one wrote the file, a child that another test starts meanwhile would inherit the
-    // open file, and the program could not be executed.
-    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_git-axiom")).arg(&program).status().unwrap().success());
-    program
-}
-
 /// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs
 /// that it starts. A signal with a handler here is at its default there. Here it still ends the run.
 fn hear_signals() {
@@ -225,9 +238,4 @@ fn hear_signals() {
             signal_hook::flag::register_conditional_default(signal, always).unwrap();
         }
     });
-}
-
-/// Whether the user who runs the tests is root, to whom permissions do not apply.
-pub fn is_root() -> bool {
-    std::fs::read_to_string("/proc/self/status").unwrap().lines().any(|line| line.starts_with("Uid:\t0\t"))
 }

@@ -24,6 +24,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         1 => {
             place.says("odd: a repository within");
             let within = at.join("within");
+            place.has_repositories_within = true;
             if std::fs::create_dir_all(&within).is_ok() {
                 place.git_at(&within, &["init", "-q"]);
                 let _ = std::fs::write(within.join("file.txt"), text);

@@ -1,11 +1,14 @@
 //! What has to hold, whatever was done.
 
-use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::os::unix::fs::MetadataExt;
 
-use crate::look::{File, World, blob, keys};
+use serde_json::Value;
+
+use crate::common::Run;
+use crate::held::{blob, git_of, on_disk, reachable, repositories};
 use crate::place::Place;
-use crate::purged::is_at;
+use crate::places;
+use crate::world::{File, Submodule, Tree, World, is_at, keys};
 
 /// Two looks see the same.
 pub fn same(place: &Place, one: &World, two: &World, words: &str) {
@@ -16,7 +19,8 @@ pub fn same(place: &Place, one: &World, two: &World, words: &str) {
 /// Every content that lay in a worktree is there still: in a worktree, in a trash, or reachable from a ref or an index.
 pub fn nothing_lost(place: &Place, before: &World, after: &World) {
     let now = after.all_contents();
-    let gone: Vec<&str> = before.all_contents().into_iter().filter(|id| !now.contains(id)).collect();
+    let stash = before.stash.iter().filter(|id| !after.stash.contains(id)).map(String::as_str);
+    let gone: Vec<&str> = before.all_contents().into_iter().filter(|id| !now.contains(id)).chain(stash).collect();
     if gone.is_empty() {
         return;
     }
@@ -57,6 +61,12 @@ pub fn owes(place: &mut Place, world: &World) {
         let empty = blob(place.hash, b"");
         ids.extend(staged.filter(|id| *id != empty && !is_link(tree, id)).map(str::to_owned));
     }
+    for (_, tree) in world.worktrees.iter().filter(|(_, tree)| tree.submodule.is_some()) {
+        let commit = tree.submodule.iter().map(|one| one.commit.clone()).filter(|commit| !commit.is_empty());
+        ids.extend(commit.clone());
+        place.inside.extend(commit.chain(tree.files.values().filter_map(|file| file.id().map(str::to_owned))));
+        place.inside.extend(tree.index.lines().filter_map(|line| line.split(' ').nth(2)).map(str::to_owned));
+    }
     // A tag's own object is kept as text, and made again with the tag.
     ids.extend(world.tips.iter().cloned());
     ids.extend(world.stash.iter().cloned());
@@ -65,34 +75,35 @@ pub fn owes(place: &mut Place, world: &World) {
     }
 }
 
-fn is_link(tree: &crate::look::Tree, id: &str) -> bool {
+fn is_link(tree: &Tree, id: &str) -> bool {
     tree.index.lines().any(|line| line.contains(id) && line.split(' ').nth(1) == Some("160000"))
 }
 
-/// After a rollback the main worktree and the refs are as the checkpoint saved them.
-pub fn is_as_saved(place: &Place, name: &str, before: &World, after: &World) {
+/// After a rollback the main worktree with its submodules and the refs are as the checkpoint saved them, and what no capture holds is
+/// as it was.
+pub fn is_as_saved(place: &Place, name: &str, (before, after): (&World, &World), dry: &Run) {
     let saved = &place.checkpoints[name];
-    let (Some(then), Some(now), Some(was)) =
-        (saved.worktrees.get("repo"), after.worktrees.get("repo"), before.worktrees.get("repo"))
-    else {
-        panic!("{}no main worktree", place.story());
-    };
-    let held_by_none = |path: &String| [then, now, was].iter().any(|tree| tree.ignored.contains(path));
+    assert!([saved, before, after].iter().all(|world| world.worktrees.contains_key("repo")), "{}no main worktree", place.story());
+    let [then, now, was] = [saved, after, before].map(|world| world.whole("repo"));
     let is_purged = |path: &str| saved.purged.iter().any(|purged| is_at(path, purged));
-    for path in keys(&then.files, &now.files).into_iter().filter(|path| !is_purged(path)) {
-        let [saved, found] = [then, now].map(|tree| tree.files.get(path));
-        let special = [saved, found].iter().any(|file| matches!(file, Some(File::Special)));
-        if saved != found && !special && !held_by_none(path) && !only_narrower(saved, found) {
-            panic!("{}{path} is not as checkpoint {name} saved it: {saved:?} -> {found:?}", place.story());
+    let is_in = |world: &World, path: &str| world.submodules_of("repo").any(|(at, _)| is_at(path, at));
+    let not_held = submodules_not_held(place, saved, before, dry);
+    // A submodule that is new since stays, as does what cannot be read.
+    let stays = |path: &str| [&then, &was].iter().any(|tree| tree.is_closed(path)) || is_in(before, path) && !is_in(saved, path);
+    for path in keys(&was.files, &now.files).into_iter().filter(|path| stays(path)) {
+        let [was, now] = [&was, &now].map(|tree| tree.files.get(path));
+        assert_eq!(was, now, "{}{path} could not be saved, and is not as it was", place.story());
+    }
+    for path in keys(&then.files, &now.files).into_iter().filter(|path| !is_purged(path) && !stays(path)) {
+        let [saved_file, found] = [&then, &now].map(|tree| tree.files.get(path));
+        let special = [saved_file, found].iter().any(|file| matches!(file, Some(File::Special)));
+        let held_by_none = [&then, &now, &was].iter().any(|tree| tree.ignored.contains(path));
+        let is_free = special || held_by_none && !is_in(saved, path) || not_held.iter().any(|at| is_at(path, at));
+        if saved_file != found && !is_free && !only_narrower(saved_file, found) {
+            panic!("{}{path} is not as checkpoint {name} saved it: {saved_file:?} -> {found:?}\n{dry}", place.story());
         }
     }
-    let of_others = |index: &str| -> Vec<String> {
-        let stays = |line: &&str| line.split_once('\t').is_none_or(|(_, path)| !is_purged(path));
-        index.lines().filter(stays).map(str::to_owned).collect()
-    };
-    assert_eq!(of_others(&then.index), of_others(&now.index), "{}the index is not as saved", place.story());
-    assert_eq!(then.head, now.head, "{}HEAD is not as saved", place.story());
-    assert_eq!(then.sequencer, now.sequencer, "{}the operation in progress is not as saved", place.story());
+    indexes_and_heads(place, (saved, after), &not_held);
     for name in saved.refs.keys() {
         assert!(after.refs.contains_key(name), "{}{name} did not come back", place.story());
     }
@@ -100,6 +111,79 @@ pub fn is_as_saved(place: &Place, name: &str, before: &World, after: &World) {
         // Without a log (`git reflog expire`) the entry on top is one by its ref alone.
         let is_there = after.stash.contains(id) || after.refs.get("refs/stash") == Some(id);
         assert!(is_there, "{}stash entry {id} did not come back", place.story());
+    }
+}
+
+fn indexes_and_heads(place: &Place, (saved, after): (&World, &World), not_held: &[String]) {
+    let is_purged = |path: &str| saved.purged.iter().any(|purged| is_at(path, purged));
+    let submodules = saved.submodules_of("repo").map(|(at, tree)| (at.to_owned(), tree));
+    let submodules = submodules.filter(|(at, _)| !not_held.iter().any(|other| is_at(at, other)));
+    for (at, then) in std::iter::once((String::new(), &saved.worktrees["repo"])).chain(submodules) {
+        let name = format!("repo/{at}");
+        let Some(now) = after.worktrees.get(name.trim_end_matches('/')) else {
+            panic!("{}the submodule {at} did not come back", place.story());
+        };
+        let of_others = |index: &str| -> Vec<String> {
+            let whole = |path: &str| if at.is_empty() { path.to_owned() } else { format!("{at}/{path}") };
+            let stays = |line: &&str| line.split_once('\t').is_none_or(|(_, path)| !is_purged(&whole(path)));
+            index.lines().filter(stays).map(str::to_owned).collect()
+        };
+        assert_eq!(of_others(&then.index), of_others(&now.index), "{}the index of {name} is not as saved", place.story());
+        assert_eq!(then.sequencer, now.sequencer, "{}the operation in progress is not as saved", place.story());
+        let commit = |tree: &Tree| tree.submodule.as_ref().map(|one| one.commit.clone());
+        assert_eq!(commit(then), commit(now), "{}the commit of {name} is not as saved", place.story());
+        // A branch of a submodule that an upstream has stays where it is: then its commit is checked out.
+        let is_detached = commit(now).is_some_and(|commit| commit == now.head);
+        assert!(
+            then.head == now.head || is_detached,
+            "{}HEAD of {name} is not as saved: {} -> {}",
+            place.story(),
+            then.head,
+            now.head
+        );
+    }
+}
+
+/// The submodules of a checkpoint that it does not hold any more, since their repositories went, or in which it finds what it cannot
+/// save: the dry run has to name them.
+fn submodules_not_held(place: &Place, saved: &World, before: &World, dry: &Run) -> Vec<String> {
+    let document: Value = serde_json::from_str(&dry.stdout).unwrap();
+    let named = |at: &str, reason: &str| {
+        let mut all = document["notRestored"].as_array().into_iter().flatten();
+        all.any(|one| one["path"] == at && one["reason"] == reason)
+    };
+    let went = |one: &Submodule| one.git_dir.metadata().map(|meta| meta.ino()).ok() != Some(one.inode);
+    let mut not_held = Vec::new();
+    for (at, tree) in saved.submodules_of("repo") {
+        let one = tree.submodule.as_ref().unwrap();
+        let is_known = before.submodules_of("repo").any(|(other, _)| other == at);
+        if went(one) || named(at, "submoduleNotCaptured") && !is_known {
+            not_held.push(at.to_owned());
+            let said = named(at, "submoduleNotHeld") || named(at, "submoduleNotCaptured");
+            assert!(said, "{}the submodule {at} is not held, and that is not said:\n{dry}", place.story());
+        }
+    }
+    not_held
+}
+
+/// What a checkpoint leaves out it names: what cannot be read, and worktrees that git cannot work with.
+pub fn names_its_gaps(place: &Place, world: &World, run: &Run) {
+    if !place.odd.is_any() {
+        return;
+    }
+    let document: Value = serde_json::from_str(run.stdout.lines().last().unwrap_or_default()).unwrap();
+    let coverage = |folder: &std::path::Path| document["coverage"][folder.to_str().unwrap()].clone();
+    for (name, tree) in world.worktrees.iter().filter(|(_, tree)| tree.submodule.is_none()) {
+        let named = coverage(&place.env.root().join(name))["unreadable"]["paths"].clone();
+        let named: Vec<&str> = named.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let missing: Vec<&String> = tree.closed.iter().filter(|path| !named.contains(&path.as_str())).collect();
+        assert!(missing.is_empty(), "{}in {name} {missing:?} cannot be read, and is not named:\n{run}", place.story());
+    }
+    for folder in &place.broken {
+        // Where nothing says any more where it is, its registration is named.
+        let registration = place.env.repo().join(".git/worktrees").join(folder.file_name().unwrap());
+        let said = [folder, &registration].iter().any(|one| coverage(one)["notCaptured"].is_string());
+        assert!(said || !registration.is_dir(), "{}{} is left out, and not named:\n{run}", place.story(), folder.display());
     }
 }
 
@@ -113,6 +197,7 @@ fn only_narrower(saved: Option<&File>, found: Option<&File>) -> bool {
 
 /// Nothing that was ever saved is missing, and git finds nothing wrong.
 pub fn at_the_end(place: &mut Place) {
+    places::open_all(place.env.root());
     let reachable = reachable(place);
     let there = on_disk(place);
     let missing: Vec<String> = place
@@ -122,10 +207,12 @@ pub fn at_the_end(place: &mut Place) {
         .map(|(id, step)| format!("{id}, saved by '{step}'"))
         .collect();
     assert!(missing.is_empty(), "{}can no longer be got back:\n{}", place.story(), missing.join("\n"));
-    let fsck = place.env.try_git(&["fsck", "--no-dangling", "--no-progress"]);
-    assert_eq!(fsck.code, Some(0), "{}{fsck}", place.story());
-    let gc = place.env.try_git(&["gc", "-q", "--prune=now"]);
-    assert_eq!(gc.code, Some(0), "{}{gc}", place.story());
+    for git_dir in repositories(place) {
+        let fsck = git_of(place, &git_dir, &["fsck", "--no-dangling", "--no-progress"]);
+        assert_eq!(fsck.code, Some(0), "{}{}: {fsck}", place.story(), git_dir.display());
+        let gc = git_of(place, &git_dir, &["gc", "-q", "--prune=now"]);
+        assert_eq!(gc.code, Some(0), "{}{}: {gc}", place.story(), git_dir.display());
+    }
     if place.env.axiom_dir().is_dir() {
         // Tags and notes that others deleted come back; nothing else may be missing.
         for args in [&["checkpoint", "verify", "--repair"][..], &["checkpoint", "verify"]] {
@@ -133,38 +220,4 @@ pub fn at_the_end(place: &mut Place) {
             assert_eq!(verify.code, Some(0), "{}{verify}", place.story());
         }
     }
-}
-
-/// Objects that a ref, an index, a worktree's HEAD or a stash entry reaches.
-pub fn reachable(place: &Place) -> BTreeSet<String> {
-    let stash = place.env.try_git(&["stash", "list", "--format=%H"]).stdout;
-    let mut args = vec!["rev-list", "--objects", "--all", "--indexed-objects", "--no-object-names"];
-    args.extend(stash.lines());
-    let run = place.env.try_git(&args);
-    assert_eq!(run.code, Some(0), "{}{run}", place.story());
-    run.stdout.lines().map(str::to_owned).collect()
-}
-
-/// The contents of all files, trash included, that are no part of git's own data.
-fn on_disk(place: &Place) -> BTreeSet<String> {
-    let ours = place.env.repo().join(".git");
-    let walk = walkdir::WalkDir::new(place.env.root()).into_iter().filter_entry(|entry| entry.path() != ours);
-    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
-    files.filter_map(|entry| std::fs::read(entry.path()).ok()).map(|content| blob(place.hash, &content)).collect()
-}
-
-/// The names of all points at which a debug build can be killed.
-pub fn fault_points() -> Vec<&'static str> {
-    static POINTS: OnceLock<Vec<String>> = OnceLock::new();
-    let find = || {
-        let mut points = BTreeSet::new();
-        let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        for entry in walkdir::WalkDir::new(sources).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
-            let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
-            let found = text.split("fault_point(\"").skip(1).filter_map(|rest| rest.split('"').next());
-            points.extend(found.map(str::to_owned));
-        }
-        points.into_iter().collect()
-    };
-    POINTS.get_or_init(find).iter().map(String::as_str).collect()
 }

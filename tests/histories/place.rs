@@ -7,8 +7,11 @@ use std::process::Command;
 
 use crate::common::{Run, TestEnv};
 use crate::dice::Dice;
-use crate::look::{World, look};
+use crate::held;
+use crate::look::look;
+use crate::places::{self, Odd};
 use crate::transcript::Transcript;
+use crate::world::World;
 
 /// Where a history happens.
 pub struct Place {
@@ -25,14 +28,26 @@ pub struct Place {
     pub paths: BTreeMap<String, BTreeSet<String>>,
     /// Ids of contents and commits that a verb of ours saved, with the step that did it.
     pub owed: BTreeMap<String, String>,
+    /// Those of them that are in the repository of a submodule: whoever deletes that deletes them.
+    pub inside: BTreeSet<String>,
     /// The object format of the repository.
     pub hash: gix::hash::Kind,
+    /// What is odd about it.
+    pub odd: Odd,
+    /// The folders of linked worktrees that git could not work with when the step began.
+    pub broken: BTreeSet<PathBuf>,
+    /// Whether somebody made a repository in a worktree.
+    pub has_repositories_within: bool,
 }
 
 impl Place {
     /// A repository with a few files, a history, a remote, tags, an ignored file.
     pub fn new(seed: u64, dice: &mut Dice) -> Self {
-        let env = TestEnv::empty();
+        let mut env = TestEnv::empty();
+        let odd = Odd::of(seed);
+        if odd.has(places::Oddity::Closed) {
+            env.bind_by_permissions();
+        }
         let sha256 = dice.once_in(8);
         let reftable = dice.once_in(12);
         let mut init = vec!["init", "-q", "-b", "main"];
@@ -50,7 +65,11 @@ impl Place {
             checkpoints: BTreeMap::new(),
             paths: BTreeMap::new(),
             owed: BTreeMap::new(),
+            inside: BTreeSet::new(),
             hash,
+            odd,
+            broken: BTreeSet::new(),
+            has_repositories_within: false,
         };
         let kind = format!("init{}{}", if sha256 { " sha256" } else { "" }, if reftable { " reftable" } else { "" });
         place.says(&kind);
@@ -59,6 +78,7 @@ impl Place {
             place.env.write(path, text);
         }
         place.env.write(".gitignore", "*.ignored\nbuild/\n");
+        place.env.give();
         place.env.git(&["add", "-A"]);
         place.env.git(&["commit", "-q", "-m", "first"]);
         place.env.git(&["branch", "side"]);
@@ -67,6 +87,7 @@ impl Place {
         place.env.git_in(place.env.root(), &["init", "-q", "--bare", "remote.git"]);
         place.env.git(&["remote", "add", "origin", "../remote.git"]);
         place.env.git(&["config", "gc.auto", "0"]);
+        places::set_up(&mut place);
         place.env.ok(&["init"]);
         place
     }
@@ -102,6 +123,7 @@ impl Place {
     /// git, whatever comes of it, as a person calls it in a worktree.
     pub fn git_at(&mut self, folder: &std::path::Path, args: &[&str]) -> Run {
         let at = folder.strip_prefix(self.env.root()).unwrap_or(folder).display().to_string();
+        self.env.give();
         let run = self.env.try_git_in(folder, args);
         self.says(&format!("{at}: git {} -> {:?}", args.join(" "), run.code));
         run
@@ -121,6 +143,7 @@ impl Place {
 
     /// Our program, prepared by the caller.
     pub fn axiom_run(&mut self, command: Command, args: &[&str]) -> Run {
+        self.env.give();
         let run = self.env.run(command, None);
         self.transcript.add(args, &run);
         let last = run.stderr.lines().find(|line| line.starts_with("error[")).unwrap_or_default().to_owned();
@@ -135,10 +158,39 @@ impl Place {
         look(self)
     }
 
-    /// The main worktree, every linked worktree of the user's, every workspace: those that are there.
+    /// Sees with which worktrees git cannot work: for the length of a step their files are looked at as files alone.
+    pub fn look_at_broken(&mut self) {
+        let mut broken = std::mem::take(&mut self.broken);
+        broken.retain(|folder| folder.is_dir() && places::is_broken(self, folder));
+        self.broken = broken;
+    }
+
+    /// Gives files an attribute.
+    pub fn attribute(&self, line: &str) {
+        let before = std::fs::read_to_string(self.env.repo().join(".gitattributes")).unwrap_or_default();
+        self.env.write(".gitattributes", format!("{before}{line}\n"));
+        self.env.give();
+    }
+
+    /// Does what a person does. It may take whole repositories of submodules, and with them all that is in these alone.
+    pub fn by_a_person(&mut self, step: impl FnOnce(&mut Self)) {
+        let before = held::repositories(self);
+        step(self);
+        self.env.give();
+        if before.iter().any(|git_dir| !git_dir.is_dir()) {
+            let there = [held::reachable(self), held::on_disk(self)];
+            let inside = &self.inside;
+            self.owed.retain(|id, _| !inside.contains(id) || there.iter().any(|all| all.contains(id)));
+        }
+    }
+
+    /// The main worktree, every linked worktree of the user's, every workspace: those that are there, and with which git works.
     pub fn worktrees(&self) -> Vec<PathBuf> {
         let listed = self.env.try_git(&["worktree", "list", "--porcelain", "-z"]).stdout;
         let paths = listed.split('\0').filter_map(|line| line.strip_prefix("worktree "));
-        paths.map(PathBuf::from).filter(|path| path.join(".git").exists()).collect()
+        paths
+            .map(PathBuf::from)
+            .filter(|path| path.starts_with(self.env.root()) && path.join(".git").exists() && !self.broken.contains(path))
+            .collect()
     }
 }

@@ -6,24 +6,22 @@ use serde_json::Value;
 
 use crate::common::Run;
 use crate::dice::Dice;
+use crate::faults::{after_kill, faulty};
+use crate::held::reachable;
+use crate::oracle;
 use crate::place::Place;
-use crate::tool::{after_kill, faulty, forget_deleted};
-use crate::{oracle, oracle::reachable};
+use crate::tool::forget_deleted;
+use crate::world::is_at;
 
 const PATHS: [&str; 10] =
     ["a.txt", "sub/b.txt", "sub/deep/c.txt", "d.txt", "new.txt", "sub", "new/file.txt", "with space.txt", "-dash", "private.txt"];
-
-/// Whether a path is the one that was taken out, or below it.
-pub fn is_at(path: &str, purged: &str) -> bool {
-    path.strip_prefix(purged).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
 
 /// What the captures of each checkpoint have: files and staged files, by `files` or `index` and path, with mode and id.
 type Held = BTreeMap<String, BTreeMap<(String, String), String>>;
 
 /// Takes one path out.
 pub fn step(place: &mut Place, dice: &mut Dice) {
-    let path = *dice.pick(&PATHS).unwrap();
+    let path = place.odd.path_or(dice.pick(&PATHS).unwrap());
     let before = place.look();
     let held = held(place);
     let dry = place.axiom(&["purge", "--dry-run", "--json", "--", path]);

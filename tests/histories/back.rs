@@ -1,0 +1,47 @@
+//! Back and forth again: exactly what was before, exactly what was after.
+
+use serde_json::Value;
+
+use crate::common::Run;
+use crate::dice::Dice;
+use crate::oracle;
+use crate::place::Place;
+use crate::world::World;
+
+/// As it is where nobody is at work any more: going back has stopped agents, and an undo starts none.
+fn at_rest(world: &World) -> World {
+    let mut world = world.clone();
+    for status in world.tasks.values_mut().filter(|status| *status == "active") {
+        *status = "pending".to_owned();
+    }
+    world
+}
+
+/// Undo, and redo: exactly what was before, exactly what was after.
+pub fn and_back(place: &mut Place, dice: &mut Dice, before: &World, after: &World, run: &Run) {
+    if dice.once_in(2) {
+        return;
+    }
+    let Some(undo) = undo_of(run) else {
+        return oracle::same(place, before, after, "something changed, and no undo was named");
+    };
+    let words: Vec<&str> = undo.split(' ').skip(2).collect();
+    let back = place.axiom(&[&words[..], &["--yes", "--json"]].concat());
+    assert_eq!(back.code, Some(0), "{}{back}", place.story());
+    let undone = place.look();
+    oracle::same(place, &at_rest(before), &undone, "undo does not bring back what was");
+    oracle::nothing_lost(place, after, &undone);
+    if dice.once_in(2) {
+        let words: Vec<String> = undo_of(&back).unwrap().split(' ').skip(2).map(str::to_owned).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let again = place.axiom(&[&words[..], &["--yes", "--json"]].concat());
+        assert_eq!(again.code, Some(0), "{}{again}", place.story());
+        let redone = place.look();
+        oracle::same(place, after, &redone, "redo does not bring back what was undone");
+    }
+}
+
+pub fn undo_of(run: &Run) -> Option<String> {
+    let document: Value = serde_json::from_str(run.stdout.lines().last()?).ok()?;
+    Some(document["undo"].as_str()?.to_owned())
+}
