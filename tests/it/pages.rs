@@ -150,6 +150,10 @@ fn masked(text: &str) -> String {
         }
         masked.push('\n');
     }
+    // The second checkpoint of a second has one number more in its name.
+    while masked.contains("#-#") {
+        masked = masked.replace("#-#", "#");
+    }
     masked
 }
 
