@@ -48,7 +48,7 @@ pub struct Run {
     /// The branch to merge into; without it merge.target, or the branch that is checked out here
     #[arg(long, value_name = "BRANCH")]
     pub target: Option<String>,
-    /// Iterations that a task may take
+    /// Iterations that an attempt at a task may take, over crashes and sessions
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<u32>,
     /// End when nothing more can be done: exit 0 if every task is merged

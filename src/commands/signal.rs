@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::config::keys::Kind;
+use crate::domain::agent::adapter::ToolKind;
 use crate::domain::work::learnings::Scope;
 use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
 use crate::error::{Exit, Result};
@@ -100,7 +101,13 @@ told the branch too, so commit what they need. A later report of the name replac
         /// What those who wait for it have to know
         text: String,
     },
-    ToolStarted(ToolArgs),
+    ToolStarted {
+        #[command(flatten)]
+        call: ToolArgs,
+        /// What it does: read, write, edit, shell or other (unless you say otherwise)
+        #[arg(long)]
+        kind: Option<ToolKind>,
+    },
     ToolCompleted(ToolArgs),
 }
 
@@ -196,7 +203,9 @@ fn signal(verb: SignalVerb) -> Signal {
         SignalVerb::Depends { names } => Signal::Depends { names },
         SignalVerb::File(args) => Signal::File(Box::new(args.report())),
         SignalVerb::Ready { name, text } => Signal::Ready { name, text },
-        SignalVerb::ToolStarted(args) => Signal::ToolStarted(tool(args)),
+        SignalVerb::ToolStarted { call, kind } => {
+            Signal::ToolStarted(ToolReport { does: Some(kind.unwrap_or(ToolKind::Other)), ..tool(call) })
+        }
         SignalVerb::ToolCompleted(args) => Signal::ToolCompleted(tool(args)),
     }
 }

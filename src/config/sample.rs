@@ -122,7 +122,7 @@ const LINES: &[Line] = &[
     line("system", "logCompressDays", "After how many days agents' logs are compressed; 'output' still reads them.", None),
     line("recovery", "auto", "Whether 'run' goes on after a crash without asking.", None),
     line("recovery", "autoResetOrphaned", "Whether tasks whose agents died become pending again without asking.", None),
-    line("recovery", "maxRetries", "The number of crashes after which a task fails.", None),
+    line("recovery", "maxRetries", "How often a task is begun again after crashes; the next crash fails it.", None),
     line("recovery", "maxAgeHours", "How many hours after its last sign of life a task goes on where it was; 0: any.", None),
     line("recovery", "resumeThreshold", "With less progress than this, in percent, a task begins anew.", None),
     line("recovery", "evaluator", "A command that decides where the rules are not certain.", Some("\"./decide\"")),

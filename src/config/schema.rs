@@ -170,7 +170,7 @@ section! {
         auto_reset_orphaned: bool = true,
         /// Whether the next prompt contains what happened before.
         inject_audit_log: bool = true,
-        /// The number of crashes after which a task fails.
+        /// How often a task is begun again after crashes; the next crash fails it.
         max_retries: u32 = 3,
         /// How many hours after its last sign of life a task still goes on where it was; 0 for any.
         max_age_hours: u32 = 24,

@@ -81,7 +81,7 @@ pub struct AgentRow {
     pub task: Option<String>,
     /// The task's title, or the prompts of an attached session.
     pub title: String,
-    /// Iterations of this claim, and the most that the session allows.
+    /// Iterations of this attempt, and the most that the session allows.
     pub iteration: (u32, Option<u32>),
     /// Progress in percent.
     pub progress: Option<u8>,

@@ -12,6 +12,7 @@ pub mod interventions;
 pub mod learnings;
 pub mod parts;
 pub mod recovery;
+pub mod reported;
 pub mod rollback;
 pub mod task_rollback;
 pub mod trust;

@@ -229,6 +229,7 @@ impl Scratch {
             ran: String::new(),
             cut_off: false,
             conflict_round: None,
+            discarded: false,
         };
         self.append(vec![
             Event::IterationIntended {
@@ -249,6 +250,7 @@ impl Scratch {
                 retry: false,
                 complete: None,
                 gate: None,
+                discarded: false,
             },
         ]);
     }

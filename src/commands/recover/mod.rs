@@ -52,10 +52,10 @@ pub struct Recover {
     #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<Source>,
     /// Go on with these tasks; with those of a group, or, without an ID, with all, as the rules say
-    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "from", group = "what")]
+    #[arg(long, value_name = "ID", value_delimiter = ',', num_args = 0.., conflicts_with = "from", group = "what")]
     resume: Option<Vec<String>>,
     /// Begin these tasks anew, or all that a crash cut off
-    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "from", group = "what")]
+    #[arg(long, value_name = "ID", value_delimiter = ',', num_args = 0.., conflicts_with = "from", group = "what")]
     reset: Option<Vec<String>>,
     /// Begin all tasks anew that a crash cut off
     #[arg(long, conflicts_with = "from", group = "what")]
@@ -64,7 +64,7 @@ pub struct Recover {
     #[arg(long, conflicts_with = "from", group = "what")]
     failed_only: bool,
     /// Only these tasks
-    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["from", "reset", "resume"])]
+    #[arg(long, value_name = "ID", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["from", "reset", "resume"])]
     only: Option<Vec<String>>,
     /// Tasks with less progress than N percent begin anew (recovery.resumeThreshold)
     #[arg(long, value_name = "N", conflicts_with = "from", value_parser = clap::value_parser!(u8).range(0..=100))]

@@ -7,7 +7,6 @@ pub(super) mod budget;
 mod edit;
 mod import;
 mod list;
-mod reported;
 mod restate;
 mod show;
 pub(super) mod view;

@@ -3,7 +3,6 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::reported;
 use super::view::{CaseView, joined, status_words};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
@@ -24,6 +23,7 @@ use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 use crate::ops::recover::told;
 use crate::ops::supervise::budget::used_of;
+use crate::told::reported;
 use crate::told::verified::{self, Verified};
 
 /// Arguments of `task show`.

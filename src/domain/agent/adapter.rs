@@ -106,6 +106,23 @@ pub enum ToolKind {
     Other,
 }
 
+impl ToolKind {
+    /// All, with their words.
+    pub const ALL: [(&'static str, Self); 5] =
+        [("read", Self::Read), ("write", Self::Write), ("edit", Self::Edit), ("shell", Self::Shell), ("other", Self::Other)];
+}
+
+impl std::str::FromStr for ToolKind {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|(word, _)| *word == text).map(|(_, kind)| kind);
+        found.ok_or_else(|| {
+            let words = Self::ALL.map(|(word, _)| word).join(", ");
+            Error::new(Code::InvalidInput, format!("'{text}' is no kind of tool")).hint(format!("kinds are {words}"))
+        })
+    }
+}
+
 /// Prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -565,6 +565,7 @@ mod tests {
             retry: false,
             complete: None,
             gate: None,
+            discarded: false,
         };
         let mode = Event::ModeChanged { mode: Change::new(Mode::SemiAuto, Mode::Autopilot) };
         let adopted = Event::StateAdopted { source: "backup".into(), state: Box::default() };

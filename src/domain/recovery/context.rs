@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::decide::{Action, CrashDecision};
+use super::marker::{CutOff, follow};
 use crate::domain::state::attempt::{Details, Step, TestStatus};
 use crate::domain::state::audit::AuditEntry;
 use crate::domain::work::agent::Outcome;
@@ -10,6 +12,8 @@ use crate::domain::work::checks::counted::TestCounts;
 use crate::domain::work::checks::kept::KeptResult;
 use crate::domain::work::last_run::LastRun;
 
+/// The event with which the attempts in a workspace begin.
+const OPENED: &str = "workspaceOpened";
 /// How many parts of attempts are told.
 const MOST: usize = 50;
 /// How many files of the last attempt are named in a prompt.
@@ -55,6 +59,8 @@ pub struct Known<'a> {
     pub verified: &'a [KeptResult],
     /// Whether the tests passed when its agent ran them last.
     pub tests_pass: Option<bool>,
+    /// What was decided when the last attempt was cut off.
+    pub decision: Option<&'a CrashDecision>,
     /// The newest commit of an agent, and the newest one that was made of what was left: id and subject.
     pub commits: Vec<(&'static str, String)>,
     /// The last lines that the program printed.
@@ -86,6 +92,11 @@ pub fn context(known: &Known<'_>) -> Option<RecoveryContext> {
         Some(AttemptEntry { timestamp: entry.at, event: attempt.event, details: attempt.details.clone() })
     });
     let mut audit_log: Vec<AttemptEntry> = parts.filter(|part| part.event != Step::Signal).collect();
+    // What an earlier workspace had is not there any more.
+    let opened = known.entries.iter().rev().find(|entry| entry.event == OPENED).map(|entry| entry.at);
+    for part in audit_log.iter_mut().filter(|part| opened.is_some_and(|opened| part.timestamp < opened)) {
+        (part.details.files_modified, part.details.last_commit) = (Vec::new(), None);
+    }
     audit_log.drain(..audit_log.len().saturating_sub(MOST));
     let is_end = |part: &&mut AttemptEntry| matches!(part.event, Step::Crash | Step::Iteration);
     if let Some(end) = audit_log.iter_mut().rfind(is_end) {
@@ -95,7 +106,10 @@ pub fn context(known: &Known<'_>) -> Option<RecoveryContext> {
         previous_attempts: attempts(known),
         audit_log,
         workspace_has_changes: known.has_changes,
-        instruction: instruction(known.last.map(|last| &last.outcome)),
+        instruction: match known.last {
+            None => begins_anew(known.decision),
+            Some(last) => instruction(&last.outcome),
+        },
     })
 }
 
@@ -105,14 +119,24 @@ fn attempts(known: &Known<'_>) -> u32 {
     known.retries.saturating_add(u32::from(is_stopped)).max(1)
 }
 
-fn instruction(last: Option<&Outcome>) -> String {
+/// What is said where the task begins anew in a fresh workspace, after attempts that are not there any more.
+pub fn begins_anew(decision: Option<&CrashDecision>) -> String {
+    let why = decision.filter(|decision| decision.action == Action::RestartTask);
+    let why = why.map_or_else(String::new, |decision| format!(": {}", decision.reasoning));
+    format!(
+        "The task begins anew{why}. The workspace is fresh: nothing that earlier attempts did is in it, it was put aside or lost. \
+         Begin from the beginning."
+    )
+}
+
+fn instruction(last: &Outcome) -> String {
     match last {
-        Some(Outcome::Crashed) | None => "Previous attempt crashed. Review log.".into(),
-        Some(Outcome::Stopped) => "Previous attempt was stopped. Go on where it was.".into(),
-        Some(Outcome::Complete) => "Previous attempt was complete and not accepted.".into(),
-        Some(Outcome::Blocked { reason }) => format!("Previous attempt could not go on: {reason}"),
-        Some(Outcome::Waiting { question }) => format!("Previous attempt asked a human: {question}"),
-        Some(Outcome::Unfinished { why } | Outcome::Limited { why, .. } | Outcome::NeedsHuman { why, .. }) => {
+        Outcome::Crashed => "Previous attempt crashed. Review log.".into(),
+        Outcome::Stopped => "Previous attempt was stopped. Go on where it was.".into(),
+        Outcome::Complete => "Previous attempt was complete and not accepted.".into(),
+        Outcome::Blocked { reason } => format!("Previous attempt could not go on: {reason}"),
+        Outcome::Waiting { question } => format!("Previous attempt asked a human: {question}"),
+        Outcome::Unfinished { why } | Outcome::Limited { why, .. } | Outcome::NeedsHuman { why, .. } => {
             format!("Previous attempt did not complete the task: {why}")
         }
     }
@@ -139,6 +163,9 @@ fn tests_in_words(known: &Known<'_>) -> Option<String> {
 
 /// The last attempt in lines, as a prompt has them.
 pub fn last_attempt(known: &Known<'_>) -> Vec<String> {
+    if known.last.is_none() {
+        return vec![begins_anew(known.decision)];
+    }
     let at_last = |step| last_of(known.entries, step);
     let started = started(known.entries).map(|at| format!("Started: {}", at.strftime("%Y-%m-%dT%H:%M:%SZ")));
     let mut lines: Vec<String> = started.into_iter().collect();
@@ -159,13 +186,24 @@ pub fn last_attempt(known: &Known<'_>) -> Vec<String> {
             | Outcome::Limited { .. }
             | Outcome::NeedsHuman { .. } => {}
         }
-        let marker = last.cut.as_ref().and_then(|cut| cut.marker.as_ref());
-        lines.extend(marker.map(|marker| format!("Where it was: {}", marker.in_words())));
+        lines.extend(last.cut.as_deref().and_then(where_it_was).map(|words| format!("Where it was: {words}")));
+        lines.extend(known.decision.map(|decision| format!("What was decided then: {decision}")));
     }
     if !known.printed.is_empty() {
         lines.push(format!("The last lines of its output:\n{}", known.printed.join("\n")));
     }
     lines
+}
+
+/// Where the program was that was cut off, and what that means for what it did last.
+pub fn where_it_was(cut: &CutOff) -> Option<String> {
+    let marker = cut.marker.as_ref()?;
+    Some(format!("{}; {}", marker.in_words(), follow(Some(marker), cut.effect).in_words()))
+}
+
+/// What an agent reported last, in words.
+pub fn last_report(entries: &[AuditEntry]) -> Option<String> {
+    last_of(entries, Step::Signal).map(|entry| entry.text.clone())
 }
 
 fn last_of(entries: &[AuditEntry], step: Step) -> Option<&AuditEntry> {
@@ -236,6 +274,7 @@ mod tests {
             has_changes: Some(true),
             verified: &[KeptResult { of: Oid::new("a".repeat(40)).unwrap(), result }],
             tests_pass: None,
+            decision: None,
             commits: vec![("Last commit", "abc123 \"feat: add auth module\"".into())],
             printed: vec!["one".into(), "two".into()],
         };

@@ -95,6 +95,43 @@ pub struct Decided {
     pub puts_aside: bool,
 }
 
+impl CrashDecision {
+    /// Where its agent had reported that the task is complete before its keeper died.
+    pub fn reported_complete() -> Self {
+        Self {
+            action: Action::NextTask,
+            reasoning: "the agent had reported that it is complete".to_owned(),
+            by: Decider::Rules,
+            follow: Follow::Continue,
+        }
+    }
+}
+
+/// Where the work on a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In its workspace.
+    There,
+    /// Its folder is gone, and is made again with what the capture of this time holds.
+    Captured(Timestamp),
+    /// Its folder is gone, and is made again with what is committed.
+    Committed,
+    /// Its folder is gone, and nothing of the work was saved. Whether it may begin anew without a human is said with it.
+    Gone(MayBeginAnew),
+}
+
+/// Whether a task may begin anew without a human, where nothing of its work is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayBeginAnew {
+    /// It may: in autopilot.
+    Yes,
+    /// A human has to agree first.
+    Asks,
+}
+
+/// Why a task begins anew whose work is gone.
+pub const GONE: &str = "the folder of its workspace is gone, and nothing of its work was saved";
+
 impl fmt::Display for CrashDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.action.as_str(), self.reasoning)
@@ -122,8 +159,16 @@ pub struct Facts {
     pub tokens: Option<u64>,
     /// The progress in percent: what the agent said, else its parts.
     pub progress: Option<u8>,
-    /// Whether the tests passed when they ran last.
+    /// Whether nothing was changed since that progress was said in this iteration: it is said of what is there.
+    pub said_of_this: bool,
+    /// Whether the work was given back to an agent, and none has reported it as complete since.
+    pub given_back: bool,
+    /// Where the work is.
+    pub place: Place,
+    /// Whether the verify steps of the task passed, or one failed, on the commit that is there and on nothing else.
     pub tests_pass: Option<bool>,
+    /// Whether the task has verify steps.
+    pub has_steps: bool,
     /// How many files the branch and the workspace differ in from where the task began, and how many of them are empty.
     pub changed: u64,
     /// The empty ones of them.
@@ -163,8 +208,15 @@ pub fn decided(facts: &Facts, by_human: Option<Action>, limits: Limits, now: Tim
 pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDecision> {
     let follow = follow(facts.marker.as_ref(), facts.effect);
     let decided = |action, reasoning: String| Some(CrashDecision { action, reasoning, by: Decider::Rules, follow });
+    if let Some(gone) = gone(facts) {
+        return Some(CrashDecision { follow, ..gone });
+    }
+    let is_under = facts.progress.filter(|progress| *progress < limits.threshold);
+    if facts.given_back && limits.auto_reset && is_under.filter(|_| limits.for_all).is_none() {
+        return decided(Action::ContinueTask, given_back());
+    }
     match facts.recorded {
-        Recorded::Complete => return decided(Action::NextTask, "the agent had reported that it is complete".into()),
+        Recorded::Complete => return Some(CrashDecision { follow, ..CrashDecision::reported_complete() }),
         Recorded::Nothing => return decided(Action::RestartTask, "nothing is recorded of the iteration".into()),
         Recorded::Damaged => return decided(Action::RestartTask, "the record of the iteration is damaged".into()),
         Recorded::Whole if is_inconsistent(facts) => {
@@ -180,7 +232,6 @@ pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDec
         let hours = now.duration_since(saved).as_hours();
         return decided(Action::RestartTask, format!("its last sign of life was {hours} hours ago"));
     }
-    let is_under = facts.progress.filter(|progress| *progress < limits.threshold);
     if let Some(progress) = is_under.filter(|_| limits.for_all || facts.marker.is_none()) {
         return decided(Action::RestartTask, format!("{progress}% is under the threshold of {}%", limits.threshold));
     }
@@ -194,13 +245,33 @@ pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDec
     }
 }
 
+/// Where nothing of the work is left: there is nothing to weigh.
+fn gone(facts: &Facts) -> Option<CrashDecision> {
+    let action = match facts.place {
+        Place::There | Place::Captured(_) | Place::Committed => return None,
+        Place::Gone(MayBeginAnew::Yes) => Action::RestartTask,
+        Place::Gone(MayBeginAnew::Asks) => Action::HumanReview,
+    };
+    Some(CrashDecision { action, reasoning: GONE.to_owned(), by: Decider::Rules, follow: Follow::RestartIteration })
+}
+
+fn given_back() -> String {
+    "its work was given back to an agent: what was reported and verified before does not count".to_owned()
+}
+
 /// The decision on work whose session was paused and then ended, where it is certain; `None` where it has to be weighed. Its iterations
 /// were ended, not cut off, however long ago and however little was done.
 pub fn certain_after_pause(facts: &Facts) -> Option<CrashDecision> {
     let iterations = count(facts.iterations as usize, "iteration");
     let reasoning = format!("its counters contradict each other: {iterations} and no tokens");
     let follow = follow(facts.marker.as_ref(), facts.effect);
-    is_inconsistent(facts).then_some(CrashDecision { action: Action::RestartTask, reasoning, by: Decider::Rules, follow })
+    let decided = |action, reasoning| Some(CrashDecision { action, reasoning, by: Decider::Rules, follow });
+    match gone(facts) {
+        Some(gone) => Some(gone),
+        None if facts.given_back => decided(Action::ContinueTask, given_back()),
+        None if is_inconsistent(facts) => decided(Action::RestartTask, reasoning),
+        None => None,
+    }
 }
 
 /// Fifty iterations cannot have used no tokens. Unknown is not 0.
@@ -217,7 +288,12 @@ pub fn by_rules(facts: &Facts) -> CrashDecision {
 fn weigh(facts: &Facts) -> (Action, String) {
     let changed = count(usize::try_from(facts.changed).unwrap_or(usize::MAX), "changed file");
     match (facts.progress, facts.tests_pass) {
-        (Some(100), Some(true)) => return (Action::NextTask, "it was reported as 100% done, and its tests pass".into()),
+        (Some(100), Some(true)) if facts.said_of_this => {
+            return (Action::NextTask, "it was reported as 100% done, and its tests pass".into());
+        }
+        (Some(100), None) if facts.said_of_this && facts.has_steps => {
+            return (Action::NextTask, "it was reported as 100% done; whether its tests pass is found out first".into());
+        }
         (Some(percent), _) => return (Action::ContinueTask, format!("{percent}% of it was reported as done; {changed}")),
         (None, _) => {}
     }

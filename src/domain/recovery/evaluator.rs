@@ -22,7 +22,7 @@ pub struct Question<'a> {
     pub goal: Option<&'a str>,
     /// The task.
     pub current_task: CurrentTask<'a>,
-    /// What was recorded of it last, in words.
+    /// What its agent did or printed last, in words.
     pub last_action: Option<String>,
     /// What is in its workspace.
     pub file_state: &'a FileState,

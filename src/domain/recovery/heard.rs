@@ -18,6 +18,8 @@ pub struct Heard {
     pub marker: Option<Marker>,
     /// When something was heard last.
     pub at: Option<Timestamp>,
+    /// When its progress was said last.
+    pub progress_at: Option<Timestamp>,
     /// The last word on the task: complete, blocked, or a question.
     pub verdict: Option<Signal>,
     /// The reports on the task, with those that are not recorded.
@@ -37,6 +39,9 @@ impl Heard {
         told::add(&mut self.told, signal);
         self.marker = Marker::after(self.marker.take(), signal, &self.told, at);
         self.at = Some(at);
+        if let Signal::Progress { .. } = signal {
+            self.progress_at = Some(at);
+        }
         if let Signal::Seen(_) = signal {
             return;
         }
@@ -50,9 +55,25 @@ impl Heard {
     }
 }
 
-/// The last sign of life of an iteration. What was heard counts with the time at which it was said: it may have been recorded much later.
-pub fn last_sign(heard_at: Option<Timestamp>, last_activity: Timestamp) -> Timestamp {
-    heard_at.unwrap_or(last_activity)
+/// The signs of life of an iteration.
+#[derive(Debug, Clone, Copy)]
+pub struct Signs {
+    /// When something was heard of it last.
+    pub heard: Option<Timestamp>,
+    /// When something was recorded of it last.
+    pub recorded: Timestamp,
+    /// When its workspace was captured last, where something had changed.
+    pub captured: Option<Timestamp>,
+    /// When its program printed something last.
+    pub printed: Option<Timestamp>,
+}
+
+impl Signs {
+    /// The last of them. What was heard counts with the time at which it was said: it may have been recorded much later.
+    pub fn last(self) -> Timestamp {
+        let told = self.heard.unwrap_or(self.recorded);
+        [self.captured, self.printed].into_iter().flatten().fold(told, Timestamp::max)
+    }
 }
 
 #[cfg(test)]
@@ -72,8 +93,18 @@ mod tests {
     }
 
     #[test]
+    fn captures_and_output_are_signs_of_life() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let signs = Signs { heard: Some(at(5)), recorded: at(99), captured: Some(at(3)), printed: Some(at(4)) };
+        assert_eq!(signs.last(), at(5));
+        assert_eq!(Signs { captured: Some(at(7)), ..signs }.last(), at(7));
+        assert_eq!(Signs { printed: Some(at(8)), captured: Some(at(7)), ..signs }.last(), at(8));
+    }
+
+    #[test]
     fn what_was_said_counts_from_when_it_was_said() {
         let (early, late) = (Timestamp::UNIX_EPOCH, Timestamp::MAX);
-        assert_eq!((last_sign(Some(early), late), last_sign(None, late)), (early, late));
+        let signs = Signs { heard: None, recorded: late, captured: None, printed: None };
+        assert_eq!((Signs { heard: Some(early), ..signs }.last(), signs.last()), (early, late));
     }
 }

@@ -161,6 +161,20 @@ pub struct CutOff {
     /// What its keeper had recorded.
     #[serde(default, skip_serializing_if = "Recorded::is_whole")]
     pub recorded: Recorded,
+    /// When its agent said in it last how far it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_at: Option<Timestamp>,
+}
+
+/// What was heard last of an iteration that was cut off.
+#[derive(Debug, Clone)]
+pub struct LastHeard {
+    /// The last marker.
+    pub marker: Option<Marker>,
+    /// The last sign of life.
+    pub saved_at: Timestamp,
+    /// When its agent said in it last how far it is.
+    pub progress_at: Option<Timestamp>,
 }
 
 /// What is found of the effect that a begun call was to have.

@@ -2,7 +2,7 @@
 //! processes is in `tests/it/run/recovering.rs`, by the same names.
 
 use super::decide::Action::{ContinueTask, HumanReview, NextTask, RestartTask};
-use super::decide::{Decided, Facts, Limits, MANY_FILES, by_rules, certain, certain_after_pause};
+use super::decide::{Decided, Facts, Limits, MANY_FILES, MayBeginAnew, Place, by_rules, certain, certain_after_pause};
 use super::marker::{Effect, Follow, MarkerKind, Recorded};
 use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
 use crate::domain::agent::adapter::ToolKind;
@@ -23,6 +23,51 @@ fn table_api_endpoint_is_followed_by_the_next_task() {
     both(&Facts { progress: Some(100), tests_pass: Some(true), ..facts() }, NextTask);
     both(&Facts { progress: Some(100), tests_pass: None, ..facts() }, ContinueTask);
     both(&Facts { progress: Some(100), tests_pass: Some(false), ..facts() }, ContinueTask);
+}
+
+#[test]
+fn a_hundred_percent_counts_only_for_what_it_was_said_of() {
+    let said = Facts { progress: Some(100), ..facts() };
+    both(&Facts { tests_pass: Some(true), said_of_this: false, ..said.clone() }, ContinueTask);
+    // Whether its steps pass is found out before it counts as complete.
+    both(&Facts { has_steps: true, ..said.clone() }, NextTask);
+    both(&Facts { has_steps: true, said_of_this: false, ..said.clone() }, ContinueTask);
+    both(&Facts { has_steps: true, tests_pass: Some(false), ..said }, ContinueTask);
+}
+
+#[test]
+fn what_was_given_back_to_an_agent_goes_on() {
+    for facts in [
+        facts(),
+        Facts { changed: 0, ..facts() },
+        Facts { progress: Some(5), ..facts() },
+        Facts { progress: Some(100), tests_pass: Some(true), has_steps: true, ..facts() },
+        Facts { recent: Some(0), changed: MANY_FILES, saved_at: Some(hours_ago(300)), ..facts() },
+        Facts { recorded: Recorded::Damaged, ..facts() },
+        with_marker(MarkerKind::ToolStarted, Some(ToolKind::Edit)),
+    ] {
+        let given_back = Facts { given_back: true, ..facts };
+        both(&given_back, ContinueTask);
+        assert_eq!(certain_after_pause(&given_back).map(|decision| decision.action), Some(ContinueTask));
+    }
+    let given_back = Facts { given_back: true, progress: Some(5), ..facts() };
+    let to_a_human = Limits { auto_reset: false, ..LIMITS };
+    assert_eq!(certain(&given_back, to_a_human, NOW).map(|decision| decision.action), Some(HumanReview));
+    let threshold = Limits { for_all: true, ..LIMITS };
+    assert_eq!(certain(&given_back, threshold, NOW).map(|decision| decision.action), Some(RestartTask));
+}
+
+#[test]
+fn edge_case_6_a_workspace_that_is_gone_begins_anew_or_a_human_agrees() {
+    for percent in [None, Some(5), Some(80), Some(100)] {
+        let there = Facts { progress: percent, given_back: percent == Some(5), ..facts() };
+        let gone = |may| Facts { place: Place::Gone(may), changed: 0, ..there.clone() };
+        both(&gone(MayBeginAnew::Yes), RestartTask);
+        both(&gone(MayBeginAnew::Asks), HumanReview);
+    }
+    // What was saved of it is there again.
+    both(&Facts { place: Place::Captured(NOW), progress: Some(80), ..facts() }, ContinueTask);
+    both(&Facts { place: Place::Committed, progress: Some(80), ..facts() }, ContinueTask);
 }
 
 #[test]

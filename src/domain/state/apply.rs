@@ -89,8 +89,8 @@ impl State {
             Event::MergeVerified { id, verification } => self.verified(id, verification, at)?,
             Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
-            Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
-                self.release(agent, *status, reason, *retry, complete.as_ref(), at)?;
+            Event::WorkReleased { agent, status, reason, retry, complete, gate, discarded } => {
+                self.release(agent, *status, reason, (*retry, *discarded), complete.as_ref(), at)?;
                 if let Some(gate) = gate {
                     self.hold(gate);
                 }

@@ -176,7 +176,7 @@ pub enum Event {
     IterationIntended {
         /// The agent.
         agent: AgentId,
-        /// The iteration's number within the claim, from 1.
+        /// The iteration's number within the attempt, from 1.
         iteration: u32,
         /// Its token.
         token: Token,
@@ -289,6 +289,9 @@ pub enum Event {
         /// The gate at which the task waits from now on, where a human stopped its agent and the task is pending.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<Box<Gate>>,
+        /// Whether what the agent said in its last iteration does not count: a human killed it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        discarded: bool,
     },
     /// Something waits for a human.
     GateOpened {

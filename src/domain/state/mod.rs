@@ -6,6 +6,8 @@
 
 pub mod apply;
 pub mod attempt;
+#[cfg(test)]
+mod attempts_tests;
 pub mod audit;
 pub mod changes;
 pub mod event;

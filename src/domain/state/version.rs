@@ -394,6 +394,7 @@ mod tests {
             retry: false,
             complete: None,
             gate: Some(Box::new(gate.clone())),
+            discarded: false,
         };
         let opened = Event::GateOpened { gate: Box::new(gate.clone()) };
         let events = [ended, released, opened, adopted(state), adopted(open)];

@@ -373,31 +373,35 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::domain::base::ids::{SessionId, Token};
     use crate::domain::state::event::{By, Envelope, Event};
     use crate::domain::work::session::SessionState;
     use crate::domain::work::signal::Signal;
 
-    fn id() -> CaseId {
+    pub fn id() -> CaseId {
         CaseId::new("t").unwrap()
     }
 
-    fn applied(state: &mut State, event: Event) {
+    pub fn applied(state: &mut State, event: Event) {
+        applied_by(state, By::Supervisor, event);
+    }
+
+    pub fn applied_by(state: &mut State, by: By, event: Event) {
         let at = Timestamp::from_second(i64::try_from(state.seq).unwrap()).unwrap();
-        let envelope = Envelope { seq: state.seq + 1, at, txn: TxnId::new("x").unwrap(), by: By::Supervisor, event };
+        let envelope = Envelope { seq: state.seq + 1, at, txn: TxnId::new("x").unwrap(), by, event };
         state.apply(&envelope).unwrap();
     }
 
-    fn opened() -> Event {
+    pub fn opened() -> Event {
         let branch = RefName::branch("axiom/t");
         let base = Oid::new("1".repeat(40)).unwrap();
         let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };
         Event::WorkspaceOpened { task: id(), workspace }
     }
 
-    fn with_progress() -> State {
+    pub fn with_progress() -> State {
         let mut state = State::default();
         let case = Case {
             id: id(),
@@ -496,6 +500,7 @@ mod tests {
             retry: true,
             complete: None,
             gate: None,
+            discarded: false,
         };
         applied(&mut state, released(Status::Pending));
         assert_eq!(progress(&state), Some(80), "it is interrupted, and its work is there");

@@ -7,6 +7,7 @@ use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::recovery::marker::CutOff;
 use crate::domain::work::gate::Cause;
+use crate::domain::work::reports::Reports;
 use crate::domain::work::resuming::{ProgramSession, Resumed};
 
 /// A linked worktree in which an agent works on one task.
@@ -47,7 +48,7 @@ impl Agent {
 pub struct Work {
     /// The task.
     pub task: CaseId,
-    /// How many iterations of this claim were intended so far.
+    /// How many iterations of this attempt were intended so far: the numbers go on where an earlier claim was cut off.
     pub iteration: u32,
     /// The stage of its iteration.
     pub stage: Stage,
@@ -85,6 +86,20 @@ pub struct Work {
     /// How many cases it added in the newest iteration.
     #[serde(default, skip_serializing_if = "is_default")]
     pub added: u32,
+    /// What had been said when the newest iteration was intended, in case its agent is killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_before: Option<Box<SaidBefore>>,
+}
+
+/// What agents had said of a task before an iteration.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SaidBefore {
+    /// The last event before it: learnings of later ones are of the iteration.
+    pub seq: u64,
+    /// The reports.
+    #[serde(default)]
+    pub reports: Reports,
 }
 
 impl Work {
@@ -106,6 +121,7 @@ impl Work {
             same_ends: 0,
             added: 0,
             signals: 0,
+            said_before: None,
         }
     }
 }
@@ -144,6 +160,27 @@ impl Stage {
         match self {
             Self::Between { .. } => None,
             Self::Intended { token } | Self::Running { token, .. } => Some(token),
+        }
+    }
+
+    /// Whether a recovery has something to do where no supervisor attends to it; `lives` says whether its keeper does. What waits
+    /// for an answer, for the next iteration or for a program that runs goes on with the next session, and needs none.
+    pub fn wants_recovery(&self, lives: bool) -> bool {
+        match self {
+            Self::Intended { .. } | Self::Running { .. } => !lives,
+            Self::Between { last: None | Some(Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Limited { .. }) } => {
+                false
+            }
+            Self::Between {
+                last:
+                    Some(
+                        Outcome::Complete
+                        | Outcome::Blocked { .. }
+                        | Outcome::NeedsHuman { .. }
+                        | Outcome::Stopped
+                        | Outcome::Crashed,
+                    ),
+            } => true,
         }
     }
 }
@@ -251,6 +288,9 @@ pub struct IterationReport {
     /// The round of its conflict that follows, where it claimed to be complete and left the conflict open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_round: Option<u32>,
+    /// Whether what its agent said in it does not count: it was killed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discarded: bool,
 }
 
 impl IterationReport {

@@ -99,6 +99,16 @@ impl OpenFile {
 }
 
 impl Conflict {
+    /// What the next agent is told where an earlier one has merged the target, and nobody has said that the work is complete since.
+    pub fn merged_in_words(&self, target: &str) -> String {
+        let files: String = self.files.iter().map(|file| format!("- {file}\n")).collect();
+        format!(
+            "The work conflicted with `{target}` (at {}). An earlier iteration merged `{target}` into your branch, and it was cut off or \
+             not accepted: check that both sides keep their meaning in these files, then report the task as complete.\n\n{files}",
+            self.target.short()
+        )
+    }
+
     /// What the next agent is told, where the merge is in progress in its workspace with these files open, or where it has to begin it
     /// itself.
     pub fn in_words(&self, target: &str, begun: Option<&[OpenFile]>) -> String {

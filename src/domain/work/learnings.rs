@@ -172,6 +172,11 @@ pub fn add(all: &mut Vec<Learning>, new: Learning) {
     }
 }
 
+/// Takes back what an agent learnt in a task after event `seq`. What had to go because of it stays gone.
+pub fn withdraw(all: &mut Vec<Learning>, (agent, task): (&AgentId, &CaseId), seq: u64) {
+    all.retain(|one| one.agent != *agent || one.task != *task || one.id <= LearningId::of_event(seq));
+}
+
 /// The learnings that apply to a task, oldest first.
 pub fn of_task<'a>(all: &'a [Learning], case: &Case) -> Vec<&'a Learning> {
     let persona = case.persona.as_deref().unwrap_or(DEFAULT_PERSONA);
@@ -195,13 +200,17 @@ pub fn for_prompt(all: &[Learning], case: &Case) -> Vec<String> {
 
 /// Whether an event may change what is known.
 pub const fn changes(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Signalled { signal: Signal::Learning { .. }, .. }
-            | Event::LearningEdited { .. }
-            | Event::LearningForgotten { .. }
-            | Event::StateAdopted { .. }
-    )
+    match event {
+        Event::IterationEnded { report, .. } => report.discarded,
+        Event::WorkReleased { discarded, .. } => *discarded,
+        _ => matches!(
+            event,
+            Event::Signalled { signal: Signal::Learning { .. }, .. }
+                | Event::LearningEdited { .. }
+                | Event::LearningForgotten { .. }
+                | Event::StateAdopted { .. }
+        ),
+    }
 }
 
 /// The page with these learnings, in Markdown. Lines of a text that are not the first one are indented, so that none looks

@@ -135,6 +135,10 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, left: LeftBehind) 
     if let Some(denied) = told.denied.first() {
         return Outcome::NeedsHuman { cause: Cause::ToolDenied, why: denied.in_words() };
     }
+    // Another exit status than 0 beats a success that the program told.
+    if !matches!(end, End::Exited(0)) {
+        return outcome;
+    }
     match (&told.ended, left) {
         (Some(Ended { success: true, .. }), LeftBehind::Changed) => Outcome::Complete,
         (Some(Ended { success: true, .. }), LeftBehind::Unchanged) => {
@@ -187,16 +191,23 @@ pub enum Next {
 pub struct Limits<'a> {
     /// How many times in a row a program without signals has ended in the same way, and that end.
     pub same_end: Option<(u32, &'a SilentEnd)>,
-    /// How many iterations this claim has had.
+    /// How many iterations this attempt has had.
     pub iteration: u32,
-    /// How many iterations a claim may have.
+    /// How many iterations an attempt may have.
     pub max_iterations: u32,
     /// How many crashes the task has had.
     pub retry_count: u32,
     /// How many verifications in a row have failed since the task was claimed.
     pub failed_rounds: u32,
-    /// The number of crashes after which the task fails, and of failed verifications after which a human decides.
+    /// How many times the task is begun again after a crash (the next crash fails it), and after how many failed verifications a human
+    /// decides.
     pub max_retries: u32,
+}
+
+/// The number of the next iteration of an attempt that has had `made` of at most `most`. The last one that is allowed may be made again: it
+/// was cut off, or an answer or a session with another limit came after it.
+pub fn next_iteration(made: u32, most: u32) -> u32 {
+    made.min(most.saturating_sub(1)).saturating_add(1)
 }
 
 /// How many times in a row a program without signals may end in the same way.
@@ -310,6 +321,25 @@ mod tests {
 
     fn limits(iteration: u32, retry_count: u32) -> Limits<'static> {
         Limits { same_end: None, iteration, max_iterations: 3, retry_count, failed_rounds: 0, max_retries: 2 }
+    }
+
+    #[test]
+    fn numbers_of_iterations_go_on_and_the_last_one_may_be_made_again() {
+        let numbers = |most| (0..6).map(|made| next_iteration(made, most)).collect::<Vec<_>>();
+        assert_eq!((numbers(4), numbers(1), numbers(0)), (vec![1, 2, 3, 4, 4, 4], vec![1; 6], vec![1; 6]));
+    }
+
+    #[test]
+    fn another_exit_status_beats_a_success_that_was_told() {
+        let told = Summary { ended: Some(Ended { success: true, text: None }), ..Summary::default() };
+        let unfinished = Outcome::Unfinished { why: "it exited with status 1".into() };
+        for (end, expected) in [
+            (End::Exited(0), Outcome::Complete),
+            (End::Exited(1), unfinished.clone()),
+            (End::Signalled(15), unfinished.clone()),
+        ] {
+            assert_eq!(by_output(unfinished.clone(), &end, &told, LeftBehind::Changed), expected, "{end:?}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::agent::IterationReport;
+use super::agent::{IterationReport, Outcome};
 use super::signal::{FileReport, Signal};
 use crate::domain::base::names::Oid;
 
@@ -74,6 +74,17 @@ pub struct Reports {
     /// The newest capture of its workspace that was made while an agent worked in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub captured: Option<Captured>,
+    /// Whether the work was given back to an agent, and none has reported it as complete since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub given_back: bool,
+    /// How many iterations this attempt has had, cut-off ones too: the numbers go on after a cut.
+    #[serde(skip_serializing_if = "no_iteration")]
+    pub iteration: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn no_iteration(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A capture of a workspace.
@@ -181,6 +192,26 @@ impl Reports {
         let new: Vec<&String> = report.files.iter().filter(|name| !self.changed.contains(*name)).take(room).collect();
         self.changed.extend(new.into_iter().cloned());
         self.files_modified = self.changed.len() as u64;
+        self.given_back &= report.outcome != Outcome::Complete;
+    }
+
+    /// The work is given back to an agent (a conflict, a rejected merge, a failed verification, a human): what was reported and
+    /// verified of it does not count any more. What it uses, and what others began with, stays.
+    pub fn give_back(&mut self) {
+        (self.progress, self.phase, self.confidence, self.expected_at) = (None, None, None, None);
+        self.subtasks.clear();
+        self.files.retain(|file| file.role.is_some());
+        self.verified = None;
+        self.given_back = true;
+    }
+
+    /// Takes back what agents have said since `before`: what git axiom itself found out stays.
+    pub fn withdraw(&mut self, before: &Self) {
+        let said = before.clone();
+        (self.progress, self.phase, self.confidence) = (said.progress, said.phase, said.confidence);
+        (self.expected_at, self.left_out) = (said.expected_at, said.left_out);
+        (self.subtasks, self.files) = (said.subtasks, said.files);
+        (self.dependencies, self.ready) = (said.dependencies, said.ready);
     }
 
     /// Forgets what counts only while the task is worked on.
@@ -359,6 +390,7 @@ mod tests {
             ran: String::new(),
             cut_off: false,
             conflict_round: None,
+            discarded: false,
         };
         let mut reports = Reports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);

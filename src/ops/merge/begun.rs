@@ -32,6 +32,23 @@ pub fn to_settle(ctx: &Context, task: &CaseId, target: &RefName) -> Result<Optio
     Ok((!has(&conflict.target) && !has(&target)).then(|| (conflict.clone(), target)))
 }
 
+/// The conflict that was given to an agent and whose merge is committed on the branch, where no agent has said since that the work is
+/// complete: an iteration that was cut off may have settled a part of it only.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn half_settled(ctx: &Context, task: &CaseId) -> Result<Option<Conflict>> {
+    let state = ctx.state();
+    let conflict = state.record.cases.get(task).and_then(|record| record.conflict.as_deref());
+    let is_open = state.reports(task).is_some_and(|reports| reports.given_back);
+    let Some((conflict, workspace)) = conflict.filter(|_| is_open).zip(state.restorable.workspaces.get(task)) else {
+        return Ok(None);
+    };
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(None) };
+    let has = ctx.repo.history().is_ancestor(&conflict.target, &tip).unwrap_or(false);
+    Ok(has.then(|| conflict.clone()))
+}
+
 /// Begins the merge of `target` in the workspace of a task, where none is in progress; takes the operation lock. Returns whether one
 /// is in progress now: there is none where the agent has to begin it by itself, and nothing was changed then.
 ///

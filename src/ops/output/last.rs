@@ -35,6 +35,14 @@ pub fn last_printed(path: &Path, config: &Config) -> Result<Option<LastPrinted>>
     Ok(at.map(|at| LastPrinted { at, line: lines_in(&part, config, 1, Timestamp::MIN).pop() }))
 }
 
+/// When something was printed last into a log; `None` where the log is empty.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn printed_at(path: &Path) -> Result<Option<Timestamp>> {
+    Ok(end_of(path)?.lines.iter().filter(|line| line.stream != Stream::Report).map(|line| line.at).max())
+}
+
 fn end_of(path: &Path) -> Result<logs::Part> {
     logs::read(path, logs::line_start(path, WINDOW)?)
 }

@@ -3,12 +3,15 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::parts::CutGroup;
+use super::parts::{self, CutGroup};
 use super::survey::{Orphan, View};
 use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::context::RecoveryContext;
 use crate::domain::recovery::estimate::Crash;
+use crate::domain::work::checks::shown::{Check, CheckOf, CheckState, checks};
 use crate::domain::work::groups::Groups;
+use crate::domain::work::reports::Reports;
+use crate::domain::work::standing::Reported;
 use crate::domain::work::view::Shown;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -33,9 +36,14 @@ pub struct CrashState {
 #[allow(missing_docs)] // as in a case and its reports
 pub struct TaskState {
     pub id: CaseId,
+    pub title: String,
     pub parent: Option<CaseId>,
     pub status: &'static str,
     pub progress: u8,
+    pub iteration: Option<u32>,
+    pub retry_count: u32,
+    pub tokens_used: Option<u64>,
+    pub cost_usd: Option<f64>,
     pub files_completed: Vec<String>,
     pub files_in_progress: Vec<String>,
     pub last_checkpoint: Option<LastCheckpoint>,
@@ -44,8 +52,26 @@ pub struct TaskState {
     pub waits_for: Vec<CaseId>,
     pub branch: Option<String>,
     pub workspace: Option<String>,
+    pub reported: Option<serde_json::Value>,
+    #[serde(skip)]
+    pub reports: Option<Reports>,
+    pub verification: Vec<CheckLine>,
     pub cut_off: Option<Orphan>,
     pub recovery_context: Option<RecoveryContext>,
+}
+
+/// A verify step, and how it ended last.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // as in `task show`
+pub struct CheckLine {
+    pub of: CheckOf,
+    pub name: Option<String>,
+    pub command: String,
+    pub state: CheckState,
+    pub failure: Option<String>,
+    #[serde(skip)]
+    pub words: String,
 }
 
 /// Where the work on a file is.
@@ -59,20 +85,19 @@ pub struct LastCheckpoint {
     pub confidence: Option<f64>,
 }
 
-/// The state of these tasks; of those that a crash cut off or had cut off before, where none is named.
+/// The state of these tasks; where none is named, of those that a recovery is about and of those that a crash had cut off before.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; those of a damaged log.
 pub fn state(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<CrashState> {
     let state = ctx.state();
     let tasks: Vec<CaseId> = if ids.is_empty() {
-        let is_cut_off = |task: &CaseId| view.cut_off().any(|orphan| orphan.task_id == *task);
+        let is_cut_off = |task: &CaseId| view.concerned().any(|orphan| orphan.task_id == *task && !orphan.rests);
         state.restorable.cases.keys().filter(|task| is_cut_off(task) || state.is_interrupted(task)).cloned().collect()
     } else {
         tasks_of(state, ids)?.into_iter().collect()
     };
-    let is_meant = |group: &&CutGroup| group.parts.iter().any(|part| tasks.contains(&part.task_id));
-    let groups = view.groups.iter().filter(is_meant).cloned().collect();
+    let groups = parts::groups_of(state, &tasks.iter().collect::<Vec<_>>());
     let tree = Groups::of(state);
     let tasks = tasks.iter().map(|task| one(ctx, &tree, view, task)).collect::<Result<Vec<_>>>()?;
     Ok(CrashState { crash: view.crash.clone(), groups, tasks })
@@ -81,19 +106,27 @@ pub fn state(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<CrashState> {
 fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result<TaskState> {
     let state = ctx.state();
     let case = state.case(task)?;
-    let reports = state.reports(task);
+    let found = view.concerned().find(|orphan| orphan.task_id == *task).cloned();
+    let heard = found.as_ref().and_then(|orphan| orphan.reports.as_ref());
+    let reports = heard.or_else(|| state.reports(task));
+    let record = state.record.cases.get(task);
+    let is_cut_off = found.as_ref().is_some_and(|orphan| orphan.decision.is_some());
     let files = |done: bool| -> Vec<String> {
         let all = reports.map_or(&[][..], |reports| &reports.files).iter();
         all.filter(|file| file.role.is_none() && file.done == done).map(|file| file.path.clone()).collect()
     };
-    let cut_off = view.cut_off().find(|orphan| orphan.task_id == *task).cloned();
     let last = reports.and_then(|reports| reports.files.iter().rev().find(|file| file.role.is_none() && !file.done));
     let workspace = state.restorable.workspaces.get(task);
     Ok(TaskState {
         id: task.clone(),
+        title: case.title.clone(),
+        iteration: found.as_ref().map(|orphan| orphan.iteration),
+        retry_count: record.map_or(0, |record| record.retry_count),
+        tokens_used: record.and_then(|record| record.tokens_used),
+        cost_usd: record.and_then(|record| record.cost_usd),
         parent: case.parent.clone(),
-        status: if cut_off.is_some() { Shown::Interrupted.as_str() } else { Shown::of(groups, case).as_str() },
-        progress: groups.progress(case),
+        status: if is_cut_off { Shown::Interrupted.as_str() } else { Shown::of(groups, case).as_str() },
+        progress: reports.and_then(|reports| reports.progress).filter(|_| is_cut_off).unwrap_or_else(|| groups.progress(case)),
         files_completed: files(true),
         files_in_progress: files(false),
         last_checkpoint: last.map(|file| LastCheckpoint {
@@ -104,11 +137,25 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
             confidence: file.confidence,
         }),
         started_at: reports.and_then(|reports| reports.started_at),
-        saved_at: cut_off.as_ref().and_then(|orphan| orphan.saved_at).or(reports.and_then(|reports| reports.recorded_at)),
+        saved_at: found.as_ref().and_then(|orphan| orphan.saved_at).or(reports.and_then(|reports| reports.recorded_at)),
         waits_for: groups.waits_for(case).cloned().collect(),
         branch: workspace.map(|workspace| workspace.branch.short().to_owned()),
         workspace: workspace.map(|workspace| workspace.path.clone()),
-        cut_off,
+        reported: reports.and_then(|reports| serde_json::to_value(Reported::of(reports)).ok()),
+        reports: reports.cloned(),
+        verification: checks(case, record).iter().map(check_line).collect(),
+        cut_off: found,
         recovery_context: told::attempts(ctx, task, None)?.map(|told| told.context),
     })
+}
+
+fn check_line(check: &Check<'_>) -> CheckLine {
+    CheckLine {
+        of: check.of,
+        name: check.name.map(str::to_owned),
+        command: check.command.to_owned(),
+        state: check.state,
+        failure: check.failure.map(str::to_owned),
+        words: check.in_words(),
+    }
 }

@@ -23,10 +23,12 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit, TreeChange, Worktree, WorktreeCapture, bytes_by};
+use crate::domain::recovery::decide::Place;
 use crate::ops::checkpoint::{self, CapturedWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::operation::{self, capture_with, extras_of, keep_bytes};
+use crate::ops::recover::vanished;
 use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::worktree::head_state;
 use crate::ops::supervise::live::live_ref;
@@ -131,8 +133,11 @@ fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Opti
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(None) };
     let refs = ctx.repo.refs();
     let newest = || refs.read_ref(&live_ref(task));
+    // A folder that is gone is made again, with all that its newest capture holds.
+    let is_brought_back = matches!(vanished::place(ctx, task)?, Place::Captured(_));
     let capture = match stopped {
         Some(_) => newest()?,
+        None if is_brought_back => newest()?,
         None => refs.read_ref(&lost_ref(task))?.map_or_else(newest, |kept| Ok(Some(kept)))?,
     };
     let Some(capture) = capture else { return Ok(None) };
@@ -152,7 +157,8 @@ fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Opti
     let unread = PathSet::new(now.iter().flat_map(|now| now.capture.extras.gaps.iter().cloned()));
     let comes = |change: &TreeChange| change.new.is_some() && change.changes_a_file() && !unread.covers(&change.path);
     let changes = ctx.repo.history().diff_trees(&tree, &wanted)?.into_iter().filter(comes);
-    let files = changes.map(|change| lost_file(Path::new(&workspace.path), change, stopped)).collect();
+    let of = |change| lost_file(Path::new(&workspace.path), change, stopped);
+    let files = changes.map(of).map(|file| LostFile { comes_back: file.comes_back || is_brought_back, ..file }).collect();
     let lost = LostFiles { task_id: task.clone(), workspace: workspace.path.clone(), capture, captured_at, files };
     Ok(Some(Found { lost, now }))
 }

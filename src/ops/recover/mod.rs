@@ -17,5 +17,6 @@ pub mod resume;
 pub mod scan;
 pub mod survey;
 pub mod told;
+pub mod vanished;
 mod verified;
 pub mod wedged;

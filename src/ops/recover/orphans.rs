@@ -9,10 +9,10 @@ use super::scan::{self, Counted};
 use super::verified;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::decide::{Action, CrashDecision, by_rules, decided};
+use crate::domain::recovery::decide::{Action, CrashDecision, Place, by_rules, decided};
 use crate::domain::recovery::estimate::Piece;
-use crate::domain::recovery::heard::{Heard, last_sign};
-use crate::domain::recovery::marker::Marker;
+use crate::domain::recovery::heard::{Heard, Signs};
+use crate::domain::recovery::marker::{LastHeard, Marker};
 use crate::domain::recovery::wanted::{Becomes, Meant, Wanted};
 use crate::domain::work::agent::{Agent, Outcome, Stage, Work};
 use crate::domain::work::outcome::{End, classify};
@@ -20,6 +20,7 @@ use crate::domain::work::reports::Reports;
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
+use crate::ops::output::last;
 use crate::ops::supervise::crash::limits;
 use crate::ops::supervise::live::live_ref;
 use crate::process::keeper::spec::KeeperState;
@@ -42,6 +43,12 @@ pub struct Orphan {
     /// What a human decided on it.
     #[serde(skip)]
     pub by_human: Option<Action>,
+    /// Whether a recovery does nothing about it: it waits for an answer or for the next session.
+    #[serde(skip)]
+    pub rests: bool,
+    /// What was reported of it, also what is not recorded yet.
+    #[serde(skip)]
+    pub reports: Option<Reports>,
     /// Where its program was.
     pub marker: Option<Marker>,
     /// The last sign of life.
@@ -103,18 +110,22 @@ pub struct Asked<'a> {
 /// `IO_FAILED`, `GIT_FAILED`.
 pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Found>> {
     let Some(work) = &agent.work else { return Ok(None) };
-    let resumed = |reason: &str| {
+    let resumed = |reason: &str, lives: bool| {
+        let rests = !work.stage.wants_recovery(lives);
         let becomes = match asked.wanted.of(&work.task, asked.chosen, Becomes::Resumed) {
             Meant::Left => Becomes::Left,
             // What a human decides is for what was cut off.
             Meant::Rules | Meant::Human(_) => Becomes::Resumed,
         };
         let orphan = orphan(ctx, &agent.id, work, (reason.to_owned(), ctx.state().reports(&work.task)));
-        Ok(Some(Found { orphan, becomes, piece: None, stopped: None }))
+        Ok(Some(Found { orphan: Orphan { rests, ..orphan }, becomes, piece: None, stopped: None }))
     };
     let token = match &work.stage {
-        Stage::Between { last: Some(Outcome::Complete) } => return resumed(&verified::in_words(ctx, &work.task)?),
-        Stage::Between { .. } => return resumed("it is between two iterations"),
+        Stage::Between { last: Some(Outcome::Complete) } => return resumed(&verified::in_words(ctx, &work.task)?, false),
+        Stage::Between { last: Some(Outcome::Waiting { .. }) } => {
+            return resumed("it waits for an answer: git axiom gate list", false);
+        }
+        Stage::Between { .. } => return resumed("it is between two iterations", false),
         Stage::Intended { token } | Stage::Running { token, .. } => token,
     };
     let state = match iteration_state(&ctx.layout().run_dir(&agent.id, token), &work.stage)? {
@@ -122,12 +133,12 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
         IterationState::Known(state) => state,
     };
     match state {
-        KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and is taken over"),
-        KeeperState::Ended(_) => resumed("it has ended, and its result is used"),
-        KeeperState::NotStarted => resumed("its program was never started"),
+        KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and the next run takes it over", true),
+        KeeperState::Ended(_) => resumed("it has ended, and its result is used", false),
+        KeeperState::NotStarted => resumed("its program was never started", false),
         // What its agent said last counts, whatever ended its keeper.
         KeeperState::Dead(_) => match last_word(&heard(ctx, &agent.id, work, token)?, work) {
-            Some(said) => resumed(&said),
+            Some(said) => resumed(&said, false),
             None => cut_off(ctx, agent, work, token, ("its keeper died", asked)).map(Some),
         },
         KeeperState::Unproved(_) => {
@@ -140,10 +151,12 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
 
 fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked): (&str, Asked<'_>)) -> Result<Found> {
     let heard = heard(ctx, &agent.id, work, token)?;
-    let saved_at = last_sign(heard.at, work.last_activity);
+    let captured = captured_at(ctx, &work.task, asked.captures);
+    let saved_at = last_sign(ctx, (&agent.id, work), heard.at, captured);
     let workspace = ctx.state().restorable.workspaces.get(&work.task);
     let run = ctx.layout().run_dir(&agent.id, token);
-    let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, heard.marker.clone(), saved_at);
+    let last = LastHeard { marker: heard.marker.clone(), saved_at, progress_at: heard.progress_at };
+    let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, last);
     let counted = Counted::with(ctx.state(), &work.task, &heard);
     let facts = scan::facts(ctx, &work.task, (cut.recorded, Some(&cut)), &counted)?;
     let limits = limits(ctx, asked.wanted.threshold);
@@ -164,6 +177,10 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         Meant::Rules => (by_rules.0, by_rules.1, by_rules.2, None),
         Meant::Left => (by_rules.0, Becomes::Left, by_rules.2, None),
     };
+    let why = match back_from(facts.place) {
+        None => why.to_owned(),
+        Some(from) => format!("{why}; the folder of its workspace is gone, and is made again {from}"),
+    };
     let reason = match (becomes, asks) {
         (Becomes::Failed, _) => format!("{why}, and it has crashed too often"),
         (Becomes::Resumed | Becomes::Reset | Becomes::Left, true) => {
@@ -172,7 +189,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         (Becomes::Resumed | Becomes::Reset | Becomes::Left, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
     };
     let reported = heard.reports.recorded_at;
-    let kept = captured_at(ctx, &work.task, asked.captures).max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
+    let kept = captured.max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == Action::RestartTask;
     let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew };
     let orphan = Orphan {
@@ -186,9 +203,32 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
     Ok(Found { orphan, becomes, piece: Some(piece), stopped: None })
 }
 
+/// The last sign of life of an iteration, of which something was heard last at this time, and whose workspace was captured last at that.
+/// A log that cannot be read tells nothing.
+pub fn last_sign(
+    ctx: &Context,
+    (agent, work): (&AgentId, &Work),
+    heard: Option<Timestamp>,
+    captured: Option<Timestamp>,
+) -> Timestamp {
+    let printed = last::printed_at(&ctx.layout().agent_log(agent, &work.task)).ok().flatten();
+    let own = |at: &Timestamp| *at >= work.claimed_at;
+    let signs = Signs { heard, recorded: work.last_activity, captured: captured.filter(own), printed: printed.filter(own) };
+    signs.last()
+}
+
 /// When the workspace of a task was captured last.
 fn captured_at(ctx: &Context, task: &CaseId, captures: &BTreeMap<RefName, Oid>) -> Option<Timestamp> {
     Timestamp::from_second(ctx.repo.objects().commit_seconds(captures.get(&live_ref(task))?).ok()?).ok()
+}
+
+/// Where a folder that is gone has its files from when it is made again, in words.
+pub fn back_from(place: Place) -> Option<String> {
+    match place {
+        Place::Captured(at) => Some(format!("from its newest capture, of {}", at.strftime("%Y-%m-%dT%H:%M:%SZ"))),
+        Place::Committed => Some("from the commits on its branch".to_owned()),
+        Place::There | Place::Gone(_) => None,
+    }
 }
 
 fn in_words(decision: &CrashDecision, changed: u64) -> String {
@@ -237,6 +277,8 @@ fn orphan(ctx: &Context, agent: &AgentId, work: &Work, (reason, reports): (Strin
         reason,
         decision: None,
         by_human: None,
+        rests: false,
+        reports: reports.cloned(),
         marker: None,
         saved_at: Some(work.last_activity),
         tokens_used: record.and_then(|record| record.tokens_used),

@@ -1,4 +1,4 @@
-//! The groups with tasks that a crash cut off: how far each part is, and what it waits for. Looking changes nothing.
+//! The goals and groups of tasks that a crash cut off: how far each part is, and what it waits for. Looking changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,26 @@ use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::view::Shown;
 
-/// A group.
+/// A goal or a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CutGroup {
     /// The group.
     pub task_id: CaseId,
+    /// What it is a part of.
+    pub parent: Option<CaseId>,
+    /// How deep it is in the tree: 0 for the goal.
+    #[serde(skip)]
+    pub depth: usize,
     /// Its title.
     pub title: String,
+    /// Its status, as shown.
+    pub status: Shown,
     /// How far it is, in percent.
     pub progress: u8,
-    /// Its tasks.
+    /// What it, or all of its tasks that are left, still wait for outside of it.
+    pub waits_for: Vec<CaseId>,
+    /// Its own tasks, where a crash cut one of them off.
     pub parts: Vec<CutPart>,
 }
 
@@ -42,22 +51,55 @@ pub struct CutPart {
     pub resolved: Vec<CaseId>,
 }
 
-/// The groups of these tasks, in the order of the tasks.
+/// The goals of these tasks with all groups in them, each before its parts, in the order of the tasks.
 pub fn groups_of(state: &State, cut_off: &[&CaseId]) -> Vec<CutGroup> {
     let cases = &state.restorable.cases;
     let tree = Groups::of(state);
+    let above = |task: &CaseId| -> Vec<&Case> {
+        let up = |case: &&Case| cases.get(case.parent.as_ref()?);
+        std::iter::successors(cases.get(task), up).skip(1).take(cases.len()).collect()
+    };
+    let is_hit: BTreeSet<&CaseId> = cut_off.iter().flat_map(|task| above(task)).map(|case| &case.id).collect();
     let mut seen = BTreeSet::new();
-    let parents = cut_off.iter().filter_map(|task| cases.get(*task)?.parent.as_ref());
-    let groups = parents.filter(|parent| seen.insert(*parent)).filter_map(|parent| cases.get(parent));
-    let part = |case: &&Case| case.kind == Kind::Task && case.status != Status::Archived;
+    let goals = cut_off.iter().filter_map(|task| above(task).pop()).filter(|goal| seen.insert(&goal.id));
+    let mut groups = Vec::new();
+    for goal in goals {
+        // The first is always the next: nested groups may be deeper than a stack is.
+        let mut open = vec![(goal, 0)];
+        while let Some((group, depth)) = open.pop() {
+            groups.push(one_group(&tree, (group, depth), cut_off, is_hit.contains(&group.id)));
+            let within = tree.parts(&group.id).iter().filter(|part| part.kind != Kind::Task && part.status != Status::Archived);
+            open.extend(within.rev().map(|part| (*part, depth + 1)));
+        }
+    }
     groups
-        .map(|group| CutGroup {
-            task_id: group.id.clone(),
-            title: group.title.clone(),
-            progress: tree.progress(group),
-            parts: tree.parts(&group.id).iter().copied().filter(part).map(|case| one(&tree, case, cut_off)).collect(),
-        })
-        .collect()
+}
+
+fn one_group<'a>(tree: &Groups<'a>, (group, depth): (&'a Case, usize), cut_off: &[&CaseId], is_hit: bool) -> CutGroup {
+    let tasks: Vec<&'a Case> = tree.parts(&group.id).iter().copied().filter(|case| case.kind == Kind::Task).collect();
+    let tasks: Vec<&'a Case> = tasks.into_iter().filter(|case| case.status != Status::Archived).collect();
+    let of_it = tasks.iter().any(|case| cut_off.contains(&&case.id));
+    CutGroup {
+        task_id: group.id.clone(),
+        parent: group.parent.clone(),
+        depth,
+        title: group.title.clone(),
+        status: if is_hit { Shown::Interrupted } else { Shown::of(tree, group) },
+        progress: tree.progress(group),
+        waits_for: group_waits_for(tree, group, &tasks),
+        parts: if of_it { tasks.into_iter().map(|case| one(tree, case, cut_off)).collect() } else { Vec::new() },
+    }
+}
+
+/// What a group waits for: what it comes after itself, or what keeps all of its tasks that are left from beginning.
+fn group_waits_for<'a>(tree: &Groups<'a>, group: &'a Case, tasks: &[&'a Case]) -> Vec<CaseId> {
+    let own: BTreeSet<&CaseId> = tree.waits_for(group).collect();
+    let within: BTreeSet<&CaseId> = tasks.iter().map(|case| &case.id).collect();
+    let left = tasks.iter().filter(|case| case.status == Status::Pending);
+    let all: Vec<BTreeSet<&CaseId>> = left.map(|case| tree.waits_for(case).filter(|id| !within.contains(id)).collect()).collect();
+    let has_more = tasks.iter().any(|case| case.status == Status::Active);
+    let of_tasks = if has_more || all.iter().any(BTreeSet::is_empty) { BTreeSet::new() } else { all.into_iter().flatten().collect() };
+    own.union(&of_tasks).map(|id| (*id).clone()).collect()
 }
 
 fn one<'a>(tree: &Groups<'a>, case: &'a Case, cut_off: &[&CaseId]) -> CutPart {

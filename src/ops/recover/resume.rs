@@ -32,6 +32,18 @@ pub struct Done {
     pub progress: Option<u8>,
 }
 
+/// A task that was taken up before, and what becomes of it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Earlier {
+    /// The task.
+    pub task_id: CaseId,
+    /// What becomes of it; `None` where nothing does, since nobody asked for it.
+    pub decision: Option<Action>,
+    /// In words.
+    pub what: String,
+}
+
 /// What came of a recovery.
 #[derive(Debug)]
 pub struct Recovered {
@@ -123,10 +135,38 @@ fn gate_of(state: &State, task: &CaseId) -> Option<GateId> {
 pub fn look_and_plan(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)> {
     let mut view = survey::look_with(ctx, wanted)?;
     let plan = plan(ctx, &view, wanted)?;
+    view.earlier = earlier(ctx.state(), &plan, wanted)?;
     if let Some(only) = &wanted.only {
-        view.keep_only(&tasks_of(ctx.state(), only)?);
+        view.keep_only(ctx.state(), &tasks_of(ctx.state(), only)?);
     }
     Ok((view, plan))
+}
+
+/// What becomes of the tasks that were taken up before; where nobody asked for anything, those are named that failed by crashes.
+fn earlier(state: &State, plan: &Plan, wanted: &Wanted) -> Result<Vec<Earlier>> {
+    let Some(action) = wanted.action else {
+        let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
+        let is_meant = |case: &&Case| case.status == Status::Failed && state.is_interrupted(&case.id);
+        let failed = state.restorable.cases.values().filter(is_meant);
+        let named = failed.filter(|case| chosen.as_ref().is_none_or(|chosen| chosen.contains(&case.id)));
+        let what = |case: &Case| {
+            let why = case.reason.as_deref().unwrap_or("it crashed too often");
+            format!("{why}; git axiom recover --reset {} begins it anew", case.id)
+        };
+        return Ok(named.map(|case| Earlier { task_id: case.id.clone(), decision: None, what: what(case) }).collect());
+    };
+    let one = |task: &CaseId| Earlier { task_id: task.clone(), decision: Some(action), what: would_become(state, task, action) };
+    Ok(plan.before.iter().map(one).collect())
+}
+
+/// What [`take_up_again`] makes of a task, in words.
+fn would_become(state: &State, task: &CaseId, action: Action) -> String {
+    let has_workspace = state.restorable.workspaces.contains_key(task);
+    match (action, has_workspace) {
+        (Action::RestartTask, true) => "begins anew; what is there is kept aside".to_owned(),
+        (Action::RestartTask, false) => "begins anew".to_owned(),
+        (Action::ContinueTask | Action::NextTask | Action::HumanReview, _) => "goes on".to_owned(),
+    }
 }
 
 /// Carries out what a human wants: first of the tasks that are cut off, then of those that were taken up before.
@@ -211,11 +251,8 @@ fn take_up_again(ctx: &mut Context, task: &CaseId, action: Action) -> Result<Str
     if let Some(id) = gate_of(ctx.state(), task) {
         ctx.append(Event::GateDecided { id, decision: Decision::Approved })?;
     }
-    if action != Action::RestartTask {
-        return Ok("goes on".to_owned());
-    }
-    if !ctx.state().restorable.workspaces.contains_key(task) {
-        return Ok("begins anew".to_owned());
+    if action != Action::RestartTask || !ctx.state().restorable.workspaces.contains_key(task) {
+        return Ok(would_become(ctx.state(), task, action));
     }
     let undo = revert_task::put_aside(ctx, task)?;
     Ok(format!("begins anew; git axiom undo {undo} brings back what was there"))

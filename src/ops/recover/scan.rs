@@ -15,17 +15,19 @@ use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::Facts;
 use crate::domain::recovery::files::{FileState, recent_since};
 use crate::domain::recovery::heard::Heard;
-use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, Recorded, effect};
+use crate::domain::recovery::marker::{CutOff, Effect, LastHeard, Marker, MarkerKind, Recorded, effect};
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
+use crate::domain::work::checks::kept;
 use crate::domain::work::reports::Reports;
 use crate::domain::work::standing::PartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::files::{self, Small};
-use crate::git::{LoggedCommit, StatusKind, TreeChange};
+use crate::git::{LoggedCommit, StatusEntry, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
+use crate::ops::recover::vanished;
 use crate::process::keeper::output::Stream;
 use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
 
@@ -42,14 +44,15 @@ const EMPTY: [&str; 2] =
     ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
 /// Where an iteration was when it was cut off. `run` is its keeper's folder, `log` the log of its output.
-pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, marker: Option<Marker>, saved_at: Timestamp) -> CutOff {
+pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, heard: LastHeard) -> CutOff {
+    let LastHeard { marker, saved_at, progress_at } = heard;
     let spec = KeeperSpec::read(&run.join(SPEC)).ok();
     let tells_markers = spec.as_ref().is_some_and(|spec| spec.reading.finds_texts());
     let found = match (&spec, &marker, workspace) {
         (Some(spec), Some(marker), Some(workspace)) => effect_of(spec, log, workspace, marker),
         (_, _, _) => None,
     };
-    CutOff { marker, tells_markers, effect: found.unwrap_or(Effect::Unknown), saved_at, recorded: recorded(run) }
+    CutOff { marker, tells_markers, effect: found.unwrap_or(Effect::Unknown), saved_at, recorded: recorded(run), progress_at }
 }
 
 /// What is left of what the keeper of a run had recorded.
@@ -151,16 +154,35 @@ pub fn facts(ctx: &Context, task: &CaseId, run: (Recorded, Option<&CutOff>), cou
         iterations: counted.iterations,
         tokens: counted.tokens,
         progress: reports.progress.or_else(|| PartCounts::of_reports(reports).percent()),
-        tests_pass: reports.verified,
+        said_of_this: false,
+        given_back: reports.given_back,
+        place: vanished::place(ctx, task)?,
+        tests_pass: None,
+        has_steps: state.restorable.cases.get(task).is_some_and(|case| !case.verify.is_empty()),
         changed: 0,
         empty: 0,
         recent: None,
         commits: 0,
     };
-    if let Some(workspace) = state.restorable.workspaces.get(task) {
-        count_changes(ctx, workspace, &mut facts)?;
+    let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok(facts) };
+    let found = count_changes(ctx, (task, workspace), &mut facts)?;
+    let said_at = cut.and_then(|cut| cut.progress_at);
+    facts.said_of_this = said_at.is_some_and(|said| found.newest.is_none_or(|newest| newest <= said));
+    if let (Some(case), Some(tip)) = (state.restorable.cases.get(task), found.clean_at) {
+        let known = record.map_or(&[][..], |record| &record.verified);
+        let passed = || (facts.has_steps && kept::still_to_run(known, &case.verify, &tip).is_empty()).then_some(true);
+        facts.tests_pass = kept::failed_on(known, &tip).map(|_| false).or_else(passed);
     }
     Ok(facts)
+}
+
+/// What was found in a workspace.
+#[derive(Debug, Default)]
+struct Looked {
+    /// The branch's commit, where nothing is uncommitted.
+    clean_at: Option<Oid>,
+    /// When a changed file was changed last.
+    newest: Option<Timestamp>,
 }
 
 /// What is in the workspace of a task, nothing where it has none. It reads the whole workspace, so only who needs it asks.
@@ -172,8 +194,9 @@ pub fn file_state(ctx: &Context, task: &CaseId, saved_at: Option<Timestamp>) -> 
 }
 
 /// The files in which the branch differs from where it began, and those that are uncommitted.
-fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Result<()> {
-    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(()) };
+fn count_changes(ctx: &Context, (task, workspace): (&CaseId, &Workspace), facts: &mut Facts) -> Result<Looked> {
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(Looked::default()) };
+    let (mut is_clean, mut left) = (false, Vec::new());
     let mut changed: HashSet<String> = HashSet::new();
     // A commit that the machine lost is a reason to recover, so it is none to fail.
     let all = if tip == workspace.base { Ok(Default::default()) } else { committed(ctx, &workspace.base, &tip) };
@@ -188,12 +211,21 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
     facts.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
     if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
         // What cannot be listed is not known, and no reason to fail.
-        let status = if ctx.repo.captures().is_certainly_clean(&entry.worktree).unwrap_or_default() {
-            Vec::new()
+        let known = if ctx.repo.captures().is_certainly_clean(&entry.worktree).unwrap_or_default() {
+            Some(Vec::new())
         } else {
-            ctx.repo.index(&entry.worktree).status(None).unwrap_or_default()
+            ctx.repo.index(&entry.worktree).status(None).ok()
         };
-        for entry in status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored) {
+        let is_left = |status: Vec<StatusEntry>| status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored).collect();
+        let known: Option<Vec<StatusEntry>> = known.map(is_left);
+        is_clean = known.as_ref().is_some_and(Vec::is_empty);
+        left = known.unwrap_or_default();
+    } else if let Some((capture, _)) = vanished::capture_of(ctx, task, workspace)? {
+        let files = ctx.repo.captures().capture_parts(&capture)?.files;
+        changed.extend(ctx.repo.history().diff_trees(&workspace.base, &files)?.into_iter().map(|change| change.path.to_string()));
+    }
+    {
+        for entry in left {
             let place = Path::new(&workspace.path).join(entry.path.to_path());
             let is_empty = place.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
             if changed.insert(entry.path.to_string()) {
@@ -202,8 +234,9 @@ fn count_changes(ctx: &Context, workspace: &Workspace, facts: &mut Facts) -> Res
         }
     }
     facts.changed = changed.len() as u64;
-    facts.recent = recent_of(Path::new(&workspace.path), &changed, facts.saved_at.unwrap_or(Timestamp::MAX));
-    Ok(())
+    let times = times_of(Path::new(&workspace.path), &changed);
+    facts.recent = recent_of(&times, facts.saved_at.unwrap_or(Timestamp::MAX));
+    Ok(Looked { clean_at: is_clean.then_some(tip), newest: times.into_iter().max() })
 }
 
 /// The files in which a branch differs from where it began, and its newest commits since.
@@ -212,11 +245,15 @@ fn committed(ctx: &Context, base: &Oid, tip: &Oid) -> Result<(Vec<TreeChange>, V
     Ok((history.diff_trees(base, tip)?, history.newest(tip, std::slice::from_ref(base), MOST_COMMITS)?))
 }
 
-/// How many of these files were changed in the hour before the crash; `None` where none of them is there.
-fn recent_of(root: &Path, changed: &HashSet<String>, crash: Timestamp) -> Option<u64> {
-    let since = recent_since(crash, None);
+/// When those of these files were changed that are there.
+fn times_of(root: &Path, changed: &HashSet<String>) -> Vec<Timestamp> {
     let times = changed.iter().filter_map(|path| root.join(path).symlink_metadata().ok()?.modified().ok());
-    let times: Vec<Timestamp> = times.filter_map(|time| Timestamp::try_from(time).ok()).collect();
+    times.filter_map(|time| Timestamp::try_from(time).ok()).collect()
+}
+
+/// How many files were changed in the hour before the crash; `None` where none of them is there.
+fn recent_of(times: &[Timestamp], crash: Timestamp) -> Option<u64> {
+    let since = recent_since(crash, None);
     (!times.is_empty()).then(|| times.iter().filter(|time| **time > since).count() as u64)
 }
 

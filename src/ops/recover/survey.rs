@@ -10,13 +10,14 @@ use super::lost_files::{self, LostFiles};
 pub use super::orphans::Orphan;
 use super::orphans::{self, Asked};
 use super::parts::{self, CutGroup};
-use super::resume::tasks_of;
+use super::resume::{Earlier, tasks_of};
 use super::{left, repair, wedged};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::own_names::LIVE;
 use crate::domain::recovery::estimate::{self, Crash};
 use crate::domain::recovery::wanted::{Becomes, Wanted};
 use crate::domain::state::wedge::{Wedge, WedgeView};
+use crate::domain::state::whole::State;
 use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -54,6 +55,8 @@ pub struct View {
     pub failed: Vec<Orphan>,
     /// Tasks that stay as the crash left them, since a human wants something of others only.
     pub left: Vec<Orphan>,
+    /// Tasks that a crash had cut off and that were taken up before, where something becomes of them or they failed.
+    pub earlier: Vec<Earlier>,
     /// Files of workspaces that are lost and that their newest captures hold.
     pub lost_files: Vec<LostFiles>,
     /// The operation that was interrupted.
@@ -88,13 +91,21 @@ impl View {
 
     /// Whether a recovery does any of what is shown.
     pub fn can_be_done(&self) -> bool {
-        self.repairs || !self.locks.is_empty()
+        self.repairs || !self.locks.is_empty() || self.changes_earlier()
+    }
+
+    /// Whether something becomes of tasks that were taken up before.
+    pub fn changes_earlier(&self) -> bool {
+        self.earlier.iter().any(|earlier| earlier.decision.is_some())
     }
 
     /// Leaves out lost files and groups of other tasks than these.
-    pub fn keep_only(&mut self, tasks: &BTreeSet<CaseId>) {
+    pub fn keep_only(&mut self, state: &State, tasks: &BTreeSet<CaseId>) {
         self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
-        self.groups.retain(|group| group.parts.iter().any(|part| tasks.contains(&part.task_id)));
+        let left = self.left.iter().filter(|orphan| orphan.decision.is_some());
+        let cut_off: Vec<&CaseId> = self.cut_off().chain(left).map(|orphan| &orphan.task_id).collect();
+        let meant: Vec<&CaseId> = cut_off.into_iter().filter(|task| tasks.contains(*task)).collect();
+        self.groups = parts::groups_of(state, &meant);
     }
 }
 
@@ -146,8 +157,8 @@ pub fn look_with(ctx: &mut Context, wanted: &Wanted) -> Result<View> {
         || !view.forgotten_checkpoints.is_empty()
         || !view.damaged_objects.is_empty()
         || view.wedges.iter().any(|wedge| wedge.recovers)
-        || view.concerned().next().is_some();
-    view.needed = view.repairs || !view.left.is_empty() || view.wedges.iter().any(|wedge| wedge.stops);
+        || view.concerned().any(|orphan| !orphan.rests);
+    view.needed = view.repairs || view.left.iter().any(|orphan| !orphan.rests) || view.wedges.iter().any(|wedge| wedge.stops);
     view.repairs |= !view.leftovers.is_empty();
     Ok(view)
 }

@@ -45,12 +45,20 @@ pub fn attempts(ctx: &Context, task: &CaseId, has_changes: Option<bool>) -> Resu
         has_changes,
         verified: &record.verified,
         tests_pass: state.reports(task).and_then(|reports| reports.verified),
+        decision: record.recovery.as_deref().map(|decided| &decided.decision),
         // A commit that the machine lost is none to tell, and no reason to fail.
         commits: newest_commits(ctx, task).unwrap_or_default(),
         printed: printed(ctx, task, context::started(&entries)),
     };
     let lines = context::last_attempt(&known);
     Ok(context::context(&known).map(|context| Told { how, context, lines }))
+}
+
+/// What the agent of a task did last, where its program tells no markers: the last line that it printed, else what it reported.
+pub fn last_action(ctx: &Context, task: &CaseId) -> Option<String> {
+    let entries = history::newest_of(ctx, task, |entries| context::started(entries).is_some()).ok()?;
+    let line = printed(ctx, task, context::started(&entries)).pop();
+    line.or_else(|| context::last_report(&entries))
 }
 
 /// The newest commit of an agent on the task's branch, and the newest one of what was left uncommitted.

@@ -119,7 +119,12 @@ impl Supervisor<'_> {
     /// Makes the workspace and asks the hooks, then claims the task, for this reason. Until then its gate stays: what a human
     /// approved is not asked again where the claim has to be tried again.
     fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
-        self.claim_or_ask(task, why).or_else(|error| self.claim_failed(task, error))
+        let claimed = match self.asks_to_begin_anew(task) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.claim_or_ask(task, why),
+            Err(error) => Err(error),
+        };
+        claimed.or_else(|error| self.claim_failed(task, error))
     }
 
     /// Handles the answer of the hooks that are asked about a claim; returns whether anything was done.
@@ -156,8 +161,8 @@ impl Supervisor<'_> {
         self.budget_can_be_kept(task)?;
         disk::has_room_to_begin(self.ctx, "make a workspace")?;
         let case = &self.ctx.state().case(task)?.clone();
-        self.ctx.act_as(By::Supervisor)?;
         self.put_aside_first(task)?;
+        self.ctx.act_as(By::Supervisor)?;
         let agent = match self.free_agent_sent_to(task) {
             Some(sent) => sent.agent.clone(),
             None => ready::agent_for(self.ctx.state(), case)?,
@@ -199,7 +204,10 @@ impl Supervisor<'_> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         let workspace = match known {
             Some(workspace) if !self.is_outdated(&workspace)? => {
-                self.lost_folder(&case.id)?;
+                self.bring_back_folder(&case.id)?;
+                if self.is_gone_for_good(&case.id).is_some() && self.was_used(case) {
+                    self.open_anew(&case.id, &workspace)?;
+                }
                 workspace
             }
             Some(_) | None => {

@@ -4,25 +4,29 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::plural::count;
-use crate::domain::recovery::decide::{Action, CrashDecision, Facts, Limits, by_rules, decided};
+use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, by_rules, decided};
 use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
-use crate::domain::recovery::heard::last_sign;
-use crate::domain::recovery::marker::{CutOff, Recorded};
-use crate::domain::state::event::Event;
+use crate::domain::recovery::marker::{CutOff, LastHeard, Marker, Recorded};
+use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Work;
 use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::gate::Cause;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::recover::orphans::last_sign;
 use crate::ops::recover::scan::{self, Counted};
+use crate::ops::recover::told;
 use crate::ops::revert_task;
 use crate::ops::steps::{self, About, AfterFailure, Job, Program, Runner, What};
+use crate::ops::supervise::live::live_ref;
 
 /// How many finished tasks an evaluator is told.
 const MOST_PAST: usize = 200;
@@ -44,6 +48,14 @@ pub(super) struct TakenUp {
     resumable: usize,
     reset: usize,
     failed: usize,
+}
+
+/// Whose an order is in the log: what a human decided is the human's.
+fn who_orders(decision: &CrashDecision) -> By {
+    match decision.by {
+        Decider::Human => By::User,
+        Decider::Rules | Decider::Evaluator => By::Supervisor,
+    }
 }
 
 impl TakenUp {
@@ -81,10 +93,30 @@ impl Supervisor<'_> {
     /// Where an iteration was that is ending by a crash.
     pub(super) fn cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> CutOff {
         let watch = self.watches.get(agent);
-        let saved_at = last_sign(watch.and_then(|watch| watch.heard_at), work.last_activity);
+        let saved_at = watch.and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(agent, work));
         let workspace = self.ctx.state().restorable.workspaces.get(&work.task);
         let log = self.ctx.layout().agent_log(agent, &work.task);
-        scan::cut_off(run, &log, workspace, watch.and_then(|watch| watch.marker.clone()), saved_at)
+        let (marker, progress_at) = watch.map_or((None, None), |watch| (watch.marker.clone(), watch.progress_at));
+        scan::cut_off(run, &log, workspace, LastHeard { marker, saved_at, progress_at })
+    }
+
+    fn last_sign(&self, agent: &AgentId, work: &Work) -> Timestamp {
+        let (refs, objects) = (self.ctx.repo.refs(), self.ctx.repo.objects());
+        let newest = refs.read_ref(&live_ref(&work.task)).ok().flatten();
+        let captured = newest.and_then(|capture| Timestamp::from_second(objects.commit_seconds(&capture).ok()?).ok());
+        last_sign(self.ctx, (agent, work), self.watches.get(agent).and_then(|watch| watch.heard_at), captured)
+    }
+
+    /// Before anything is done about an iteration that a crash cut off, since recovery captures too: when its last sign of life was. And
+    /// where its folder is gone, it is made again with what was saved.
+    pub(super) fn look_at_crash(&mut self, agent: &AgentId, work: &Work) {
+        let sign = self.last_sign(agent, work);
+        if let Some(watch) = self.watches.get_mut(agent) {
+            watch.last_sign.get_or_insert(sign);
+        }
+        if let Err(error) = self.bring_back_folder(&work.task) {
+            self.warn(format!("{}: the folder of its workspace is gone, and could not be made again yet: {error}", work.task));
+        }
     }
 
     /// Decides what becomes of the task, and does it; returns whether anything was done.
@@ -93,7 +125,8 @@ impl Supervisor<'_> {
             Some(decided) => decided.decision.clone(),
             None => {
                 let Some((decision, puts_aside)) = self.decision(agent, work)? else { return Ok(false) };
-                self.step(Event::RecoveryDecided {
+                self.ctx.act_as(who_orders(&decision))?;
+                self.ctx.append(Event::RecoveryDecided {
                     agent: agent.clone(),
                     decision: Box::new(decision.clone()),
                     puts_aside,
@@ -186,7 +219,7 @@ impl Supervisor<'_> {
                 tests_passing: facts.tests_pass,
                 last_activity: facts.saved_at,
             },
-            last_action: facts.marker.as_ref().map(|marker| marker.in_words()).or_else(|| state.record.last_action.clone()),
+            last_action: facts.marker.as_ref().map(Marker::in_words).or_else(|| told::last_action(self.ctx, &work.task)),
             file_state: &scan::file_state(self.ctx, &work.task, facts.saved_at),
             task_history: past.map(|case| PastTask { id: &case.id, title: &case.title }).collect(),
             marker: facts.marker.as_ref(),
@@ -221,9 +254,11 @@ impl Supervisor<'_> {
     pub(super) fn put_aside_first(&mut self, task: &CaseId) -> Result<()> {
         let state = self.ctx.state();
         let recovery = state.record.cases.get(task).and_then(|record| record.recovery.as_ref());
-        if !recovery.is_some_and(|recovery| recovery.puts_aside) || !state.restorable.workspaces.contains_key(task) {
+        let Some(recovery) = recovery.filter(|recovery| recovery.puts_aside && state.restorable.workspaces.contains_key(task)) else {
             return Ok(());
-        }
+        };
+        let by = who_orders(&recovery.decision);
+        self.ctx.act_as(by)?;
         let done = match revert_task::put_aside(self.ctx, task) {
             Err(error) if error.code() == Code::HasDependents => {
                 self.warn(format!("{task} goes on with what is there: {error}"));

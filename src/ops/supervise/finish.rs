@@ -11,12 +11,14 @@ use super::{Halted, Supervisor, Then};
 use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
+use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Work, Workspace};
 use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
+use crate::domain::work::reports::Reports;
 use crate::domain::work::outcome::{End, Halt, LeftBehind, by_output, classify, with_open_conflicts};
 use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
 use crate::domain::work::wip;
@@ -53,7 +55,12 @@ impl Supervisor<'_> {
         let Some(from) = work.from.clone() else {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
-        let Some(kept) = self.kept((agent, &case), &work, &token, &outcome, &from) else { return Ok(false) };
+        let kept = if outcome == Outcome::Crashed && self.is_gone_for_good(&work.task).is_some() {
+            Some(Ok(Kept::nothing(&from)))
+        } else {
+            self.kept((agent, &case), (&work, end), &token, &outcome, &from)
+        };
+        let Some(kept) = kept else { return Ok(false) };
         let (outcome, broken, kept, left) = match kept {
             Ok(kept) => {
                 let left = if kept.to == from { LeftBehind::Unchanged } else { LeftBehind::Changed };
@@ -79,8 +86,11 @@ impl Supervisor<'_> {
         let run = self.ctx.layout().run_dir(agent, &token);
         let cut = last_run::tells_where(end, &outcome).then(|| Box::new(self.cut_off(agent, &work, &run)));
         let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
-        let report = IterationReport { cut, ..self.report(ran, kept) };
-        self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
+        let discarded = *end == End::Killed;
+        let report = IterationReport { cut, discarded, ..self.report(ran, kept) };
+        let decided = (*end == End::KeeperDied && outcome == Outcome::Complete).then(|| reported_complete(agent));
+        let ended = Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) };
+        self.ctx.append_with(|_| Ok([ended].into_iter().chain(decided).collect()))?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
         if !last_run::leaves_open(&outcome) && resumed != Some(Resumed::InVain) && *end != End::Unproved {
@@ -138,6 +148,7 @@ impl Supervisor<'_> {
             ran: self.options.programs.of(case).name.clone(),
             cut_off,
             conflict_round: kept.conflict_round,
+            discarded: false,
         }
     }
 
@@ -271,6 +282,7 @@ impl Supervisor<'_> {
             ran: String::new(),
             cut_off: false,
             conflict_round: None,
+            discarded: false,
         };
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let halted = self.halted.remove(token).map(WorkEnd::Halted);
@@ -282,7 +294,7 @@ impl Supervisor<'_> {
     fn kept(
         &mut self,
         (agent, case): (&AgentId, &Case),
-        work: &Work,
+        (work, end): (&Work, &End),
         token: &Token,
         outcome: &Outcome,
         from: &Oid,
@@ -295,7 +307,9 @@ impl Supervisor<'_> {
             Ok(stored) => stored,
             Err(error) => return Some(Err(error)),
         };
-        Some(self.keep_work((agent, case), work.iteration, outcome, (&workspace, from, stored.as_ref())))
+        // What a killed agent said is in no message.
+        let said = work.said_before.as_ref().filter(|_| *end == End::Killed).map(|before| &before.reports);
+        Some(self.keep_work((agent, case), (work.iteration, said), outcome, (&workspace, from, stored.as_ref())))
     }
 
     fn workspace_of(&self, case: &Case) -> Result<Workspace> {
@@ -307,16 +321,22 @@ impl Supervisor<'_> {
     fn keep_work(
         &mut self,
         (agent, case): (&AgentId, &Case),
-        iteration: u32,
+        (iteration, said): (u32, Option<&Reports>),
         outcome: &Outcome,
         (workspace, from, stored): (&Workspace, &Oid, Option<&StoredAside>),
     ) -> Result<Kept> {
-        let reports = self.ctx.state().reports(&case.id);
+        let reports = said.or_else(|| self.ctx.state().reports(&case.id));
         let message = wip::message(&wip::Leftovers { case, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
         let claim = if *outcome == Outcome::Complete { Claim::Complete } else { Claim::None };
         self.ctx.with_operation_lock(|ctx| keep_in(ctx, workspace, (from, stored), (&message, claim), limit))
     }
+}
+
+/// What becomes of a task whose keeper died after its agent had reported that it is complete.
+fn reported_complete(agent: &AgentId) -> Event {
+    let decision = Box::new(CrashDecision::reported_complete());
+    Event::RecoveryDecided { agent: agent.clone(), decision, puts_aside: false, paused: false }
 }
 
 /// The last lines of a program's output, as far as the log has them.

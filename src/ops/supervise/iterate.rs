@@ -9,12 +9,13 @@ use super::start_keeper::{Next, Prepared, start_keeper};
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
+use crate::domain::recovery::decide::{GONE, MayBeginAnew};
 use crate::domain::recovery::marker::Marker;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
 use crate::domain::work::failures::{LONGEST_PAUSE, Step};
-use crate::domain::work::gate::Held;
-use crate::domain::work::outcome::End;
+use crate::domain::work::gate::{Cause, Held};
+use crate::domain::work::outcome::{End, next_iteration};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::told;
 use crate::env;
@@ -69,7 +70,12 @@ impl Supervisor<'_> {
             Condition::Sound => {}
             // The last iteration deleted or disconnected it.
             Condition::Mendable => {
-                self.lost_folder(&work.task)?;
+                self.bring_back_folder(&work.task)?;
+                match self.is_gone_for_good(&work.task).filter(|_| self.was_used(&case)) {
+                    Some(MayBeginAnew::Asks) => return self.review_agent(agent, Cause::Recovery, GONE),
+                    Some(MayBeginAnew::Yes) => self.open_anew(&work.task, &workspace)?,
+                    None => {}
+                }
                 let aside = workspaces::ensure(self.ctx, &workspace)?;
                 aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
             }
@@ -78,7 +84,8 @@ impl Supervisor<'_> {
         self.no_lock_of_gits(&workspace)?;
         self.begin_merge(&work.task)?;
         let token = self.next_token(agent)?;
-        let iteration = work.iteration + 1;
+        let made = if self.counted_anew.contains(&work.task) { 0 } else { self.work_of(agent).map_or(0, |work| work.iteration) };
+        let iteration = next_iteration(made, self.options.max_iterations);
         let next = Next { agent, case: &case, workspace: &workspace, iteration, token: &token };
         // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
         let Prepared { spec, resumes } = self.prepare_keeper(&next)?;
@@ -96,6 +103,7 @@ impl Supervisor<'_> {
             resumes,
         })?;
         self.prepared.remove(agent);
+        self.counted_anew.remove(&work.task);
         env::fault_point("iterate.intended");
         let started = start_keeper(&spec);
         env::fault_point("iterate.keeper-started");
@@ -145,6 +153,11 @@ impl Supervisor<'_> {
         }
         let state = iteration_state(&dir, &work.stage)?;
         let heard = self.listen(agent, token, &dir)?;
+        let is_cut_off =
+            matches!(state, IterationState::Lost(_) | IterationState::Known(KeeperState::Dead(_) | KeeperState::Unproved(_)));
+        if is_cut_off {
+            self.look_at_crash(agent, work);
+        }
         let state = match state {
             IterationState::Lost(why) => return self.record_lost(agent, token, &why),
             IterationState::Known(state) => state,
@@ -203,7 +216,10 @@ impl Supervisor<'_> {
         self.warn(format!("the machine stopped before the work of {agent} on {task} was on disk: the task is tried again"));
         let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();
         self.step(Event::Audited { id: task.clone(), text })?;
-        self.notes.entry(task.clone()).or_default().others = vec![UNPROVED.to_owned()];
+        let others = &mut self.notes.entry(task.clone()).or_default().others;
+        if !others.iter().any(|note| note == UNPROVED) {
+            others.push(UNPROVED.to_owned());
+        }
         Ok(())
     }
 
@@ -264,6 +280,9 @@ impl Supervisor<'_> {
                 told::add(&mut watch.told, &signal);
                 watch.marker = Marker::after(watch.marker.take(), &signal, &watch.told, received.at);
                 watch.heard_at = Some(received.at);
+                if let Signal::Progress { .. } = signal {
+                    watch.progress_at = Some(received.at);
+                }
             }
             if let Signal::Seen(_) = signal {
                 continue;

@@ -7,11 +7,16 @@ use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::plural::count_of;
-use crate::domain::state::event::By;
+use crate::domain::recovery::decide::{GONE, MayBeginAnew, Place};
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::gate::{Cause, Gate, GateKind};
 use crate::env;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files::{self, LostFile};
+use crate::ops::recover::orphans::back_from;
+use crate::ops::recover::vanished::{self, Back};
 
 /// How many files a message names.
 const MOST_NAMES: usize = 5;
@@ -56,13 +61,57 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Before the folder of a workspace is made again that is gone: what its capture holds is kept for a human's choice.
-    pub(super) fn lost_folder(&mut self, task: &CaseId) -> Result<()> {
-        if lost_files::keep_of_lost_folder(self.ctx, task)? {
-            self.warn(format!(
-                "{task}: the folder of its workspace is gone; what was not committed: git axiom recover --files {task}"
-            ));
-        }
+    /// Makes the folder of a task again that is gone, with what was saved of the work, and tells its next agent. Where nothing was
+    /// saved, nothing is done.
+    pub(super) fn bring_back_folder(&mut self, task: &CaseId) -> Result<()> {
+        let Some(Back { from, operation, aside }) = self.ctx.patiently(|ctx| vanished::bring_back(ctx, task))? else {
+            return Ok(());
+        };
+        env::fault_point("crash.folder-back");
+        aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+        let Some(made) = back_from(from) else { return Ok(()) };
+        let undo = operation.map_or_else(String::new, |operation| format!("; to undo: git axiom undo {operation}"));
+        self.warn(format!("{task}: the folder of its workspace was gone; it is made again {made}{undo}"));
+        let text = format!("the folder of its workspace was gone; it is made again {made}");
+        self.step(Event::Audited { id: task.clone(), text })?;
+        let note = format!(
+            "## The workspace was lost\n\nThe folder in which an earlier attempt worked was gone. It was made again {made}: what was \
+             changed after that is lost, whatever was reported of it. Look at what is there before you go on."
+        );
+        self.notes.entry(task.clone()).or_default().others = vec![note];
         Ok(())
+    }
+
+    /// Whether the folder of a task is gone and nothing of its work was saved, and whether it may begin anew then without a human.
+    pub(super) fn is_gone_for_good(&self, task: &CaseId) -> Option<MayBeginAnew> {
+        match vanished::place(self.ctx, task) {
+            Ok(Place::Gone(may)) => Some(may),
+            Ok(Place::There | Place::Captured(_) | Place::Committed) | Err(_) => None,
+        }
+    }
+
+    /// A task begins anew in its workspace, of which nothing is left: what was known of the work does not count any more.
+    pub(super) fn open_anew(&mut self, task: &CaseId, workspace: &Workspace) -> Result<()> {
+        self.warn(format!("{task} begins anew: {GONE}"));
+        self.steps(vec![
+            Event::Audited { id: task.clone(), text: format!("it begins anew: {GONE}") },
+            Event::WorkspaceOpened { task: task.clone(), workspace: workspace.clone() },
+        ])
+    }
+
+    /// Before a task is claimed: whether a human has to agree first that it begins anew, since nothing of its work is left.
+    pub(super) fn asks_to_begin_anew(&mut self, task: &CaseId) -> Result<bool> {
+        let case = self.ctx.state().case(task)?;
+        let asks = self.is_gone_for_good(task) == Some(MayBeginAnew::Asks) && self.was_used(case);
+        let gate = self.gate(GateKind::HumanReview, task).filter(|gate| gate.cause == Some(Cause::Recovery));
+        let (is_open, agreed) = (gate.is_some_and(|gate| gate.decision.is_none()), gate.is_some_and(Gate::is_approved));
+        if !asks || agreed {
+            return Ok(false);
+        }
+        if !is_open {
+            let reason = format!("{task}: {GONE}; approve to begin it anew");
+            self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::Recovery)), Vec::new())?;
+        }
+        Ok(true)
     }
 }

@@ -187,6 +187,10 @@ struct Watch {
     marker: Option<Marker>,
     /// When its last signal was recorded.
     heard_at: Option<Timestamp>,
+    /// When its agent said last how far it is.
+    progress_at: Option<Timestamp>,
+    /// Its last sign of life, once it is known to be cut off.
+    last_sign: Option<Timestamp>,
     /// When its workspace was last captured, or watching began.
     captured_at: Option<Instant>,
     /// When watching began, and how long it had run by then.
@@ -263,6 +267,8 @@ struct Supervisor<'a> {
     verified_again: HashMap<CaseId, u32>,
     /// Tasks that a human lets be merged although stash entries went.
     stash_accepted: HashSet<CaseId>,
+    /// Tasks that a human wants tried again, with iterations from 1.
+    counted_anew: HashSet<CaseId>,
     /// Notes for the next prompt of a task. A human's answer is in the state.
     notes: BTreeMap<CaseId, Notes>,
     backoffs: HashMap<AgentId, Backoff>,
@@ -382,6 +388,7 @@ impl<'a> Supervisor<'a> {
             merge_check: None,
             verified_again: HashMap::new(),
             stash_accepted: HashSet::new(),
+            counted_anew: HashSet::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
             limits_met: HashMap::new(),
@@ -410,9 +417,11 @@ impl<'a> Supervisor<'a> {
     /// Approves the gates that hold tasks: the user wants stopped and rolled-back tasks to continue.
     fn approve_held(&mut self) -> Result<()> {
         self.ctx.act_as(By::User)?;
+        let counted_anew = &mut self.counted_anew;
         self.ctx
             .append_with(|state| {
                 let held = state.restorable.gates.values().filter(|gate| gate.holds());
+                counted_anew.extend(held.clone().filter_map(|gate| gate.task_id.clone()));
                 Ok(held.map(|gate| Event::GateDecided { id: gate.id.clone(), decision: Decision::Approved }).collect())
             })
             .map(drop)

@@ -5,6 +5,7 @@ use super::start_keeper::Next;
 use crate::domain::agent::adapter::PromptKind;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
+use crate::domain::recovery::context;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
@@ -109,6 +110,8 @@ impl Supervisor<'_> {
         let of_merge = record.merge_verified.as_ref().and_then(|verification| verification.summary());
         let of_merge = of_merge.map(|failed| format!("The result of its merge did not pass: {failed}"));
         let answer_is_new = record.answer.is_some();
+        let begins_anew = (self.was_used(case) && last_run.is_none())
+            .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
         Ok(History {
             verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
             notes: self.conflict_of(case)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
@@ -122,6 +125,7 @@ impl Supervisor<'_> {
             audit: told.map(|told| told.lines.clone()).unwrap_or_default(),
             answers: record.answered.into_iter().chain(record.answer).collect(),
             answer_is_new,
+            begins_anew,
             edited: record.edited.into_iter().collect(),
             learnings,
             ..History::default()
@@ -146,7 +150,10 @@ impl Supervisor<'_> {
     /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
     fn conflict_of(&self, case: &Case) -> Result<Option<String>> {
         let Ok(target) = self.target() else { return Ok(None) };
-        let Some((conflict, _)) = merge::begun::to_settle(self.ctx, &case.id, target)? else { return Ok(None) };
+        let Some((conflict, _)) = merge::begun::to_settle(self.ctx, &case.id, target)? else {
+            let half = merge::begun::half_settled(self.ctx, &case.id)?;
+            return Ok(half.map(|conflict| conflict.merged_in_words(target.short())));
+        };
         let open = merge::begun::open_files(self.ctx, &case.id)?;
         Ok(Some(conflict.in_words(target.short(), open.as_deref())))
     }

@@ -99,6 +99,9 @@ impl Supervisor<'_> {
         let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
         let held = how.held();
+        if how.afterwards == Afterwards::Again {
+            self.counted_anew.extend(how.tasks.iter().cloned());
+        }
         let mut failed = None;
         for agent in &wanted {
             match self.end_agent(agent, how.halt, Then::of(held)) {

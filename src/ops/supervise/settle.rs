@@ -24,6 +24,14 @@ struct Counts {
     complete: Option<Oid>,
     /// At which gate the task waits, where it is pending.
     gate: Option<Gate>,
+    /// Whether what the agent said last does not count.
+    discarded: bool,
+}
+
+impl Counts {
+    fn of(retry: bool, complete: Option<Oid>, gate: Option<Gate>) -> Self {
+        Self { retry, complete, gate, discarded: false }
+    }
 }
 
 impl Supervisor<'_> {
@@ -133,17 +141,18 @@ impl Supervisor<'_> {
             Then::Blocked(_) if left.status == Status::Done => (left.status, left.reason, None),
             Then::Blocked(reason) => (Status::Blocked, reason, None),
         };
-        self.release_with(agent, status, &reason, Counts { retry: false, complete, gate })
+        let discarded = halt == Halt::Kill;
+        self.release_with(agent, status, &reason, Counts { discarded, ..Counts::of(false, complete, gate) })
     }
 
     /// Releases the agent's task with `status`.
     pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
-        self.release_with(agent, status, reason, Counts { retry, complete: None, gate: None })
+        self.release_with(agent, status, reason, Counts::of(retry, None, None))
     }
 
     /// Releases the agent's task, which it takes up again anew: no human is asked once more.
     pub(super) fn release_to_begin_anew(&mut self, agent: &AgentId, task: &CaseId, reason: &str) -> Result<()> {
-        let counts = Counts { retry: false, complete: None, gate: Gate::going_on(task, env::now()) };
+        let counts = Counts::of(false, None, Gate::going_on(task, env::now()));
         self.release_with(agent, Status::Pending, reason, counts)
     }
 
@@ -153,7 +162,7 @@ impl Supervisor<'_> {
         };
         self.verifying.remove(agent);
         self.evaluating.remove(agent);
-        let Counts { retry, complete, gate } = counts;
+        let Counts { retry, complete, gate, discarded } = counts;
         let gate = gate.filter(|_| status == Status::Pending);
         let opened = gate
             .as_ref()
@@ -164,7 +173,8 @@ impl Supervisor<'_> {
         let is_this = |now: &Work| (&now.task, now.claimed_at) == (&work.task, work.claimed_at);
         self.step_if(|state| {
             let now = state.restorable.agents.get(agent)?.work.as_ref()?;
-            is_this(now).then(|| Event::WorkReleased { agent: agent.clone(), status, reason: reason_said, retry, complete, gate })
+            let agent = agent.clone();
+            is_this(now).then(|| Event::WorkReleased { agent, status, reason: reason_said, retry, complete, gate, discarded })
         })?;
         env::fault_point("settle.released");
         self.close_gate(GateKind::Question, &work.task, "the task was released")?;
@@ -212,7 +222,7 @@ impl Supervisor<'_> {
         // A pause is no crash.
         let crashed = self.work_of(agent).is_some_and(|work| work.stage == Stage::Between { last: Some(Outcome::Crashed) });
         let retry = cause == Cause::Recovery && crashed;
-        self.release_with(agent, Status::Pending, cause.in_words(), Counts { retry, complete, gate: Some(gate) })
+        self.release_with(agent, Status::Pending, cause.in_words(), Counts::of(retry, complete, Some(gate)))
     }
 
     /// The commit on which a verify step of the task failed, as long as it is the newest, and the last lines of that step.
@@ -230,7 +240,7 @@ impl Supervisor<'_> {
         let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
         let details = if matches!(held, Held::Broken | Held::Failed) { vec![why.to_owned()] } else { Vec::new() };
         let gate = Gate::holding(&task, held, env::now()).map(|gate| Gate { details, ..gate });
-        self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, gate })
+        self.release_with(agent, Status::Pending, why, Counts::of(false, None, gate))
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, Work};
@@ -152,7 +152,7 @@ pub struct AgentView {
     pub task_id: Option<String>,
     /// The task's title.
     pub title: Option<String>,
-    /// Iterations of this claim so far.
+    /// Iterations of this attempt so far.
     pub iteration: u32,
     /// The most iterations that the session allows.
     pub max_iterations: Option<u32>,
@@ -232,7 +232,10 @@ pub struct RecoveryView {
 pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let alive = ctx.supervisor_alive()?;
     let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
-    let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), Alive { supervisor: alive, operation }, now) };
+    let wants = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(lives(ctx, agent)));
+    let unattended = if alive { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
+    let who = Alive { supervisor: alive, operation, unattended };
+    let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.attached = attached(ctx);
     if let Some(damage) = damaged(ctx)? {
         status.recovery.needed = true;
@@ -280,17 +283,25 @@ fn is_dead(ctx: &Context, agent: &Agent) -> Result<bool> {
     })
 }
 
+/// Whether a keeper runs the program of an agent's iteration, or is about to.
+fn lives(ctx: &Context, agent: &Agent) -> bool {
+    let state = agent.token().map(|token| keeper_state(&ctx.layout().run_dir(&agent.id, token)));
+    matches!(state, Some(Ok(KeeperState::Starting | KeeperState::Alive(_))))
+}
+
 /// Which of the processes in the state are running.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Alive {
     /// Whether the supervisor runs.
     pub supervisor: bool,
     /// Whether a process carries out the open operation; true where none is open.
     pub operation: bool,
+    /// The agents whose work waits for a recovery.
+    pub unattended: Vec<AgentId>,
 }
 
 /// The status, from the state and the running processes.
-pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
+pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     let alive = who.supervisor;
     let session = state.record.session.as_ref();
     let (tasks, progress) = count_tasks(state);
@@ -379,7 +390,7 @@ fn newest_reports(state: &State) -> Option<&Reports> {
     all.max_by_key(|reports| reports.recorded_at)
 }
 
-fn recovery(state: &State, who: Alive) -> RecoveryView {
+fn recovery(state: &State, who: &Alive) -> RecoveryView {
     let mut reasons = Vec::new();
     if let Some(open) = &state.record.open
         && !who.operation
@@ -390,7 +401,7 @@ fn recovery(state: &State, who: Alive) -> RecoveryView {
         if state.record.session.as_ref().is_some_and(|session| session.state.is_crash_without_supervisor()) {
             reasons.push("the last session ended unexpectedly".to_owned());
         }
-        let left: Vec<String> = state.busy_agents().map(|agent| agent.id.to_string()).collect();
+        let left: Vec<&str> = who.unattended.iter().map(AgentId::as_str).collect();
         if !left.is_empty() {
             reasons.push(format!("no supervisor attends to {}", left.join(", ")));
         }

@@ -1,25 +1,50 @@
 //! All that is known of tasks that a crash cut off.
 
-use super::tasks::last_file;
+use super::tasks::{group_in_words, last_file};
 use crate::cli::{visible, words};
 use crate::domain::base::ids::CaseId;
+use crate::domain::work::checks::shown::CheckOf;
+use crate::domain::work::standing::Reported;
 use crate::ops::recover::export::{CrashState, TaskState};
+use crate::told::reported;
 
 /// Each task with what is known of it.
 pub fn inspected(state: &CrashState) -> String {
     if state.tasks.is_empty() {
         return "No crash cut a task off.\n".to_owned();
     }
-    state.tasks.iter().map(in_words).collect::<Vec<_>>().join("\n")
+    let groups: String = state.groups.iter().map(group_in_words).collect();
+    let between = if groups.is_empty() { "" } else { "\n" };
+    groups + between + &state.tasks.iter().map(in_words).collect::<Vec<_>>().join("\n")
 }
 
 fn in_words(task: &TaskState) -> String {
-    let mut text = format!("{}: {} ({}%)\n", task.id, task.status, task.progress);
+    let title = visible::line(&task.title);
+    let mut text = format!("{}: {title} ({}, {}%)\n", task.id, task.status, task.progress);
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name}: {}\n", visible::line(&value)));
     if let Some(orphan) = &task.cut_off {
         line("what follows", orphan.reason.clone());
         if let Some(marker) = &orphan.marker {
             line("where it was", marker.in_words());
+        }
+    }
+    if let Some(iteration) = task.iteration {
+        line("iteration", iteration.to_string());
+    }
+    if task.retry_count > 0 {
+        line("retries", task.retry_count.to_string());
+    }
+    let used = [task.tokens_used.map(|tokens| format!("{tokens} tokens")), task.cost_usd.map(|cost| format!("${cost:.2}"))];
+    let used: Vec<String> = used.into_iter().flatten().collect();
+    if !used.is_empty() {
+        line("used", used.join(", "));
+    }
+    for check in &task.verification {
+        line(if check.of == CheckOf::Task { "verify" } else { "verify merge" }, check.words.clone());
+    }
+    for row in task.reports.iter().flat_map(|reports| reported::rows(&Reported::of(reports))) {
+        if let [name, value] = row.as_slice() {
+            line(name.trim_end_matches(':'), value.clone());
         }
     }
     if let Some(at) = task.saved_at {

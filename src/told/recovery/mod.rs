@@ -74,7 +74,12 @@ pub fn abandoned(tasks: &[CaseId]) -> String {
 
 /// What would be recovered; `None` where nothing has to be. For a terminal with so many columns.
 pub fn before(view: &View, columns: Option<usize>) -> Option<String> {
-    (!is_nothing(view)).then(|| tasks(view, columns) + &repairs(view))
+    let rests = view.concerned().next().is_some() || !view.earlier.is_empty();
+    match (is_nothing(view) && !view.changes_earlier(), rests) {
+        (true, false) => None,
+        (true, true) => Some(format!("{NOTHING}{}", tasks(view, columns))),
+        (false, _) => Some(tasks(view, columns) + &repairs(view)),
+    }
 }
 
 /// What was recovered, and what is left.
@@ -150,7 +155,7 @@ fn lost_files(lost: &LostFiles) -> String {
     let mut text = String::new();
     if count_of(true) > 0 {
         let files = words::count(count_of(true), "file");
-        text.push_str(&format!("files      {files} of {task} that the machine emptied: back from its newest capture\n"));
+        text.push_str(&format!("files      {files} of {task} that were lost: back from its newest capture\n"));
     }
     if count_of(false) > 0 {
         let files = words::count(count_of(false), "file");

@@ -3,8 +3,10 @@
 use crate::cli::{visible, words};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::times;
+use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::estimate::Crash;
 use crate::ops::recover::parts::CutGroup;
+use crate::ops::recover::resume::Earlier;
 use crate::ops::recover::survey::{Orphan, View};
 
 /// How many ids are named in a line.
@@ -27,6 +29,15 @@ pub fn tasks(view: &View, columns: Option<usize>) -> String {
         for orphan in orphans {
             text.push_str(&orphan_in_words(title, orphan, columns));
         }
+    }
+    for Earlier { task_id, decision, what } in &view.earlier {
+        let title = match decision {
+            None => "failed   ",
+            Some(Action::RestartTask) => "reset    ",
+            Some(Action::ContinueTask | Action::NextTask | Action::HumanReview) => "resumable",
+        };
+        text.push_str(&format!("{title}  {task_id}\n"));
+        text.push_str(&folded(&format!("           {}", visible::line(what)), columns));
     }
     if !view.left.is_empty() {
         text.push_str(&folded(&format!("as it is   {}", left_in_words(view)), columns));
@@ -62,16 +73,20 @@ pub(super) fn last_file(path: &str, line: Option<u64>, (after, next): (Option<&s
     format!("{path}{line}{after}{next}")
 }
 
-fn group_in_words(group: &CutGroup) -> String {
-    let mut text = format!("{}: {} ({}%)\n", group.task_id, visible::line(&group.title), group.progress);
+/// A group or goal, and its tasks that a crash cut off, with those beside them.
+pub(super) fn group_in_words(group: &CutGroup) -> String {
+    let ids = |ids: &[CaseId]| ids.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ");
+    let waits = if group.waits_for.is_empty() { String::new() } else { format!("; waits for {}", ids(&group.waits_for)) };
+    let indent = "  ".repeat(group.depth);
+    let title = visible::line(&group.title);
+    let mut text = format!("{indent}{}: {title} ({}, {}%{waits})\n", group.task_id, group.status.in_words(), group.progress);
     for part in &group.parts {
-        let ids = |ids: &[CaseId]| ids.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ");
         let after = match (part.waits_for.as_slice(), part.resolved.as_slice()) {
             ([], []) => String::new(),
             ([], resolved) => format!("; {} is there", ids(resolved)),
             (waits, _) => format!("; waits for {}", ids(waits)),
         };
-        text.push_str(&format!("  {:<11} {:>3}%  {}{after}\n", part.status, part.progress, part.task_id));
+        text.push_str(&format!("{indent}  {:<11} {:>3}%  {}{after}\n", part.status, part.progress, part.task_id));
     }
     text
 }

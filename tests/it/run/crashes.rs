@@ -108,7 +108,7 @@ fn recover_says_what_becomes_of_a_task_and_does_what_a_human_wants() {
     assert!(said.ends_with("To do it: git axiom recover --threshold 50 --only sprint --yes"), "{said}");
     let said = world.env.ok(&["recover"]);
     assert!(said.contains("last file: src/a.rs (line 7), after one, next two") && said.contains("Estimated work loss"), "{said}");
-    assert!(said.contains("sprint: Sprint (40%)\n  interrupted  40%  t\n"), "{said}");
+    assert!(said.contains("sprint: Sprint (interrupted, 40%)\n  interrupted  40%  t\n"), "{said}");
     // Nothing was changed so far, and of another task nothing is known.
     world.env.ok(&["task", "add", "Other", "--id", "other"]);
     world.env.axiom(&["recover", "--resume", "other"]).fails_with(Code::InvalidInput);

@@ -6,6 +6,7 @@ mod another_boot;
 mod as_git_merges;
 mod as_it_is;
 mod at_boundaries;
+mod attempts;
 mod backups;
 mod bad_agents;
 mod bad_input;

@@ -132,6 +132,7 @@ fn report(salt: u32) -> IterationReport {
         ran: String::new(),
         cut_off: false,
         conflict_round: None,
+        discarded: false,
     }
 }
 
@@ -255,6 +256,7 @@ fn released(agent: AgentId, task: &CaseId, salt: u32) -> Event {
         retry: salt.is_multiple_of(2),
         complete: None,
         gate: held.map(Box::new),
+        discarded: false,
     }
 }
 

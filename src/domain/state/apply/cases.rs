@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Result, refuse};
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count;
 use crate::domain::state::event::By;
 use crate::domain::state::whole::State;
@@ -23,7 +24,10 @@ impl State {
 
     /// As [`State::change_cases`]; notes what a human changed of cases on which an agent has worked: the next one is told.
     pub(super) fn change_cases_by(&mut self, by: &By, edits: &[CaseEdit], at: Timestamp) -> Result<()> {
+        let before: Vec<(CaseId, Status)> =
+            edits.iter().filter_map(|edit| Some((edit.id.clone(), self.restorable.cases.get(&edit.id)?.status))).collect();
         self.change_cases(edits, at)?;
+        before.iter().for_each(|(id, status)| self.taken_up_again(id, *status));
         if *by != By::User {
             return Ok(());
         }
@@ -110,5 +114,24 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Follows an edit by which a case is to be worked on again; not one of a rollback or an undo, which say by themselves what counts. Work that was done is given back: what was reported and verified of it
+    /// does not count any more. Its iterations are counted anew, as are those of a task that failed.
+    fn taken_up_again(&mut self, id: &CaseId, was: Status) {
+        let Some(new) = self.restorable.cases.get(id) else { return };
+        let given_back = match (was, new.status) {
+            (Status::Done, Status::Pending | Status::Blocked | Status::Failed) => true,
+            (Status::Failed, Status::Pending) => false,
+            (_, _) => return,
+        };
+        let Some(reports) = self.restorable.reports.get_mut(id) else { return };
+        reports.iteration = 0;
+        if given_back {
+            reports.give_back();
+            if let Some(record) = self.record.cases.get_mut(id) {
+                record.verified.clear();
+            }
+        }
     }
 }

@@ -107,6 +107,7 @@ impl State {
         };
         let title = open.operation.title.clone();
         let workspaces = open.operation.workspaces.clone();
+        let put_aside = workspaces.clone();
         let captures = moved_captures(&open.operation);
         let refs = open.operation.refs.clone();
         let gates = open.operation.gates.clone();
@@ -148,6 +149,7 @@ impl State {
                 (None, None) => self.move_workspaces(workspaces),
             }
             before.iter().for_each(|old| self.changed(old, at));
+            self.is_put_aside(&put_aside);
             if let Some(mode) = mode {
                 self.restorable.mode = mode.new;
             }
@@ -159,6 +161,16 @@ impl State {
         self.record.open = None;
         self.note_stash(stash);
         Ok(())
+    }
+
+    /// What was to be kept aside is: an undo that brings it back holds.
+    fn is_put_aside(&mut self, changes: &[WorkspaceChange]) {
+        for change in changes.iter().filter(|change| change.way == Way::PutAside) {
+            let record = self.record.cases.get_mut(&change.task);
+            if let Some(recovery) = record.and_then(|record| record.recovery.as_mut()) {
+                recovery.puts_aside = false;
+            }
+        }
     }
 
     /// Entries of the stash that went during a task; none: it was merged, and what went before is settled.

@@ -7,12 +7,13 @@ use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::{Action, CrashDecision, Decided};
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work, Workspace};
+use crate::domain::work::agent::{Agent, IterationReport, Outcome, SaidBefore, Stage, Work, Workspace};
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::checks::kept::{self, KeptResult};
 use crate::domain::work::conflict::Conflict;
 use crate::domain::work::delay::{self, Delay};
 use crate::domain::work::last_run::LastRun;
+use crate::domain::work::learnings;
 use crate::domain::work::reports::{Captured, ChangedLines};
 use crate::domain::work::signal::Signal;
 use crate::domain::work::spending::Became;
@@ -25,6 +26,10 @@ impl State {
         self.case(task)?;
         self.restorable.workspaces.insert(task.clone(), workspace.clone());
         self.restorable.reports.remove(task);
+        let at_work = self.restorable.agents.values_mut().filter_map(|agent| agent.work.as_mut());
+        for work in at_work.filter(|work| work.task == *task) {
+            (work.iteration, work.progress, work.phase) = (0, None, None);
+        }
         if let Some(record) = self.record.cases.get_mut(task) {
             record.last_run = None;
             record.edited.clear();
@@ -50,7 +55,11 @@ impl State {
         if self.restorable.agents.get(agent).is_some_and(|agent| agent.work.is_some()) {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' is busy"));
         }
-        let work = Work::claimed(task.clone(), complete.then_some(Outcome::Complete), at);
+        let reports = self.restorable.reports.entry(task.clone()).or_default();
+        reports.started_at = reports.started_at.or(Some(at));
+        reports.recorded_at = Some(at);
+        let iteration = reports.iteration;
+        let work = Work { iteration, ..Work::claimed(task.clone(), complete.then_some(Outcome::Complete), at) };
         self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         if let Some(case) = self.restorable.cases.get_mut(task) {
             case.status = Status::Active;
@@ -62,9 +71,6 @@ impl State {
         if let Some(recovery) = &mut record.recovery {
             recovery.puts_aside = false;
         }
-        let reports = self.restorable.reports.entry(task.clone()).or_default();
-        reports.started_at = reports.started_at.or(Some(at));
-        reports.recorded_at = Some(at);
         self.record.last_action = Some(format!("{agent} claimed {task}"));
         Ok(())
     }
@@ -99,8 +105,10 @@ impl State {
     }
 
     pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<&mut Work> {
+        let seq = self.seq;
         let work = self.work_of(agent)?;
-        if work.stage.token().is_some() || iteration != work.iteration + 1 {
+        // The last one that was allowed may be made again, and a human may have it counted from 1.
+        if work.stage.token().is_some() || iteration == 0 || iteration > work.iteration.saturating_add(1) {
             return refuse(
                 Code::InvalidTransition,
                 format!("agent '{agent}' is not between iterations {} and {iteration}", work.iteration),
@@ -115,7 +123,20 @@ impl State {
         if let Some(record) = self.record.cases.get_mut(&task) {
             record.set_aside = None;
         }
-        self.work_of(agent)
+        let reports = self.restorable.reports.get(&task).cloned().unwrap_or_default();
+        let work = self.work_of(agent)?;
+        work.said_before = Some(Box::new(SaidBefore { seq, reports }));
+        Ok(work)
+    }
+
+    /// Takes back what an agent said in its newest iteration: it was killed.
+    fn withdraw(&mut self, agent: &AgentId) {
+        let Some(work) = self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) else { return };
+        let Some(before) = work.said_before.take() else { return };
+        (work.progress, work.phase) = (before.reports.progress, before.reports.phase.clone());
+        let task = work.task.clone();
+        self.restorable.reports.entry(task.clone()).or_default().withdraw(&before.reports);
+        learnings::withdraw(&mut self.record.learnings, (agent, &task), before.seq);
     }
 
     pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
@@ -160,8 +181,13 @@ impl State {
         if !report.counts() {
             work.iteration = work.iteration.saturating_sub(1);
         }
-        let task = work.task.clone();
-        self.restorable.reports.entry(task.clone()).or_default().iterated(report, at);
+        let (task, made) = (work.task.clone(), work.iteration);
+        if report.discarded {
+            self.withdraw(agent);
+        }
+        let reports = self.restorable.reports.entry(task.clone()).or_default();
+        reports.iteration = made;
+        reports.iterated(report, at);
         let record = self.record.cases.entry(task.clone()).or_default();
         // A program that was as quick as this ran before its start was recorded.
         if never_seen && (report.exit_code.is_some() || report.signal.is_some()) {
@@ -197,11 +223,13 @@ impl State {
     /// What becomes of a task after a crash. The release follows; where its work is complete, its verification.
     fn decide_after_crash(&mut self, agent: &AgentId, decided: Decided) -> Result<()> {
         let work = self.work_of(agent)?;
-        if work.stage != (Stage::Between { last: Some(Outcome::Crashed) }) {
-            return refuse(Code::InvalidTransition, format!("agent '{agent}' was not cut off by a crash"));
-        }
         let action = decided.decision.action;
         let is_complete = action == Action::NextTask;
+        let last = |outcome| Stage::Between { last: Some(outcome) };
+        // An agent that had reported that it is complete before the crash has its decision too.
+        if work.stage != last(Outcome::Crashed) && !(is_complete && work.stage == last(Outcome::Complete)) {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' was not cut off by a crash"));
+        }
         if is_complete {
             work.stage = Stage::Between { last: Some(Outcome::Complete) };
         }
@@ -245,6 +273,7 @@ impl State {
         }
         work.stage = Stage::Between { last: Some(Outcome::Unfinished { why: why.to_owned() }) };
         work.last_activity = at;
+        (work.progress, work.phase) = (None, None);
         let task = work.task.clone();
         self.record.last_action = Some(format!("verification of {task} failed"));
         let record = self.record.cases.entry(task.clone()).or_default();
@@ -252,7 +281,9 @@ impl State {
         if let Some(run) = &mut record.last_run {
             run.failed_verify = Some(why.to_owned());
         }
-        self.restorable.reports.entry(task).or_default().verified = Some(false);
+        let reports = self.restorable.reports.entry(task).or_default();
+        reports.give_back();
+        reports.verified = Some(false);
         Ok(())
     }
 
@@ -324,7 +355,7 @@ impl State {
         agent: &AgentId,
         status: Status,
         reason: &str,
-        retry: bool,
+        (retry, discarded): (bool, bool),
         complete: Option<&Oid>,
         at: Timestamp,
     ) -> Result<()> {
@@ -332,6 +363,9 @@ impl State {
             return refuse(Code::InvalidTransition, "a released task is not active");
         }
         let task = self.work_of(agent)?.task.clone();
+        if discarded {
+            self.withdraw(agent);
+        }
         if status == Status::Failed {
             self.became(&task, Became::Failed, at);
         }

@@ -85,6 +85,8 @@ pub struct History {
     pub cut_off: Option<&'static str>,
     /// What is known of the last attempt, where it is to be told.
     pub audit: Vec<String>,
+    /// That it begins anew after earlier attempts, and why.
+    pub begins_anew: Option<String>,
     /// The verification that failed, with its output; where only its summary is known, that.
     pub verification: Vec<String>,
     /// What else the next iteration has to know.

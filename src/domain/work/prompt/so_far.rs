@@ -3,7 +3,10 @@
 use super::pieces::{line, list, text};
 use super::values::{Name, Values};
 use super::{Commit, Found, History, MOST_COMMITS, MOST_ITEMS, SECTION_BYTES};
+use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::names::Oid;
+use crate::domain::recovery::context::where_it_was;
+use crate::domain::recovery::marker::MarkerKind;
 use crate::domain::work::agent::Outcome;
 use crate::domain::work::last_run::LastRun;
 use crate::domain::work::reports::{PartStage, Reports};
@@ -27,7 +30,7 @@ pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
         (Name::NotReady, list(&history.not_ready, MOST_ITEMS, SECTION_BYTES)),
         (Name::Awaited, list(&history.awaited, MOST_ITEMS, SECTION_BYTES)),
         (Name::Denied, or_empty(last.map(|last| list(&last.denied, MOST_ITEMS, SECTION_BYTES)))),
-        (Name::Unfinished, or_empty(last.map(|last| list(&last.unfinished, MOST_ITEMS, SECTION_BYTES)))),
+        (Name::Unfinished, or_empty(last.map(|last| list(&unfinished(last), MOST_ITEMS, SECTION_BYTES)))),
         (Name::Commits, commits(&found.commits, last.filter(|_| found.has_last).map(|last| &last.to))),
         (Name::Changes, changes(&found.changes, last)),
         (Name::Verification, cut(&history.verification.join("\n\n"))),
@@ -35,6 +38,7 @@ pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
         (Name::Edits, edits(&history.edited)),
         (Name::Crashes, if history.crashes == 0 { String::new() } else { history.crashes.to_string() }),
         (Name::CutOff, history.cut_off.unwrap_or_default().to_owned()),
+        (Name::Anew, or_empty(history.begins_anew.clone())),
         (Name::History, list(&history.audit, MOST_ITEMS, SECTION_BYTES)),
         (Name::Notes, cut(&history.notes.join("\n\n"))),
     ] {
@@ -83,6 +87,15 @@ fn cut_off(outcome: &Outcome) -> String {
     }
 }
 
+/// The calls that had begun and not ended. Of a write or an edit it was looked up in the file whether it had its effect.
+fn unfinished(last: &LastRun) -> Vec<String> {
+    let cut = last.cut.as_deref();
+    let begun = cut.and_then(|cut| cut.marker.as_ref()).filter(|marker| marker.kind == MarkerKind::ToolStarted);
+    let looked_up = begun.filter(|marker| matches!(marker.tool_kind, Some(ToolKind::Write | ToolKind::Edit)));
+    let words = cut.filter(|_| looked_up.is_some()).and_then(where_it_was);
+    last.unfinished.iter().cloned().chain(words).collect()
+}
+
 fn reported(reports: &Reports) -> Vec<String> {
     let named = |stage: PartStage| -> Vec<&str> {
         reports.subtasks.iter().filter(|part| part.stage == stage).map(|part| part.name.as_str()).collect()
@@ -110,6 +123,10 @@ fn reported(reports: &Reports) -> Vec<String> {
             words.push_str(&format!(", {what} {}", line(&value, LONGEST_NAME)));
         }
         out.push(words);
+    }
+    let done: Vec<&str> = reports.files.iter().filter(|file| file.done).map(|file| file.path.as_str()).collect();
+    if !done.is_empty() {
+        out.push(format!("files done: {}", joined(&done)));
     }
     out
 }

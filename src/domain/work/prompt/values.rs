@@ -46,7 +46,7 @@ names! {
     Awaited "awaited", "what other tasks wait for of this one, as a list of names";
     Reported "reported", "what was reported of the work so far";
     Denied "denied", "the tool calls that the program refused in the last iteration, as a list";
-    Unfinished "unfinished", "commands and the like that had begun and not ended in the last iteration, as a list";
+    Unfinished "unfinished", "commands and the like that had begun and not ended in the last iteration, of writes and edits with what became of them, as a list";
     Commits "commits", "the commits on the branch, as a list";
     Changes "changes", "what is uncommitted in the workspace, as a list";
     Verification "verification", "the verification that failed";
@@ -54,6 +54,7 @@ names! {
     Edits "edits", "what a human changed of the task since the last iteration";
     Crashes "crashes", "how many attempts crashed, or were stopped last; empty for none";
     CutOff "cutOff", "how the last of them ended: crashed, or was stopped";
+    Anew "anew", "that it begins anew in a fresh workspace after earlier attempts, and why; empty where it goes on";
     History "history", "what is known of the last of them, as a list";
     Notes "notes", "what else the iteration has to know";
     Report "report", "how to report";

@@ -1,4 +1,4 @@
-//! What agents reported of a task, as rows of `task show`.
+//! What agents reported of a task, as rows of `task show`, and for `recover inspect`.
 
 use crate::cli::{visible, words};
 use crate::domain::work::reports::{PartStage, Subtask};

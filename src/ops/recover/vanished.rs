@@ -1,0 +1,106 @@
+//! The folder of a workspace that is gone (deleted, or lost with a disk): where the work is then, and bringing it back. What a capture
+//! holds comes back from it, else what is committed; where nothing was saved, only the decisions in `domain::recovery` say what
+//! follows. Files that are lost out of a folder that is there are in `lost_files`.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::names::Oid;
+use crate::domain::recovery::decide::{MayBeginAnew, Place};
+use crate::domain::state::event::By;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::session::Mode;
+use crate::error::Result;
+use crate::git::{Expected, RefEdit};
+use crate::ops::context::handle::Context;
+use crate::ops::recover::lost_files;
+use crate::ops::supervise::live::live_ref;
+use crate::ops::workspaces;
+
+/// What came back.
+#[derive(Debug)]
+pub struct Back {
+    /// Where it was taken from.
+    pub from: Place,
+    /// The operation that an undo takes back, where files came from a capture.
+    pub operation: Option<TxnId>,
+    /// What is said of a repository that was in the folder.
+    pub aside: Option<String>,
+}
+
+/// Whether nothing is left of a folder: neither files nor the connection to its repository.
+pub fn is_vanished(path: &Path) -> bool {
+    let Ok(meta) = path.symlink_metadata() else { return true };
+    meta.is_dir() && path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Where the work on a task is.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn place(ctx: &Context, task: &CaseId) -> Result<Place> {
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(Place::There) };
+    if !is_vanished(Path::new(&workspace.path)) {
+        return Ok(Place::There);
+    }
+    if let Some((_, at)) = capture_of(ctx, task, workspace)? {
+        return Ok(Place::Captured(at));
+    }
+    let tip = ctx.repo.refs().read_ref(&workspace.branch)?;
+    Ok(match (tip, ctx.state().restorable.mode) {
+        (Some(tip), _) if tip != workspace.base => Place::Committed,
+        (_, Mode::Autopilot) => Place::Gone(MayBeginAnew::Yes),
+        (_, Mode::SemiAuto | Mode::Review) => Place::Gone(MayBeginAnew::Asks),
+    })
+}
+
+/// The newest capture of a workspace, with its time, where it is of this attempt, newer than what is committed, and holds more. The ref
+/// outlives an attempt that was put aside.
+pub fn capture_of(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<(Oid, Timestamp)>> {
+    let Some(capture) = ctx.repo.refs().read_ref(&live_ref(task))? else { return Ok(None) };
+    let at = Timestamp::from_second(ctx.repo.objects().commit_seconds(&capture)?).unwrap_or(Timestamp::UNIX_EPOCH);
+    let reports = ctx.state().reports(task);
+    let is_known = reports.and_then(|reports| reports.captured.as_ref()).is_some_and(|known| known.capture == capture);
+    let begun = reports.and_then(|reports| reports.started_at);
+    if !is_known && begun.is_none_or(|begun| at.as_second() < begun.as_second()) {
+        return Ok(None);
+    }
+    let parts = ctx.repo.captures().capture_parts(&capture)?;
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(None) };
+    let holds = |older: &Oid, newer: &Oid| older == newer || ctx.repo.history().is_ancestor(older, newer).unwrap_or(false);
+    // What an iteration left was committed at its end: a capture from before that is older than the branch.
+    let ended = ctx.state().record.cases.get(task).and_then(|record| record.last_run.as_ref()).map(|run| &run.to);
+    let is_newest = holds(&parts.base, &tip) && ended.is_none_or(|ended| holds(ended, &parts.base));
+    let holds_more = ctx.repo.objects().tree_of(&tip)? != parts.files;
+    Ok((is_newest && holds_more).then_some((capture, at)))
+}
+
+/// Makes the folder of a task again that is gone, with what was saved of the work; `None` where it is there, or nothing was saved.
+/// A crash leaves the folder gone, or made from its branch, with the capture kept for a human's choice, which `recover` names.
+///
+/// # Errors
+/// Those of making a workspace and of an operation; what was done until then stays, and the next call goes on.
+pub fn bring_back(ctx: &mut Context, task: &CaseId) -> Result<Option<Back>> {
+    let from = place(ctx, task)?;
+    match from {
+        Place::There | Place::Gone(_) => return Ok(None),
+        Place::Captured(_) => ctx.with_operation_lock(|ctx| lost_files::keep_capture(ctx, task))?,
+        Place::Committed => {}
+    }
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(None) };
+    let aside = workspaces::ensure(ctx, &workspace)?;
+    let operation = if let Place::Captured(_) = from { files_back(ctx, task)? } else { None };
+    Ok(Some(Back { from, operation, aside }))
+}
+
+/// All files come back that the kept capture holds; then it is not kept for a choice any more.
+fn files_back(ctx: &mut Context, task: &CaseId) -> Result<Option<TxnId>> {
+    let back = ctx.in_its_own_transaction(By::Recovery, |ctx| lost_files::put_back(ctx, task, None, |_| true))?;
+    ctx.with_operation_lock(|ctx| {
+        let edit = RefEdit { name: lost_files::lost_ref(task), expected: Expected::Any, new: None };
+        ctx.repo.refs().update_refs(&[edit], &format!("git axiom: the workspace of {task} is back"))
+    })?;
+    Ok(back.map(|back| back.txn))
+}
