@@ -158,13 +158,21 @@ fn what_a_killed_agent_said_in_its_iteration_is_taken_back() {
             applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal });
         }
         assert_eq!(state.record.learnings.len(), 2);
-        let killed = IterationReport { discarded: at_the_end, ..*report(Outcome::Stopped) };
+        let stopped = *report(Outcome::Stopped);
+        let killed = IterationReport { discarded: at_the_end, ..stopped };
         applied(&mut state, Event::IterationEnded { agent: agent(), token: token(), report: Box::new(killed) });
         // Or it had ended by itself when it was killed.
         let reason = String::new();
         let status = Status::Pending;
-        let event =
-            Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: !at_the_end };
+        let event = Event::WorkReleased {
+            agent: agent(),
+            status,
+            reason,
+            retry: false,
+            complete: None,
+            gate: None,
+            discarded: !at_the_end,
+        };
         applied(&mut state, event);
         let learnt: Vec<&str> = state.record.learnings.iter().map(|one| one.text.as_str()).collect();
         assert_eq!((learnt, reports(&state).progress), (vec!["stays"], Some(80)), "{at_the_end}");

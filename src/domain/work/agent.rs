@@ -168,9 +168,9 @@ impl Stage {
     pub fn wants_recovery(&self, lives: bool) -> bool {
         match self {
             Self::Intended { .. } | Self::Running { .. } => !lives,
-            Self::Between { last: None | Some(Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Limited { .. }) } => {
-                false
-            }
+            Self::Between {
+                last: None | Some(Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Limited { .. }),
+            } => false,
             Self::Between {
                 last:
                     Some(

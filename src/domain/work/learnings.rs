@@ -200,17 +200,17 @@ pub fn for_prompt(all: &[Learning], case: &Case) -> Vec<String> {
 
 /// Whether an event may change what is known.
 pub const fn changes(event: &Event) -> bool {
-    match event {
-        Event::IterationEnded { report, .. } => report.discarded,
-        Event::WorkReleased { discarded, .. } => *discarded,
-        _ => matches!(
-            event,
-            Event::Signalled { signal: Signal::Learning { .. }, .. }
-                | Event::LearningEdited { .. }
-                | Event::LearningForgotten { .. }
-                | Event::StateAdopted { .. }
-        ),
+    if let Event::IterationEnded { report, .. } = event {
+        return report.discarded;
     }
+    matches!(
+        event,
+        Event::Signalled { signal: Signal::Learning { .. }, .. }
+            | Event::WorkReleased { discarded: true, .. }
+            | Event::LearningEdited { .. }
+            | Event::LearningForgotten { .. }
+            | Event::StateAdopted { .. }
+    )
 }
 
 /// The page with these learnings, in Markdown. Lines of a text that are not the first one are indented, so that none looks

@@ -333,11 +333,9 @@ mod tests {
     fn another_exit_status_beats_a_success_that_was_told() {
         let told = Summary { ended: Some(Ended { success: true, text: None }), ..Summary::default() };
         let unfinished = Outcome::Unfinished { why: "it exited with status 1".into() };
-        for (end, expected) in [
-            (End::Exited(0), Outcome::Complete),
-            (End::Exited(1), unfinished.clone()),
-            (End::Signalled(15), unfinished.clone()),
-        ] {
+        for (end, expected) in
+            [(End::Exited(0), Outcome::Complete), (End::Exited(1), unfinished.clone()), (End::Signalled(15), unfinished.clone())]
+        {
             assert_eq!(by_output(unfinished.clone(), &end, &told, LeftBehind::Changed), expected, "{end:?}");
         }
     }

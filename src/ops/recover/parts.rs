@@ -98,7 +98,8 @@ fn group_waits_for<'a>(tree: &Groups<'a>, group: &'a Case, tasks: &[&'a Case]) -
     let left = tasks.iter().filter(|case| case.status == Status::Pending);
     let all: Vec<BTreeSet<&CaseId>> = left.map(|case| tree.waits_for(case).filter(|id| !within.contains(id)).collect()).collect();
     let has_more = tasks.iter().any(|case| case.status == Status::Active);
-    let of_tasks = if has_more || all.iter().any(BTreeSet::is_empty) { BTreeSet::new() } else { all.into_iter().flatten().collect() };
+    let of_tasks =
+        if has_more || all.iter().any(BTreeSet::is_empty) { BTreeSet::new() } else { all.into_iter().flatten().collect() };
     own.union(&of_tasks).map(|id| (*id).clone()).collect()
 }
 

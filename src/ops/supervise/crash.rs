@@ -254,7 +254,8 @@ impl Supervisor<'_> {
     pub(super) fn put_aside_first(&mut self, task: &CaseId) -> Result<()> {
         let state = self.ctx.state();
         let recovery = state.record.cases.get(task).and_then(|record| record.recovery.as_ref());
-        let Some(recovery) = recovery.filter(|recovery| recovery.puts_aside && state.restorable.workspaces.contains_key(task)) else {
+        let Some(recovery) = recovery.filter(|recovery| recovery.puts_aside && state.restorable.workspaces.contains_key(task))
+        else {
             return Ok(());
         };
         let by = who_orders(&recovery.decision);

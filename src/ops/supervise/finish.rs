@@ -18,8 +18,8 @@ use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
 use crate::domain::work::gate::Held;
 use crate::domain::work::last_run;
-use crate::domain::work::reports::Reports;
 use crate::domain::work::outcome::{End, Halt, LeftBehind, by_output, classify, with_open_conflicts};
+use crate::domain::work::reports::Reports;
 use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
 use crate::domain::work::wip;
 use crate::env;
@@ -55,12 +55,7 @@ impl Supervisor<'_> {
         let Some(from) = work.from.clone() else {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
-        let kept = if outcome == Outcome::Crashed && self.is_gone_for_good(&work.task).is_some() {
-            Some(Ok(Kept::nothing(&from)))
-        } else {
-            self.kept((agent, &case), (&work, end), &token, &outcome, &from)
-        };
-        let Some(kept) = kept else { return Ok(false) };
+        let Some(kept) = self.kept((agent, &case), (&work, end), &token, &outcome, &from) else { return Ok(false) };
         let (outcome, broken, kept, left) = match kept {
             Ok(kept) => {
                 let left = if kept.to == from { LeftBehind::Unchanged } else { LeftBehind::Changed };
@@ -88,9 +83,7 @@ impl Supervisor<'_> {
         let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
         let discarded = *end == End::Killed;
         let report = IterationReport { cut, discarded, ..self.report(ran, kept) };
-        let decided = (*end == End::KeeperDied && outcome == Outcome::Complete).then(|| reported_complete(agent));
-        let ended = Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) };
-        self.ctx.append_with(|_| Ok([ended].into_iter().chain(decided).collect()))?;
+        self.record_end(agent, &token, (end, report))?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
         if !last_run::leaves_open(&outcome) && resumed != Some(Resumed::InVain) && *end != End::Unproved {
@@ -113,6 +106,14 @@ impl Supervisor<'_> {
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(true) } else { self.save_snapshot().map(|()| true) }
+    }
+
+    /// Records the end of an iteration, and what was decided where its keeper died after its agent had reported that it is complete.
+    fn record_end(&mut self, agent: &AgentId, token: &Token, (end, report): (&End, IterationReport)) -> Result<()> {
+        let is_decided = *end == End::KeeperDied && report.outcome == Outcome::Complete;
+        let decided = is_decided.then(|| reported_complete(agent));
+        let ended = Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) };
+        self.ctx.append_with(|_| Ok([ended].into_iter().chain(decided).collect())).map(drop)
     }
 
     /// What follows from the output. Where what the task needs is not ready yet, only the agent itself says that it is complete.
@@ -299,6 +300,9 @@ impl Supervisor<'_> {
         outcome: &Outcome,
         from: &Oid,
     ) -> Option<Result<Kept>> {
+        if *outcome == Outcome::Crashed && self.is_gone_for_good(&case.id).is_some() {
+            return Some(Ok(Kept::nothing(from)));
+        }
         let workspace = match self.workspace_of(case) {
             Ok(workspace) => workspace,
             Err(error) => return Some(Err(error)),

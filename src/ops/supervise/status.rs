@@ -233,7 +233,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let alive = ctx.supervisor_alive()?;
     let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
     let wants = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(lives(ctx, agent)));
-    let unattended = if alive { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
+    let unattended =
+        if alive { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
     let who = Alive { supervisor: alive, operation, unattended };
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.attached = attached(ctx);

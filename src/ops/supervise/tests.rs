@@ -113,7 +113,8 @@ fn work_that_was_taken_from_an_agent_meanwhile_is_not_released_again_and_fails_n
         supervisor.step(Event::TaskClaimed { agent: agent(), task: task("t"), complete: false }).unwrap();
         human.store.refresh().unwrap();
         let (status, reason) = (Status::Pending, String::new());
-        let taken = Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: false };
+        let taken =
+            Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: false };
         human.append(taken).unwrap();
         supervisor.release(&agent(), Status::Blocked, "x", false).unwrap();
         assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().status, Status::Pending);

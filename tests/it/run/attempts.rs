@@ -259,7 +259,17 @@ fn recover_and_inspect_show_the_goal_its_groups_and_all_that_was_reported() {
         assert!(look.contains(line), "{line}\n{look}");
     }
     let inspected = world.env.ok(&["recover", "inspect"]);
-    for words in ["epic: Shop", "b: b (interrupted, 50%)", "iteration: 1", "Loop", "part, done", "bcrypt", "a.test", "unit: true", "expected"] {
+    for words in [
+        "epic: Shop",
+        "b: b (interrupted, 50%)",
+        "iteration: 1",
+        "Loop",
+        "part, done",
+        "bcrypt",
+        "a.test",
+        "unit: true",
+        "expected",
+    ] {
         assert!(inspected.contains(words), "{words}\n{inspected}");
     }
     let exported = world.env.json(&["recover", "inspect"]);

@@ -93,17 +93,20 @@ fn in_the_same_start_of_the_machine_nothing_comes_back_unasked() {
 }
 
 #[test]
-fn what_was_in_a_folder_that_is_gone_is_a_choice_also_after_it_was_made_again() {
+fn a_folder_that_is_gone_is_made_again_with_all_that_its_newest_capture_holds() {
     let world = dies_after_a_capture();
     std::fs::remove_dir_all(workspace(&world)).unwrap();
     let look = world.env.ok(&["recover"]);
-    assert!(look.contains("5 files of t lost, and in its newest capture"), "{look}");
-    assert!(look.contains("git axiom recover --files t"), "{look}");
-    world.env.ok(&["recover", "--yes"]);
-    world.env.ok(&["recover", "--files", "t", "gone", "--yes"]);
-    assert_eq!(content(&world, "gone"), WHOLE);
-    assert!(!workspace(&world).join("zeros").exists());
-    // The capture is kept for the others, whatever is captured since.
+    assert!(look.contains("5 files of t that were lost: back from its newest capture"), "{look}");
+    assert!(!workspace(&world).exists(), "looking changes nothing");
+    let did = world.env.axiom(&["recover", "--yes"]).success();
+    assert!(did.stderr.contains("the folder of its workspace was gone; it is made again from its newest capture"), "{did}");
+    for name in ["empty", "zeros", "gone", "old.txt", "kept"] {
+        assert_eq!(content(&world, name), WHOLE, "{name}");
+    }
     let shown = world.env.ok(&["recover", "--files", "t"]);
-    assert!(shown.contains("zeros (gone)"), "{shown}");
+    assert!(shown.contains("Everything is as in the newest capture"), "{shown}");
+    world.autopilot(&[]).code(0);
+    assert_eq!((world.env.read("gone"), world.env.read("zeros")), (WHOLE.into(), WHOLE.into()));
+    world.all_is_well();
 }

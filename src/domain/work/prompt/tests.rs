@@ -1,5 +1,7 @@
 use super::*;
+use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::ids::CaseId;
+use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, Recorded};
 use crate::domain::work::agent::Outcome;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::signal::{self, Signal};
@@ -201,4 +203,45 @@ fn what_is_ready_of_others_is_told_and_what_is_not() {
     let history = History { ready, not_ready: vec!["a:db".into()], ..History::default() };
     let text = made(None, "", &history, &Found::default());
     assert!(text.contains("## Ready in other tasks\n\n- a:api: call it\n  so\n\n## Not ready yet\n\n- a:db\n\nDo now"), "{text}");
+}
+
+#[test]
+fn what_became_of_a_write_or_edit_that_was_cut_off_is_told() {
+    let marker = Marker {
+        kind: MarkerKind::ToolStarted,
+        at: jiff::Timestamp::UNIX_EPOCH,
+        tool_name: Some("Edit".into()),
+        tool_kind: Some(ToolKind::Edit),
+        tool_use_id: None,
+        request_id: None,
+        hash: None,
+        about: Some("e.txt".into()),
+    };
+    for (kind, effect, told) in [
+        (ToolKind::Edit, Effect::There, Some("- Edit had begun: e.txt; it has had its effect and is not repeated\n")),
+        (ToolKind::Write, Effect::Missing, Some("- Edit had begun: e.txt; it may be repeated\n")),
+        (ToolKind::Edit, Effect::Unknown, Some("- Edit had begun: e.txt; whether it had its effect has to be found out")),
+        (ToolKind::Read, Effect::Unknown, None),
+    ] {
+        let marker = Some(Marker { tool_kind: Some(kind), ..marker.clone() });
+        let saved_at = jiff::Timestamp::UNIX_EPOCH;
+        let cut = CutOff { marker, tells_markers: true, effect, saved_at, recorded: Recorded::Whole, progress_at: None };
+        let history =
+            History { last_run: Some(LastRun { cut: Some(Box::new(cut)), ..last(Outcome::Crashed) }), ..History::default() };
+        let text = made(None, "", &history, &Found::default());
+        assert_eq!(told.is_some_and(|told| text.contains(told)), told.is_some(), "{text}");
+        assert_eq!(text.contains("had begun: e.txt"), told.is_some(), "{text}");
+    }
+}
+
+#[test]
+fn a_fresh_workspace_after_earlier_attempts_is_said_and_nothing_is_to_be_continued() {
+    let anew = Some("The task begins anew: because.".to_owned());
+    let crashed = History { begins_anew: anew.clone(), crashes: 2, cut_off: Some("crashed"), ..History::default() };
+    for history in [crashed, History { begins_anew: anew, ..History::default() }] {
+        let audit = history.begins_anew.iter().filter(|_| history.crashes > 0).cloned().collect();
+        let text = made(None, "", &History { audit, ..history }, &Found::default());
+        assert_eq!(text.matches("The task begins anew: because.").count(), 1, "{text}");
+        assert!(!text.contains("continue from where") && !text.contains("\n\n\n"), "{text}");
+    }
 }
