@@ -317,7 +317,7 @@ mod tests {
     }
 
     use super::*;
-    use crate::domain::agent::stream::seen::{Denied, Waits};
+    use crate::domain::agent::stream::seen::{Denied, Seen, Waits};
 
     fn limits(iteration: u32, retry_count: u32) -> Limits<'static> {
         Limits { same_end: None, iteration, max_iterations: 3, retry_count, failed_rounds: 0, max_retries: 2 }
@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn another_exit_status_beats_a_success_that_was_told() {
-        let told = Summary { ended: Some(Ended { success: true, text: None }), ..Summary::default() };
+        let mut told = Summary::default();
+        told.add(&Seen::Ended(Ended { success: true, text: None }));
         let unfinished = Outcome::Unfinished { why: "it exited with status 1".into() };
         for (end, expected) in
             [(End::Exited(0), Outcome::Complete), (End::Exited(1), unfinished.clone()), (End::Signalled(15), unfinished.clone())]
