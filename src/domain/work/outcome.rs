@@ -140,6 +140,8 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, left: LeftBehind) 
         return outcome;
     }
     match (&told.ended, left) {
+        // What it says of itself counts for less than how it exited.
+        (Some(Ended { success: true, .. }), _) if *end != End::Exited(0) => outcome,
         (Some(Ended { success: true, .. }), LeftBehind::Changed) => Outcome::Complete,
         (Some(Ended { success: true, .. }), LeftBehind::Unchanged) => {
             Outcome::Unfinished { why: "it ended without a change and without saying that the task is complete".into() }
@@ -463,6 +465,10 @@ mod tests {
             told.failed = failed.then(|| Failed { trouble: Trouble::Overload, status: None, message: "busy".into() });
             by_output(open.clone(), &End::Exited(0), &told, left)
         };
+        let success = Summary { ended: Some(Ended { success: true, text: None }), ..Summary::default() };
+        for end in [End::Exited(1), End::Signalled(9)] {
+            assert_eq!(by_output(open.clone(), &end, &success, LeftBehind::Changed), open, "how it exited counts for more");
+        }
         assert_eq!(after(false, LeftBehind::Changed), Outcome::Complete);
         assert!(matches!(after(false, LeftBehind::Unchanged), Outcome::Unfinished { why } if why.contains("without a change")));
         assert_eq!(after(false, LeftBehind::InConflict), open, "it may have said in so many words that it is complete");
