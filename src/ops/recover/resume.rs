@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::parts;
 use super::survey::{self, Orphan, View};
 use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::checkpoint::document::Trigger;
 use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::wanted::Wanted;
 use crate::domain::state::event::{By, Event};
@@ -15,9 +16,10 @@ use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::gate::{Cause, Decision, Gate};
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::edit;
+use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task;
-use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::notice::{Notice, Watcher};
 use crate::ops::supervise::{AfterCrash, Options};
 
 /// What was done with a task.
@@ -301,15 +303,19 @@ pub fn to_abandon(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<Vec<Case
     Ok(found)
 }
 
-/// Takes tasks out of the plan. What they have in their workspaces is committed first; workspaces and branches stay.
+/// Takes tasks out of the plan. What they have in their workspaces is committed first; workspaces and branches stay. A checkpoint is
+/// made before, as before anything that a human may regret.
 ///
 /// # Errors
-/// `INVALID_TRANSITION` where an agent still works on one; as [`survey::recover`].
+/// `INVALID_TRANSITION` where an agent still works on one; as [`survey::recover`]; those of the checkpoint.
 pub fn abandon(ctx: &mut Context, tasks: &[CaseId], watcher: &mut dyn Watcher) -> Result<Vec<CaseId>> {
     let only: BTreeSet<CaseId> = tasks.iter().cloned().collect();
     let decided = tasks.iter().map(|task| (task.clone(), Action::ContinueTask)).collect();
     let after_crash = AfterCrash { decided, threshold: None, only: Some(only) };
     survey::recover(ctx, Options { after_crash, ..Options::attending() }, watcher)?;
+    ctx.act_as(By::User)?;
+    let made = checkpoint::create(ctx, &CheckpointRequest::by(Trigger::BeforeAbandon))?;
+    watcher.notice(Notice::Checkpoint { name: made.name });
     ctx.act_as(By::User)?;
     edit::archive(ctx, tasks)
 }
