@@ -1,7 +1,7 @@
 #!/bin/sh
 # notify: a desktop notification.
 #
-# Events:   any; meant for on-pause, on-error, on-conflict and post-task-complete
+# Events:   any; meant for on-gate, on-idle, on-pause, on-error, on-conflict and post-task-complete
 # Needs:    notify-send (Debian, Ubuntu: libnotify-bin); without it, it says so and reports nothing
 # Settings: none
 # Install:  copy it to EVENT.d/notify.sh for each event, below .axiom/hooks (for everybody who approves it) or below
@@ -31,6 +31,21 @@ on-conflict)
     title="Conflict${task:+ in $task}"
     body=${AXIOM_FILES:-}
     urgency=critical
+    ;;
+on-gate)
+    title="Waiting for you${task:+: $task} (${AXIOM_KIND:-})"
+    body="${AXIOM_REASON:-}
+${AXIOM_COMMAND:-}"
+    urgency=critical
+    ;;
+on-idle)
+    case ${AXIOM_STATUS:-} in
+    finished) title="Finished" ;;
+    waiting) title="Nothing goes on without you" ;;
+    *) title="Nothing goes on" ;;
+    esac
+    body="${AXIOM_REASON:-}
+${AXIOM_COMMAND:-}"
     ;;
 post-task-complete)
     title="$task: ${AXIOM_STATUS:-}"

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::open_with_usable_config;
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::error::{Exit, Result};
@@ -29,6 +30,7 @@ struct DebugAnswer<'a> {
     task_id: &'a CaseId,
     workspace: String,
     held: Option<&'a AgentId>,
+    meanwhile: Vec<String>,
 }
 
 /// Opens the workspace of a task in the user's editor.
@@ -37,11 +39,16 @@ struct DebugAnswer<'a> {
 /// As [`debugging::debug`].
 pub fn run(args: &Debug, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let Debugged { workspace, held } = debugging::debug(&mut ctx, &args.task)?;
-    let answer = DebugAnswer { task_id: &args.task, workspace: workspace.to_string_lossy().into_owned(), held: held.as_ref() };
-    screen.answer(&answer, || match answer.held {
-        Some(agent) => format!("{agent} goes on in {}\n", answer.workspace),
-        None => format!("Closed {}\n", answer.workspace),
+    let Debugged { workspace, held, meanwhile } = debugging::debug(&mut ctx, &args.task)?;
+    let workspace = workspace.to_string_lossy().into_owned();
+    let answer = DebugAnswer { task_id: &args.task, workspace, held: held.as_ref(), meanwhile };
+    screen.answer(&answer, || {
+        let what = match answer.held {
+            Some(agent) => format!("{agent} goes on in {}\n", answer.workspace),
+            None => format!("Closed {}\n", answer.workspace),
+        };
+        let lines = answer.meanwhile.iter().map(|text| format!("  meanwhile: {}\n", visible::line(text)));
+        what + &lines.collect::<String>()
     })?;
     Ok(Exit::Done)
 }

@@ -42,6 +42,8 @@ you have approved it: git axiom trust. Events:
   on-pause            the session pauses or is interrupted
   on-error            something failed
   post-checkpoint     a checkpoint was made
+  on-gate             something waits for you
+  on-idle             nothing is left to do: all is finished, or what is left waits for you
 
 A hook gets AXIOM_EVENT and variables of its event, and the same and more as JSON on standard
 input. It runs in the task's workspace, else in the main worktree, for at most hooks.timeout

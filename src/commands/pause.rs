@@ -9,6 +9,7 @@ use crate::commands::foreground::tell_hooks;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::work::doing::Doing;
 use crate::error::{Exit, Result};
 use crate::ops::context::placement::Purpose;
 use crate::ops::interventions::pausing::{self, How, Working};
@@ -17,9 +18,9 @@ use crate::told::interventions::{RESUMED, pausing as pausing_in_words};
 /// Arguments of `pause`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Running agents finish their iteration; then no agent starts, no task is claimed, and the session
-stays. Approved merges are still done. 'git axiom resume' lets agents continue; 'git axiom quit'
-ends the session.
+Running iterations and verifications end; then no agent starts, no task is claimed, and the
+session stays. Approved merges are still done. 'git axiom resume' lets agents continue; 'git
+axiom quit' ends the session.
 
 With --force running agents are stopped: what they did is committed, no retry is counted, and
 'git axiom resume' lets them go on, in their program's own session where that is possible.
@@ -65,6 +66,7 @@ impl<'a> Line<'a> {
 struct PauseAnswer<'a> {
     running: Vec<Line<'a>>,
     paused: Vec<Line<'a>>,
+    verifying: &'a [Doing],
 }
 
 #[derive(Serialize)]
@@ -80,7 +82,8 @@ pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit>
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     let how = if args.force { How::AtOnce } else { How::AtBoundary };
     let all = pausing::pause(&mut ctx, how, args.wait, &mut Progress::new(false))?;
-    let answer = PauseAnswer { running: Line::all(&all.running), paused: Line::all(&all.paused) };
+    let (running, paused) = (Line::all(&all.running), Line::all(&all.paused));
+    let answer = PauseAnswer { running, paused, verifying: &all.verifying };
     screen.answer(&answer, || pausing_in_words(&all))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)

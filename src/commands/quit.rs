@@ -7,6 +7,7 @@ use super::open_with_usable_config;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
+use crate::commands::progress::Progress;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::Purpose;
@@ -24,6 +25,9 @@ pub struct Quit {
     /// Make a checkpoint first
     #[arg(long)]
     checkpoint: bool,
+    /// Return when the session has ended
+    #[arg(long)]
+    wait: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -33,6 +37,7 @@ pub struct Quit {
 #[serde(rename_all = "camelCase")]
 struct QuitAnswer {
     message: &'static str,
+    ended: bool,
     checkpoint: Option<CheckpointName>,
 }
 
@@ -50,8 +55,11 @@ pub fn run(args: &Quit, global: &Global, screen: &mut Screen) -> Result<Exit> {
         false => Before::Nothing,
     };
     let checkpoint = quitting::quit(&mut ctx, before)?;
-    let answer = QuitAnswer { message: "quitting", checkpoint };
-    screen.answer(&answer, || quitting_in_words(answer.checkpoint.as_ref()))?;
+    if args.wait {
+        quitting::wait(&mut ctx, &mut Progress::new(false))?;
+    }
+    let answer = QuitAnswer { message: if args.wait { "ended" } else { "quitting" }, ended: args.wait, checkpoint };
+    screen.answer(&answer, || quitting_in_words(answer.checkpoint.as_ref(), answer.ended))?;
     Ok(Exit::Done)
 }
 

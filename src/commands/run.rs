@@ -119,7 +119,8 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         crate::own_process::session::begin_session()?;
     }
     note_for_recovery(&ctx, args, global, screen)?;
-    let interrupts = Interrupts::install(leave_at_once)?;
+    let longest = supervise::longest_end(ctx.config.agents.grace_seconds);
+    let interrupts = Interrupts::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
     let log = ctx.layout().session_log();
     let ending = match args.detached {

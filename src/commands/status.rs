@@ -11,6 +11,7 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
+use crate::domain::work::gate::Cause;
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
 use crate::domain::work::view::commands_of_stuck;
@@ -18,6 +19,7 @@ use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::standing::Attached;
 use crate::ops::attach::watching::record::Standing;
+use crate::ops::context::configure;
 use crate::ops::revert_task::Settling;
 use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report, StuckLine};
 
@@ -60,15 +62,16 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
     let mut ctx = look(global, screen)?;
     if !args.watch {
-        let report = status::status(&ctx, env::now())?;
+        let report = Report { configuration: configure::problem(&ctx.repo), ..status::status(&ctx, env::now())? };
         screen.answer(&report, || in_words(&report))?;
         return Ok(Exit::Done);
     }
     let mut watching = Watching::begin();
     let mut last = None;
+    let configuration = configure::problem(&ctx.repo);
     loop {
-        let report = status::status(&ctx, env::now())?;
-        let seen = (report.session.metadata.events, report.supervisor.alive, report.attached.clone());
+        let report = Report { configuration: configuration.clone(), ..status::status(&ctx, env::now())? };
+        let seen = (report.session.metadata.events, report.supervisor.alive, report.attached.clone(), report.doing.clone());
         if last.as_ref() != Some(&seen) || !screen.wants_json() {
             screen.clear()?;
             screen.answer(&report, || in_words(&report) + watching.way_out())?;
@@ -119,11 +122,27 @@ fn in_words(report: &Report) -> String {
             text.push_str(&format!("\nBudgets:\n{}", table(&rows)));
         }
     }
+    if !report.doing.is_empty() {
+        text.push_str("\nBeing done:\n");
+        let now = env::now();
+        report.doing.iter().for_each(|doing| text.push_str(&format!("  {}\n", visible::line(&doing.in_words(now)))));
+    }
     if !report.gates.is_empty() {
         text.push_str("\nWaiting for you:\n");
         let rows =
             report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)]);
         text.push_str(&table(&rows.collect::<Vec<_>>()));
+        // What a hook said is why.
+        for gate in report.gates.iter().filter(|gate| gate.details.cause == Some(Cause::HookVeto)) {
+            let said = gate.details.notes.last().map(|line| format!("  {} said: {}\n", gate.id, visible::line(line)));
+            text.push_str(&said.unwrap_or_default());
+        }
+    }
+    if let Some(why) = &report.configuration {
+        text.push_str(&format!(
+            "\nThe configuration is not as it is written: {}; see 'git axiom config check'.\n",
+            visible::line(why)
+        ));
     }
     text.push_str(&stuck_in_words(&report.stuck));
     if !report.delays.is_empty() {

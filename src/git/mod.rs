@@ -89,4 +89,4 @@ pub use workspace::leftovers::{CommittedLeftovers, Leftovers, Skipped, looks_sec
 pub use workspace::mend::MendedBranch;
 pub use workspace::registration::DamagedWorktree;
 pub use workspace::stored_aside::StoredAside;
-pub use workspace::worktrees::{Aside, Repair, WorkspaceBranch};
+pub use workspace::worktrees::{Added, Adding, Aside, Repair, WorkspaceBranch};

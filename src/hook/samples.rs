@@ -21,11 +21,21 @@ macro_rules! sample {
     };
 }
 
-const TOLD: &[HookEvent] = &[HookEvent::OnPause, HookEvent::OnError, HookEvent::OnConflict, HookEvent::PostTaskComplete];
+const WAITS: &[HookEvent] = &[HookEvent::OnGate, HookEvent::OnIdle];
+
+const TOLD: &[HookEvent] = &[
+    HookEvent::OnGate,
+    HookEvent::OnIdle,
+    HookEvent::OnPause,
+    HookEvent::OnError,
+    HookEvent::OnConflict,
+    HookEvent::PostTaskComplete,
+];
 
 /// All samples, as in `hooks/README.md`.
 pub const SAMPLES: &[Sample] = &[
     sample!("notify.sh", TOLD, "a desktop notification"),
+    sample!("bell.sh", WAITS, "rings your terminals when something waits"),
     sample!("webhook.sh", TOLD, "sends the event as JSON to a URL"),
     sample!("json-lines.sh", &HookEvent::ALL, "appends the event as a line of JSON to a file"),
     sample!("tests-before-merge.sh", &[HookEvent::PreMerge], "merges only what passes a command of yours"),

@@ -68,6 +68,8 @@ pub struct Short {
     pub level: Level,
     /// What is short, in words.
     pub words: String,
+    /// What has to be free so that work goes on, in words.
+    pub to_go_on: String,
 }
 
 impl Short {
@@ -86,7 +88,8 @@ pub fn shortage(ctx: &Context) -> Option<Short> {
     });
     let worst = all.into_iter().max_by_key(|one| one.level)?;
     let words = ctx.config.system.thresholds().words(&worst.space, &worst.place.to_string_lossy())?;
-    Some(Short { level: worst.level, words })
+    let to_go_on = ctx.config.system.thresholds().to_go_on(&worst.space);
+    Some(Short { level: worst.level, words, to_go_on })
 }
 
 /// Checks before something is saved or merged that there is enough space to end it.

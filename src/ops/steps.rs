@@ -8,11 +8,13 @@ pub mod untouched;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 
 use self::files_of_step::FilesOfStep;
 use self::personas::Persona;
@@ -112,6 +114,7 @@ pub enum What {
 /// The steps to run, one after the other.
 #[derive(Debug)]
 pub struct Job {
+    runner: Runner,
     of: PathBuf,
     work: Vec<Work>,
     after: AfterFailure,
@@ -194,7 +197,7 @@ impl Job {
         if runner == Runner::Session {
             env.push((VARIABLE, ctx.repo.common_dir().into()));
         }
-        Self { of: ctx.repo.common_dir().to_owned(), work, after, env, marker: format!("{RUN}={id}").into_bytes() }
+        Self { runner, of: ctx.repo.common_dir().to_owned(), work, after, env, marker: format!("{RUN}={id}").into_bytes() }
     }
 
     fn step(&self, work: &Work, program: Vec<OsString>) -> Step {
@@ -213,16 +216,46 @@ impl Job {
     }
 }
 
-/// Running steps. When this is dropped, they are stopped, and none of their processes runs afterwards.
+/// The step that runs.
+#[derive(Debug, Clone)]
+pub struct Now {
+    /// The command as it is written, or the hook.
+    pub name: String,
+    /// Which of its job it is, from 0.
+    pub place: usize,
+    /// How many its job has.
+    pub of: usize,
+    /// Since when it runs.
+    pub since: Timestamp,
+    /// The longest it may take.
+    pub limit: Duration,
+}
+
+/// Running steps. When this is dropped, they are stopped. A verb waits until none of their processes runs any more; a session never does:
+/// see [`Running::give_up`].
 #[derive(Debug)]
 pub struct Running {
     ended: Receiver<Ran>,
     verdict: Receiver<Verdict>,
+    now: Arc<Mutex<Option<Now>>>,
     cancelled: Arc<AtomicBool>,
+    runner: Runner,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Running {
+    /// The step that runs now.
+    pub fn now(&self) -> Option<Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Stops the steps, and waits for nothing: the returned thread ends when none of their processes runs any more. If this process ends
+    /// first, their keeper ends them all the same.
+    pub fn give_up(mut self) -> Option<JoinHandle<()>> {
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.thread.take()
+    }
+
     /// The steps that have ended since the last call.
     pub fn ended(&self) -> Vec<Ran> {
         self.ended.try_iter().collect()
@@ -253,7 +286,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.take().filter(|_| self.runner == Runner::Verb) {
             let _ = thread.join();
         }
     }
@@ -304,24 +337,29 @@ pub fn start(job: Job, rope: Option<Rope>) -> Running {
     let (sender, verdict) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&cancelled);
+    let (now, runner) = (Arc::default(), job.runner);
+    let runs = Arc::clone(&now);
     let work = move || {
         // If the steps were stopped meanwhile, no one receives the results.
         let each = |ran: &Ran| {
             let _ = tells.send(ran.clone());
             rope.iter().for_each(Rope::ring);
         };
-        let _ = sender.send(run(&job, &told, &each));
+        let _ = sender.send(run(&job, &told, (&runs, &each)));
         rope.iter().for_each(Rope::ring);
     };
     // If no thread can be started, the channel is closed, and the verdict is that the verification broke down.
     let thread = std::thread::Builder::new().spawn(work).ok();
-    Running { ended, verdict, cancelled, thread }
+    Running { ended, verdict, now, cancelled, runner, thread }
 }
 
-fn run(job: &Job, cancelled: &AtomicBool, each: &dyn Fn(&Ran)) -> Verdict {
+fn run(job: &Job, cancelled: &AtomicBool, (now, each): (&Mutex<Option<Now>>, &dyn Fn(&Ran))) -> Verdict {
     let mut ran = Vec::new();
-    for work in &job.work {
+    for (place, work) in job.work.iter().enumerate() {
         let begun = Instant::now();
+        let of = job.work.len();
+        let runs = Now { name: work.name.clone(), place, of, since: env::now(), limit: work.limit };
+        *now.lock().unwrap_or_else(PoisonError::into_inner) = Some(runs);
         let Ended { failure, output, exit, used } = match run_step(job, work, cancelled) {
             Ok(done) => done,
             Err(error) if job.after == AfterFailure::GoOn => {

@@ -2,6 +2,9 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{RefName, RepoPath};
@@ -9,9 +12,13 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Repair, Whose, WorkspaceBranch};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::git::{Added, Adding, Repair, Repository, Whose, WorkspaceBranch};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
+
+/// How long the lock of a workspace is waited for: a keeper that is just ending lets go of it.
+const HELD: Duration = Duration::from_millis(500);
 
 /// git's setting of the folder of the workspaces.
 pub const ROOT_KEY: &str = "axiom.agents.workspaceRoot";
@@ -117,23 +124,93 @@ pub fn in_the_way_of_all(ctx: &Context) -> Result<Option<RefName>> {
 ///
 /// # Errors
 /// The errors of `git worktree add`; `BUSY`.
-pub fn ensure(ctx: &mut Context, workspace: &Workspace) -> Result<Option<String>> {
+pub fn ensure(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Result<Option<String>> {
+    match prepare(ctx, task, workspace)? {
+        (None, aside) => Ok(aside),
+        (Some(to_make), aside) => {
+            let added = ctx.with_operation_lock(|ctx| to_make.add(&ctx.repo, Arc::default()))?;
+            settled(ctx, &to_make, added).map(|()| aside)
+        }
+    }
+}
+
+/// A workspace that git is to make, and its lock: as long as it is held, here or by that git, others leave the workspace alone.
+#[derive(Debug)]
+pub struct ToMake {
+    path: PathBuf,
+    branch: WorkspaceBranch,
+    trash: PathBuf,
+    lock: FileLock,
+}
+
+impl ToMake {
+    /// Makes it. Filters and hooks of the project run meanwhile: by a repository that holds no lock, nobody waits for them.
+    ///
+    /// # Errors
+    /// As [`crate::git::Workspaces::add_workspace`].
+    pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<Added> {
+        let lent = self.lock.descriptor().try_clone_to_owned();
+        let lock = lent.map_err(|e| Error::io("copy the lock of", &self.path, e))?;
+        let added = repo.workspaces().add_workspace(&self.path, &self.branch, Adding { given_up, lock: Some(lock) });
+        added.map_err(|error| error.context(format!("workspace '{}'", self.path.display())))
+    }
+}
+
+/// Repairs a workspace that was announced in the log, and says what git is still to make of it; also the new place of a repository
+/// that was in its folder.
+///
+/// # Errors
+/// `BUSY`; `GIT_LOCKED` where somebody holds the workspace: it is being made by the git of a session that crashed, or its last program
+/// is just ending; those of repairing.
+pub fn prepare(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Result<(Option<ToMake>, Option<String>)> {
     let path = PathBuf::from(&workspace.path);
     let trash = trash::fresh(ctx, "half-made")?;
+    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().workspace_lock(task), HELD)? else {
+        return Err(Error::new(Code::GitLocked, format!("the workspace '{}' is in use", workspace.path))
+            .why("git still makes it, with the project's hooks and filters, or its last program is just ending"));
+    };
     ctx.with_operation_lock(|ctx| {
         exclude(ctx)?;
         let aside = repaired(ctx, workspace, &trash)?.1;
         let repo = &ctx.repo;
         if repo.worktrees().worktree_at(&path)?.is_some_and(|entry| entry.present) {
-            return Ok(aside);
+            return Ok((None, aside));
         }
         let branch = match repo.refs().read_ref(&workspace.branch)? {
             Some(_) => WorkspaceBranch::Existing(workspace.branch.clone()),
             None => WorkspaceBranch::New { name: workspace.branch.clone(), base: workspace.base.clone() },
         };
-        repo.workspaces().create_workspace(&path, &branch, &trash).map(|_| aside)
+        repo.workspaces().prepare_workspace(&path, &branch)?;
+        Ok((Some(ToMake { path, branch, trash, lock }), aside))
     })
     .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
+}
+
+/// After git has made a workspace, or has not: what is half-made goes to the trash.
+///
+/// # Errors
+/// Why it was not made; `BUSY`.
+pub fn settled(ctx: &mut Context, made: &ToMake, added: Added) -> Result<()> {
+    let ToMake { path, branch, trash, lock: _ } = made;
+    match added {
+        Added::Made(_) => Ok(()),
+        Added::NotMade(output) => {
+            let why = ctx.with_operation_lock(|ctx| Ok(ctx.repo.workspaces().not_made(path, branch, trash, &output)))?;
+            Err(why.context(format!("workspace '{}'", path.display())))
+        }
+    }
+}
+
+/// Whether git makes the workspace of a task now, perhaps that of a session that has crashed since.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn is_being_made(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<bool> {
+    if !files::is_locked(&ctx.layout().workspace_lock(task))? {
+        return Ok(false);
+    }
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
+    Ok(entry.is_some_and(|entry| entry.is_half_made()))
 }
 
 /// Repairs a workspace; returns also a message on the new place of a repository that was in its folder. The caller holds the

@@ -5,8 +5,9 @@
 //! terminal first.
 
 use std::io::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -24,6 +25,19 @@ static LISTENS: OnceLock<bool> = OnceLock::new();
 
 /// How many pieces of work in progress react to a deferred signal themselves.
 static CAN_END: AtomicUsize = AtomicUsize::new(0);
+
+/// When git in a folder of an agent's is waited for no longer; `None` as long as nothing ends.
+static GIT_UNTIL: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// This process ends: from then on no call of git that has a limit is waited for, whatever it has started.
+pub fn wait_for_git_until(then: Instant) {
+    *GIT_UNTIL.lock().unwrap_or_else(PoisonError::into_inner) = Some(then);
+}
+
+/// Whether calls of git that have a limit are to be ended now.
+pub fn is_too_late_for_git() -> bool {
+    GIT_UNTIL.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() >= until)
+}
 
 /// Signals are deferred as long as this value exists.
 #[derive(Debug)]

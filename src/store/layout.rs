@@ -94,6 +94,11 @@ impl Layout {
         self.state_dir().join("planning-state.json")
     }
 
+    /// What the session does now.
+    pub fn doing(&self) -> PathBuf {
+        self.state_dir().join("doing.json")
+    }
+
     /// Copies of damaged or replaced files.
     pub fn damaged_dir(&self) -> PathBuf {
         self.state_dir().join("damaged")

@@ -12,6 +12,7 @@ pub mod backup;
 pub mod cases;
 pub mod checkpoints;
 pub mod config_backup;
+pub mod doing;
 pub mod fired;
 pub mod handle;
 mod head;

@@ -24,10 +24,11 @@ pub const QUITTING: [(Option<Before>, &str); 3] = [
     (None, "Cancel"),
 ];
 
-/// After `quit`, with the checkpoint that was made before.
-pub fn quitting(checkpoint: Option<&CheckpointName>) -> String {
+/// After `quit`, with the checkpoint that was made before; whether the session has ended by now.
+pub fn quitting(checkpoint: Option<&CheckpointName>, has_ended: bool) -> String {
     let made = checkpoint.map(|name| format!("Checkpoint: {name}\n"));
-    format!("{}Quitting: agents get 5 seconds to end their iterations.\n", made.unwrap_or_default())
+    let what = if has_ended { "The session has ended." } else { "Quitting: agents get 5 seconds to end their iterations." };
+    format!("{}{what}\n", made.unwrap_or_default())
 }
 
 /// What became of an agent that was stopped or killed, and of its task.
@@ -40,10 +41,16 @@ pub fn ended(ended: &EndedAgent) -> String {
 
 /// Who still runs, and who is paused.
 pub fn pausing(all: &Pausing) -> String {
-    let mut text = match all.running.len() {
-        0 => "Paused: no agent runs.\n".to_owned(),
-        some => format!("Pausing: waiting for {} to end.\n", words::count(some, "iteration")),
+    let iterations = (!all.running.is_empty()).then(|| words::count(all.running.len(), "iteration"));
+    let verifications = (!all.verifying.is_empty()).then(|| words::count(all.verifying.len(), "verification"));
+    let waits: Vec<String> = iterations.into_iter().chain(verifications).collect();
+    let mut text = match waits.as_slice() {
+        [] => "Paused: no agent runs.\n".to_owned(),
+        some => format!("Pausing: waiting for {} to end.\n", some.join(" and ")),
     };
+    if !all.verifying.is_empty() {
+        text.push_str("What passes is still merged, where its merge is approved.\n");
+    }
     let row = |working: &Working, how: String| {
         let progress = working.progress.map_or_else(String::new, |percent| format!("{percent}%"));
         vec![format!("  {}", working.agent), working.task.to_string(), how, progress]
@@ -53,6 +60,9 @@ pub fn pausing(all: &Pausing) -> String {
     let rows: Vec<Vec<String>> = running.chain(paused).collect();
     if !rows.is_empty() {
         text.push_str(&table(&rows));
+    }
+    for doing in &all.verifying {
+        text.push_str(&format!("  {}\n", visible::line(&doing.what_in_words())));
     }
     text
 }

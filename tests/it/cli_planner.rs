@@ -226,10 +226,24 @@ fn repairs_leave_the_files_of_a_planner_that_runs() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// What the planner printed is lost too: it would count.
+fn lose_what_was_printed(env: &TestEnv) {
+    std::fs::remove_file(env.axiom_dir().join("checks/directive-001/plan/decompose/log.jsonl")).unwrap();
+}
+
+#[test]
+fn what_a_planner_printed_before_a_crash_of_git_axiom_counts() {
+    let env = with(PLAIN);
+    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    let kept = env.json(&["plan", "recover", "--non-interactive"]);
+    assert_eq!((&kept["choice"], kept["taskIds"].as_array().unwrap().len()), (&json!("keep"), 5), "{kept}");
+}
+
 #[test]
 fn with_nobody_there_the_rule_decides_and_is_logged() {
     let env = with(PLAIN);
     killed(&env, &["plan", "approve"], "plan.before-case:2");
+    lose_what_was_printed(&env);
     // 1 of 4: start over.
     let over = env.json(&["plan", "recover", "--non-interactive"]);
     assert_eq!((&over["choice"], &over["attempt"]), (&json!("startOver"), &json!(2)));
@@ -240,6 +254,7 @@ fn with_nobody_there_the_rule_decides_and_is_logged() {
     assert!(log.contains("started over: nobody was there to ask, and 1 of 4 cases created (25 %)"), "{log}");
     // 2 of 4: keep and skip.
     killed(&env, &["plan", "approve"], "plan.before-case:3");
+    lose_what_was_printed(&env);
     let kept = env.json(&["plan", "recover"]);
     assert_eq!((&kept["choice"], &kept["status"]), (&json!("keep"), &json!("done")));
     assert_eq!(kept["taskIds"], json!(["directive-001", "op-001", "op-002"]));
@@ -314,6 +329,7 @@ fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
 fn plan_recover_takes_the_option_that_every_verb_has() {
     let env = with(PLAIN);
     killed(&env, &["plan", "approve"], "plan.before-case:2");
+    lose_what_was_printed(&env);
     let mut asked = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
     asked.wait_for("[K] Keep cases");
     asked.keys(&["\x1b"]);

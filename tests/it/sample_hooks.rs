@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use crate::common::{Run, TestEnv};
 
 /// The samples, and an event of each.
-const SAMPLES: [(&str, &str); 9] = [
+const SAMPLES: [(&str, &str); 10] = [
+    ("bell", "on-gate"),
     ("notify", "on-error"),
     ("webhook", "on-learning"),
     ("tests-before-merge", "pre-merge"),
@@ -22,7 +23,10 @@ const SAMPLES: [(&str, &str); 9] = [
 ];
 
 /// All variables that a hook can get, besides `AXIOM_EVENT`.
-const VARIABLES: [&str; 21] = [
+const VARIABLES: [&str; 24] = [
+    "AXIOM_GATE",
+    "AXIOM_KIND",
+    "AXIOM_COMMAND",
     "AXIOM_TASK_ID",
     "AXIOM_AGENT",
     "AXIOM_WORKTREE",

@@ -13,7 +13,7 @@ use crate::domain::work::agent_check::Finding;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::agents::check::{Checked, LIMIT, check};
 use crate::ops::context::placement::Purpose;
-use crate::ops::supervise::Interrupts;
+use crate::ops::supervise::{Interrupts, longest_end};
 
 /// Arguments of `agents check`.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Check, global: &Global, screen: &mut Screen) -> Result<
     let most = words::count_of(LIMIT.as_secs() / 60, "minute", "minutes");
     screen.note(&format!("'{}' works on a small task in a scratch repository, at most {most}", visible::line(name)));
     // The check ends soon and then removes what it made: it is never left at once.
-    let interrupts = Interrupts::install(|_| {})?;
+    let interrupts = Interrupts::install(|_| {}, |_| {}, longest_end(config.agents.grace_seconds))?;
     let begun = Instant::now();
     let checked = check(&config, name, &interrupts)?;
     let answer = answer(name, &checked, begun.elapsed().as_secs_f64());

@@ -30,9 +30,12 @@ const EVENTS: &[&str] = &[
     "on-pause",
     "on-error",
     "post-checkpoint",
+    "on-gate",
+    "on-idle",
 ];
 const SAMPLES: &[&str] = &[
     "notify.sh",
+    "bell.sh",
     "webhook.sh",
     "json-lines.sh",
     "tests-before-merge.sh",

@@ -13,7 +13,7 @@ use crate::domain::planning::plan::Plan;
 use crate::domain::planning::recover::{Choice, Decided, by_rule, keeps_nothing, resuming};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::plan;
-use crate::ops::plan::recover::{carry_out, cut_off};
+use crate::ops::plan::recover::{carry_out, cut_off, take_up_printed};
 
 /// Arguments of `plan recover`.
 #[derive(Debug, Args)]
@@ -57,6 +57,11 @@ struct PlanRecoverAnswer<'a> {
 /// `NO_PLAN`, `BUSY`; `DECLINED` where nothing was chosen; as [`carry_out`].
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = super::open_healed(global, screen)?;
+    plan::open(ctx.state())?;
+    let taken_up = take_up_printed(&mut ctx)?;
+    if taken_up > 0 {
+        screen.note(&format!("taken up: {} that the planner had printed before", words::count(taken_up, "case")));
+    }
     let open = plan::open(ctx.state())?;
     let is_cut_off = cut_off(&ctx)?.is_some();
     let decided = match chosen(args) {

@@ -103,7 +103,7 @@ fn put_back(ctx: &mut Context, mut lost: LostFiles, chosen: &[RepoPath]) -> Resu
     // A folder that is gone is made again from its branch first.
     if let Some(workspace) = ctx.state().restorable.workspaces.get(&lost.task_id).cloned() {
         lost_files::keep_of_lost_folder(ctx, &lost.task_id)?;
-        workspaces::ensure(ctx, &workspace)?;
+        workspaces::ensure(ctx, &lost.task_id, &workspace)?;
     }
     let done = lost_files::put_back(ctx, &lost.task_id, None, |file| chosen.contains(&file.path))?;
     let back = done.as_ref().map_or(&[][..], |done| done.paths.as_slice());

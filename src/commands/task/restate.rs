@@ -20,7 +20,10 @@ use crate::ops::interventions::blocking::{self, Blocked};
 #[command(after_help = "\
 Pending, blocked and failed cases can be blocked, and those that an agent works on: the agent is
 stopped, what it did is committed, its workspace stays, and its slot is free. 'git axiom task
-unblock ID' makes them pending again.")]
+unblock ID' makes them pending again.
+
+A group holds all that is in it, nested groups too, as long as it is blocked: agents at work there
+are stopped, and nothing of it is claimed.")]
 pub struct Block {
     /// The cases
     #[arg(required = true, value_name = "ID")]
@@ -44,7 +47,9 @@ pub struct Unblock {
 
 /// Arguments of `task archive`.
 #[derive(Debug, Args)]
-#[command(after_help = "Archived cases stay on record; 'git axiom undo' restores them.")]
+#[command(after_help = "\
+Archived cases stay on record; 'git axiom undo' restores them. A group is archived with all that is
+in it and not merged; agents at work there are stopped, and what they did is committed.")]
 pub struct Archive {
     /// The cases
     #[arg(required = true, value_name = "ID")]
@@ -107,7 +112,15 @@ pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<E
 /// Archives cases.
 ///
 /// # Errors
-/// As [`edit::archive`].
+/// As [`blocking::archive`].
 pub fn archive(args: &Archive, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    restate(&args.ids, global, screen, "archived", edit::archive)
+    let ids = input::ids(&args.ids)?;
+    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+    let Blocked { changed, stopped } = blocking::archive(&mut ctx, &ids, &mut Progress::new(false))?;
+    for agent in &stopped {
+        screen.note(&format!("stopped {agent}; its workspace stays"));
+    }
+    report(screen, &ids, &changed, "archived")?;
+    tell_hooks(&mut ctx, screen);
+    Ok(Exit::Done)
 }

@@ -7,10 +7,13 @@ use super::facts::{Completion, Facts};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::OperationKind;
+use crate::domain::planning::gates::gates_of;
+use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::{Event, OperationEnd};
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::Outcome;
+use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::Gate;
 use crate::domain::work::learnings::{LearningId, Scope};
 use crate::domain::work::session::SessionState;
 use crate::domain::work::signal::Signal;
@@ -19,11 +22,21 @@ use crate::error::Code;
 /// What hooks are told of an event that is appended to `before` as number `seq` at `at`.
 pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts> {
     match event {
-        Event::WorkReleased { agent, status, reason, .. } => released(before, agent, *status, reason, at).into_iter().collect(),
-        Event::Signalled { agent, signal: Signal::Learning { text, scope }, .. } => {
-            let learning_id = Some(LearningId::of_event(seq).to_string());
-            vec![Facts { learning_id, ..learnt(before, agent, (text, scope.as_deref()), at) }]
+        Event::WorkReleased { agent, status, reason, gate, .. } => {
+            let ended = released(before, agent, *status, reason, at);
+            let opened = gate.as_ref().and_then(|gate| opened(before, gate, at));
+            ended.into_iter().chain(gave_up(before, agent, *status, reason, at)).chain(opened).collect()
         }
+        Event::Signalled { agent, signal: signal @ Signal::Learning { text, scope }, .. } => {
+            // What was known before is told once.
+            let told = |id: LearningId| Facts {
+                learning_id: Some(id.to_string()),
+                ..learnt(before, agent, (text, scope.as_deref()), at)
+            };
+            before.learns(agent, signal, seq, at).map(told).into_iter().collect()
+        }
+        Event::Planned { step } => planned(before, step, at),
+        Event::GateOpened { gate } => opened(before, gate, at).into_iter().collect(),
         Event::IterationEnded { agent, report, .. } if report.outcome == Outcome::Crashed => {
             vec![failed(before, agent, Code::KeeperFailed, "its keeper or the machine died during an iteration", at)]
         }
@@ -54,7 +67,6 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::SessionChanged { .. }
         | Event::Signalled { .. }
         | Event::CasesAdded { .. }
-        | Event::Planned { .. }
         | Event::Audited { .. }
         | Event::HookRan { .. }
         | Event::StepVerified { .. }
@@ -71,7 +83,6 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::IterationIntended { .. }
         | Event::IterationStarted { .. }
         | Event::Delayed { .. }
-        | Event::GateOpened { .. }
         | Event::GateDecided { .. }
         | Event::GateClosed { .. }
         | Event::CheckpointIntended { .. }
@@ -126,13 +137,54 @@ fn released(state: &State, agent: &AgentId, status: Status, reason: &str, at: Ti
         Status::Pending | Status::Active | Status::Archived => return None,
     };
     let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref())?;
-    let seconds = at.duration_since(work.claimed_at).as_secs();
+    // All that agents worked on it, over all its claims: as `task show` and `stats` count it.
+    let worked = state.record.cases.get(&work.task).map_or(0, |record| record.duration_ms / 1000);
     Some(Facts {
         status: Some(completion),
-        duration: Some(u64::try_from(seconds).unwrap_or(0)),
+        duration: Some(worked),
         reason: Some(reason.to_owned()),
         ..of_work(state, agent, HookEvent::PostTaskComplete, at)
     })
+}
+
+/// A task failed because its program did: each of its ends was another iteration, and only the last one is an error.
+fn gave_up(state: &State, agent: &AgentId, status: Status, reason: &str, at: Timestamp) -> Option<Facts> {
+    let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref())?;
+    let by_itself = matches!(work.stage, Stage::Between { last: Some(Outcome::Unfinished { .. }) });
+    (status == Status::Failed && by_itself).then(|| failed(state, agent, Code::AgentFailed, reason, at))
+}
+
+/// Something waits for a human: told once, also where it is opened again for the same.
+fn opened(before: &State, gate: &Gate, at: Timestamp) -> Option<Facts> {
+    let waits = |known: &Gate| known.decision.is_none() && known.reason == gate.reason;
+    let known = before.restorable.gates.get(&gate.id).is_some_and(waits);
+    (gate.decision.is_none() && !known).then(|| of_gate(before, gate, at))
+}
+
+/// The gates that a step of planning opens.
+fn planned(before: &State, step: &PlanStep, at: Timestamp) -> Vec<Facts> {
+    let Some(plan) = before.open_plan().and_then(|plan| plan.after(step, at).ok()) else { return Vec::new() };
+    gates_of(&plan).iter().filter_map(|gate| opened(before, gate, at)).collect()
+}
+
+/// The facts of a gate.
+pub fn of_gate(state: &State, gate: &Gate, at: Timestamp) -> Facts {
+    let about = match &gate.task_id {
+        Some(task) => of_task(state, task, HookEvent::OnGate, at),
+        None => Facts::new(HookEvent::OnGate, at),
+    };
+    Facts {
+        gate_id: Some(gate.id.clone()),
+        kind: Some(gate.kind),
+        reason: Some(one_line(&gate.reason)),
+        command: Some(gate.kind.command(gate.id.as_str())),
+        ..about
+    }
+}
+
+/// A text as one line that does nothing to a terminal: hooks show it.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A pause is told once, when a running session begins to pause.

@@ -30,6 +30,10 @@ pub enum HookEvent {
     OnError,
     /// A checkpoint was made.
     PostCheckpoint,
+    /// Something waits for a human.
+    OnGate,
+    /// A session has nothing to do: all is finished, or what is left waits for a human.
+    OnIdle,
 }
 
 /// Whether a hook decides.
@@ -65,11 +69,14 @@ pub enum Variable {
     Message,
     Checkpoint,
     Trigger,
+    Gate,
+    Kind,
+    Command,
 }
 
 impl HookEvent {
     /// All events, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::PreTaskStart,
         Self::PostTaskComplete,
         Self::PreMerge,
@@ -79,6 +86,8 @@ impl HookEvent {
         Self::OnPause,
         Self::OnError,
         Self::PostCheckpoint,
+        Self::OnGate,
+        Self::OnIdle,
     ];
 
     /// The name of the event, and of its hooks.
@@ -93,6 +102,8 @@ impl HookEvent {
             Self::OnPause => "on-pause",
             Self::OnError => "on-error",
             Self::PostCheckpoint => "post-checkpoint",
+            Self::OnGate => "on-gate",
+            Self::OnIdle => "on-idle",
         }
     }
 
@@ -106,7 +117,9 @@ impl HookEvent {
             | Self::OnLearning
             | Self::OnPause
             | Self::OnError
-            | Self::PostCheckpoint => Power::Report,
+            | Self::PostCheckpoint
+            | Self::OnGate
+            | Self::OnIdle => Power::Report,
         }
     }
 
@@ -123,6 +136,8 @@ impl HookEvent {
             Self::OnPause => &[V::Reason, V::RunningTasks],
             Self::OnError => &[V::ErrorType, V::Message, V::TaskId],
             Self::PostCheckpoint => &[V::Checkpoint, V::Trigger, V::CommitHash],
+            Self::OnGate => &[V::Gate, V::Kind, V::TaskId, V::Reason, V::Command],
+            Self::OnIdle => &[V::Status, V::Reason, V::Command],
         }
     }
 }
@@ -147,7 +162,7 @@ impl FromStr for HookEvent {
 
 impl Variable {
     /// All variables.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::TaskId,
         Self::Agent,
         Self::Worktree,
@@ -168,6 +183,9 @@ impl Variable {
         Self::Message,
         Self::Checkpoint,
         Self::Trigger,
+        Self::Gate,
+        Self::Kind,
+        Self::Command,
     ];
 
     /// Its name in the environment.
@@ -193,6 +211,9 @@ impl Variable {
             Self::Message => "AXIOM_MESSAGE",
             Self::Checkpoint => "AXIOM_CHECKPOINT",
             Self::Trigger => "AXIOM_TRIGGER",
+            Self::Gate => "AXIOM_GATE",
+            Self::Kind => "AXIOM_KIND",
+            Self::Command => "AXIOM_COMMAND",
         }
     }
 }

@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::event::{HookEvent, Variable};
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::work::conflict::Level;
+use crate::domain::work::gate::GateKind;
 use crate::error::Code;
 
 /// The longest value of a variable, in bytes: systems limit them. The JSON has all of it.
@@ -17,7 +18,7 @@ const MOST: usize = 10_000;
 /// At most so many bytes of names of files are listed.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// How the work on a task ended.
+/// How the work on a task ended; of a session that has nothing to do, how it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Completion {
@@ -25,6 +26,10 @@ pub enum Completion {
     Done,
     /// It cannot go on.
     Failed,
+    /// Every task is merged.
+    Finished,
+    /// What is left waits for a human.
+    Waiting,
 }
 
 impl Completion {
@@ -33,6 +38,8 @@ impl Completion {
         match self {
             Self::Done => "done",
             Self::Failed => "failed",
+            Self::Finished => "finished",
+            Self::Waiting => "waiting",
         }
     }
 }
@@ -89,6 +96,13 @@ pub struct Facts {
     pub checkpoint: Option<CheckpointName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate_id: Option<GateId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<GateKind>,
+    /// What answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Whether a human tries the hook, and nothing of it happened.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub trial: bool,
@@ -121,6 +135,9 @@ impl Facts {
             message: None,
             checkpoint: None,
             trigger: None,
+            gate_id: None,
+            kind: None,
+            command: None,
             trial: false,
         }
     }
@@ -174,6 +191,9 @@ impl Facts {
             Variable::Message => text(self.message.as_ref()),
             Variable::Checkpoint => text(self.checkpoint.as_ref()),
             Variable::Trigger => self.trigger.map_or("", Trigger::as_str).to_owned(),
+            Variable::Gate => text(self.gate_id.as_ref()),
+            Variable::Kind => self.kind.map_or("", GateKind::as_str).to_owned(),
+            Variable::Command => text(self.command.as_ref()),
         }
     }
 }

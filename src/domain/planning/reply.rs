@@ -119,6 +119,23 @@ pub fn read(text: &str, phase: Phase) -> Result<Reply> {
     Err(failed(format!("the planner printed {wanted}")))
 }
 
+/// The same of a planner that was cut off: what it had printed before the object in which that happened; `None` where that is nothing.
+pub fn read_as_far(text: &str, phase: Phase) -> Option<Reply> {
+    let mut text = text;
+    loop {
+        if let Ok(reply) = read(text, phase) {
+            return Some(reply);
+        }
+        let lines = text.split_inclusive('\n').scan(0, |place, line| {
+            let begins = *place;
+            *place += line.len();
+            Some((begins, line))
+        });
+        let last = lines.filter(|(_, line)| line.trim_start().starts_with('{')).last();
+        text = text.get(..last?.0)?;
+    }
+}
+
 fn failed(what: impl Into<String>) -> Error {
     Error::new(Code::PlannerFailed, what)
         .hint("git axiom plan propose    runs it again, in the phase in which it was")

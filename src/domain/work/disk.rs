@@ -93,6 +93,15 @@ impl Thresholds {
         }
     }
 
+    /// What has to be free on a file system so that work goes on there, in words: never more than it could have.
+    pub fn to_go_on(&self, space: &Space) -> String {
+        let of = [self.critical, self.emergency].into_iter().find(|threshold| is_below_total(space, *threshold));
+        match of {
+            Some(threshold) if is_below(space, threshold) => format!("{threshold} MB have to be free"),
+            Some(_) | None => format!("it must be possible to make {FEW_FILES} more files"),
+        }
+    }
+
     /// What is short on a file system, in words, with the threshold that it is under; `None` where there is enough.
     pub fn words(&self, space: &Space, place: &str) -> Option<String> {
         let level = self.level(space);
@@ -112,8 +121,12 @@ impl Thresholds {
 }
 
 fn is_below(space: &Space, threshold: u64) -> bool {
-    let bytes = threshold.saturating_mul(MB);
-    bytes < space.total && space.free < bytes
+    is_below_total(space, threshold) && space.free < threshold.saturating_mul(MB)
+}
+
+/// Whether a file system is measured by a threshold at all.
+fn is_below_total(space: &Space, threshold: u64) -> bool {
+    threshold > 0 && threshold.saturating_mul(MB) < space.total
 }
 
 #[cfg(test)]
@@ -160,6 +173,24 @@ mod tests {
         let said = DOCUMENTED.words(&space(234), "/r").unwrap();
         assert_eq!(said, "234 MB are free where '/r' is, and system.diskCriticalThreshold is 500 MB");
         assert_eq!(DOCUMENTED.words(&space(5000), "/r"), None);
+    }
+
+    #[test]
+    fn what_has_to_be_free_is_possible_and_enough() {
+        for total in [90, 300, 400, 501, 10_000] {
+            for free in [5, 99] {
+                let space = Space { free: free * MB, total: total * MB, free_files: None };
+                let said = DOCUMENTED.to_go_on(&space);
+                let Some(needed) = said.split(' ').next().and_then(|number| number.parse::<u64>().ok()) else { continue };
+                assert!(needed < total, "{total} {said}");
+                let then = Space { free: needed * MB, ..space };
+                assert!(DOCUMENTED.level(&then) < Level::Critical, "{total} {said}");
+            }
+        }
+        let small = Space { free: 50 * MB, total: 400 * MB, free_files: None };
+        assert_eq!(DOCUMENTED.to_go_on(&small), "100 MB have to be free");
+        let few = Space { free: 5000 * MB, total: 10_000 * MB, free_files: Some(3) };
+        assert_eq!(DOCUMENTED.to_go_on(&few), "it must be possible to make 1000 more files");
     }
 
     #[test]

@@ -104,16 +104,18 @@ impl<'a> Groups<'a> {
         self.parts.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// The cases that `case` still waits for: its own dependencies and those of its groups that are not merged yet, and of which
-    /// what is needed is not ready.
+    /// The cases that `case` still waits for: groups around it that are blocked or archived; its own dependencies and those of its groups
+    /// that are not merged yet, and of which what is needed is not ready.
     pub fn waits_for(&self, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
         let cases = &self.state.restorable.cases;
         let up = move |case: &&'a Case| case.parent.as_ref().and_then(|parent| cases.get(parent));
         // Parents form no cycle: adding and changing cases checks that.
         let chain = std::iter::successors(Some(case), up);
+        let is_held = |group: &&Case| matches!(group.status, Status::Blocked | Status::Archived);
+        let held_by = std::iter::successors(Some(case), up).skip(1).filter(is_held).map(|group| &group.id);
         let waits = chain.flat_map(|case| case.after.iter().map(move |id| (case, id)));
         let is_waited_for = |(case, id): &(&Case, &CaseId)| !self.is_in_target(id) && !needs::lets_begin(self.state, case, id);
-        waits.filter(is_waited_for).map(|(_, id)| id)
+        held_by.chain(waits.filter(is_waited_for).map(|(_, id)| id))
     }
 
     /// Whether all dependencies of `case` are merged (or, for groups, settled).

@@ -160,9 +160,14 @@ pub fn persona_of(agent: &AgentId) -> &str {
     agent.as_str().rsplit_once('-').map_or(agent.as_str(), |(persona, _)| persona)
 }
 
+/// Whether a learning says nothing new.
+pub fn is_known(all: &[Learning], new: &Learning) -> bool {
+    all.iter().any(|known| known.says_the_same(new))
+}
+
 /// Adds a learning, unless it is known already; the oldest ones go where there are too many.
 pub fn add(all: &mut Vec<Learning>, new: Learning) {
-    if all.iter().any(|known| known.says_the_same(&new)) {
+    if is_known(all, &new) {
         return;
     }
     all.push(new);

@@ -18,6 +18,7 @@ pub mod conflict;
 pub mod conflict_markers;
 pub mod delay;
 pub mod disk;
+pub mod doing;
 pub mod failures;
 pub mod gate;
 pub mod gate_line;

@@ -65,13 +65,13 @@ impl ReadyQueue {
 }
 
 /// The agent that takes a task: the one that worked on it last if it is free and has the task's persona, otherwise the free
-/// one of its persona with the lowest number.
+/// one of its persona with the lowest number. `is_taken` says who is about to take another one.
 ///
 /// # Errors
 /// `INVALID_ID` where the persona has characters that an id cannot have.
-pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
+pub fn agent_for(state: &State, case: &Case, is_taken: impl Fn(&AgentId) -> bool) -> Result<AgentId> {
     let persona = persona_of(case);
-    let free = |id: &AgentId| state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());
+    let free = |id: &AgentId| !is_taken(id) && state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());
     if let Some(known) = state.record.cases.get(&case.id).and_then(|record| record.last_agent.as_ref())
         && free(known)
         && known.is_of(persona)
@@ -98,7 +98,10 @@ pub fn reasons_for_rest(state: &State) -> Vec<String> {
         let why = match (gate, case.status) {
             (Some(gate), _) => format!("waits at gate {}: {}", gate.id, gate.reason),
             (None, Status::Pending) => match (groups.waits_for(case).next(), session_gate) {
-                (Some(other), _) => format!("waits for {other}"),
+                (Some(other), _) => match state.restorable.cases.get(other).map(|case| (case.status, &case.reason)) {
+                    Some((Status::Blocked, Some(why))) => format!("waits for {other}, which is blocked: {why}"),
+                    Some(_) | None => format!("waits for {other}"),
+                },
                 (None, Some(gate)) => format!("waits at gate {}: {}", gate.id, gate.reason),
                 (None, None) => "is still pending".to_owned(),
             },
@@ -164,6 +167,23 @@ mod tests {
     }
 
     #[test]
+    fn tasks_of_a_blocked_or_archived_group_are_held_however_deep_they_are() {
+        let mut state = state(&[("o", &[], Status::Blocked), ("p", &[], Status::Pending), ("a", &[], Status::Pending)]);
+        let id = |id: &str| CaseId::new(id).unwrap();
+        for (group, parent) in [("o", None), ("p", Some("o"))] {
+            let case = state.restorable.cases.get_mut(group).unwrap();
+            (case.kind, case.parent, case.reason) = (Kind::Operation, parent.map(id), Some("not now".to_owned()));
+        }
+        state.restorable.cases.get_mut("a").unwrap().parent = Some(id("p"));
+        assert!(ready_tasks(&state).is_empty());
+        assert_eq!(reasons_for_rest(&state), ["a waits for o, which is blocked: not now"]);
+        state.restorable.cases.get_mut("o").unwrap().status = Status::Archived;
+        assert!(ready_tasks(&state).is_empty());
+        state.restorable.cases.get_mut("o").unwrap().status = Status::Pending;
+        assert_eq!(ready_tasks(&state).len(), 1);
+    }
+
+    #[test]
     fn what_is_ready_is_looked_up_anew_after_an_event() {
         let (b, c) = (CaseId::new("b").unwrap(), CaseId::new("c").unwrap());
         let mut state = state(&[("a", &[], Status::Pending), ("b", &["a"], Status::Pending), ("c", &[], Status::Pending)]);
@@ -179,9 +199,12 @@ mod tests {
     fn the_agent_that_knew_the_task_takes_it() {
         let mut state = state(&[("a", &[], Status::Pending)]);
         let case = state.restorable.cases.values().next().unwrap().clone();
-        assert_eq!(agent_for(&state, &case).unwrap().as_str(), "agent-001");
+        let nobody = |_: &AgentId| false;
+        assert_eq!(agent_for(&state, &case, nobody).unwrap().as_str(), "agent-001");
+        assert_eq!(agent_for(&state, &case, |id| id.as_str() == "agent-001").unwrap().as_str(), "agent-002");
         let record = CaseRecord { last_agent: Some(AgentId::new("agent-007").unwrap()), ..CaseRecord::default() };
         state.record.cases.insert(case.id.clone(), record);
-        assert_eq!(agent_for(&state, &case).unwrap().as_str(), "agent-007");
+        assert_eq!(agent_for(&state, &case, nobody).unwrap().as_str(), "agent-007");
+        assert_eq!(agent_for(&state, &case, |id| id.as_str() == "agent-007").unwrap().as_str(), "agent-001");
     }
 }

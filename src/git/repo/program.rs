@@ -8,6 +8,7 @@ mod limited;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use crate::domain::recovery::git_damage;
 use crate::error::{Code, Error, Result};
+use crate::own_process::end_signals;
 use crate::process::os::command::command;
 
 use super::repository::Repository;
@@ -68,6 +70,9 @@ impl Output {
     /// The failure as an error: `FILTER_FAILED`, `GIT_LOCKED` or `DISK_FULL` where git's message shows that, `GIT_FAILED` otherwise.
     pub fn error(&self) -> Error {
         let words = self.stderr.trim();
+        if self.over.is_some() && end_signals::is_too_late_for_git() {
+            return Error::new(Code::Busy, format!("{} was ended: the session ends, and waits for it no longer", self.what));
+        }
         if let Some(limit) = self.over {
             return Error::new(Code::FilterFailed, format!("{} was ended: it took longer than {} s", self.what, limit.as_secs()))
                 .why("a filter does not answer, or the file system does not")
@@ -180,6 +185,8 @@ pub struct Git<'r> {
     stdin: Option<Vec<u8>>,
     effect: Effect,
     limit: Option<Limit>,
+    /// A lock that git holds as long as it runs, in place of that of the operation.
+    held: Option<OwnedFd>,
     filters: AtWork,
 }
 
@@ -195,6 +202,7 @@ impl<'r> Git<'r> {
             stdin: None,
             effect: Effect::Reads,
             limit: None,
+            held: None,
             filters: AtWork::None,
         }
     }
@@ -272,6 +280,14 @@ impl<'r> Git<'r> {
         if let Some(limit) = &mut self.limit {
             limit.given_up = Some(given_up);
         }
+        self
+    }
+
+    /// Lets git hold this lock as long as it runs, by its standard input: what it starts (hooks, filters) gets another one. For a call
+    /// with a limit and without input.
+    #[must_use]
+    pub(in crate::git) fn holding(mut self, lock: Option<OwnedFd>) -> Self {
+        self.held = lock;
         self
     }
 
@@ -407,7 +423,10 @@ impl<'r> Git<'r> {
                 limited::run_limited(&mut command, self.stdin.take(), what, &limit)
             }
             (Some(limit), Effect::Writes) => {
-                self.repository.lend_lock(&mut command, self.stdin.is_some())?;
+                match self.held.take() {
+                    Some(lock) => drop(command.stdin(Stdio::from(lock))),
+                    None => self.repository.lend_lock(&mut command, self.stdin.is_some())?,
+                }
                 limited::run_limited(&mut command, self.stdin.take(), what, &limit)
             }
             (None, _) => {

@@ -1,6 +1,9 @@
 //! Workspaces: linked worktrees that are made, moved to the trash, brought back, and repaired. Nothing is deleted here.
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +64,24 @@ pub struct Aside {
 /// How long git may take to make a workspace: filters and hooks of the user's run meanwhile, and large files may be fetched.
 const MAKING: Duration = Duration::from_secs(600);
 
+/// How a workspace is made.
+#[derive(Debug, Default)]
+pub struct Adding {
+    /// Git is ended when this becomes true.
+    pub given_up: Arc<AtomicBool>,
+    /// A lock that git holds too, so that others know of it if this process dies. Its hooks and filters do not.
+    pub lock: Option<OwnedFd>,
+}
+
+/// What came of making a workspace.
+#[derive(Debug)]
+pub enum Added {
+    /// It is there, on disk.
+    Made(Worktree),
+    /// It is not: what git said.
+    NotMade(Box<Output>),
+}
+
 /// The result of [`Workspaces::repair_workspace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
@@ -76,6 +97,13 @@ pub enum Repair {
     Nothing,
 }
 
+impl WorktreeEntry {
+    /// Whether git is still making it, or was ended before it had.
+    pub fn is_half_made(&self) -> bool {
+        self.locked.as_deref() == Some(HALF_MADE)
+    }
+}
+
 impl Workspaces<'_> {
     /// Makes a workspace with `git worktree add`. The user's post-checkout hook runs. A crash leaves a half-made workspace
     /// that [`Workspaces::repair_workspace`] clears.
@@ -84,6 +112,19 @@ impl Workspaces<'_> {
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
     /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
+        self.prepare_workspace(path, branch)?;
+        match self.add_workspace(path, branch, Adding::default())? {
+            Added::Made(made) => Ok(made),
+            Added::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
+        }
+    }
+
+    /// Before [`Workspaces::add_workspace`]: looks whether anything is in the way, and repairs what would stop git. The caller holds the
+    /// operation lock.
+    ///
+    /// # Errors
+    /// `WORKSPACE_IN_THE_WAY`; those of repairing.
+    pub fn prepare_workspace(&self, path: &Path, branch: &WorkspaceBranch) -> Result<()> {
         if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
             return Err(in_the_way(path));
         }
@@ -95,7 +136,15 @@ impl Workspaces<'_> {
             WorkspaceBranch::New { base, .. } | WorkspaceBranch::Detached(base) => Some(base.clone()),
             WorkspaceBranch::Existing(name) => self.repo.refs().read_ref(name)?,
         };
-        base.iter().try_for_each(|base| self.is_not_locked(base))?;
+        base.iter().try_for_each(|base| self.is_not_locked(base))
+    }
+
+    /// Makes a prepared workspace: filters and the post-checkout hook run meanwhile, so this needs no lock but that of the workspace. What
+    /// was given up on is left marked as half-made, as a killed git leaves it.
+    ///
+    /// # Errors
+    /// Those of starting git, and of what is looked at afterwards.
+    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: Adding) -> Result<Added> {
         env::fault_point("git.before-worktree-add");
         let git =
             self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
@@ -106,25 +155,34 @@ impl Workspaces<'_> {
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
             WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
-        let output = self.with_crypt_keys(git).limited(MAKING).run()?;
+        let Adding { given_up, lock } = adding;
+        let git = self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&given_up)).holding(lock);
+        let output = git.run()?;
+        let entry = || Ok::<_, Error>(self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present));
+        if given_up.load(Ordering::SeqCst) && !output.ok() {
+            // Its hook may have run half: whoever needs the workspace makes it anew.
+            if let Some(entry) = entry()? {
+                files::write_scratch(&entry.worktree.git_dir().join("locked"), HALF_MADE.as_bytes())?;
+            }
+            return Ok(Added::NotMade(Box::new(output)));
+        }
         // A post-checkout hook that fails sets git's exit status too, although the worktree was made. git removes a worktree
         // that it could not finish, and unlocks a finished one.
-        let stands = || Ok(self.repo.worktrees().worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
-        if !output.ok() && !stands()? {
-            return Err(self.not_made(path, branch, trash, &output));
+        if !output.ok() && entry()?.is_none_or(|entry| entry.locked.is_some()) {
+            return Ok(Added::NotMade(Box::new(output)));
         }
         env::fault_point("git.after-worktree-add");
         sync_file_system(self.repo.common_dir())?;
         sync_file_system(path)?;
-        let made = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present);
-        let made = made.map(|entry| entry.worktree).ok_or_else(|| {
+        let made = entry()?.map(|entry| entry.worktree).ok_or_else(|| {
             Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display()))
         })?;
         self.link_crypt_keys(&made)?;
-        Ok(made)
+        Ok(Added::Made(made))
     }
 
-    fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &Output) -> Error {
+    /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the operation lock.
+    pub fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &Output) -> Error {
         let words = output.stderr.as_str();
         let error = output.error();
         if words.contains("already used by worktree") || words.contains("already checked out") {
@@ -263,7 +321,7 @@ impl Workspaces<'_> {
             self.put_in_trash(path, trash)?;
             return Ok(Repair::PutAside);
         };
-        let half_made = entry.locked.as_deref() == Some(HALF_MADE);
+        let half_made = entry.is_half_made();
         if entry.present && !half_made {
             return Ok(Repair::Sound);
         }

@@ -157,6 +157,27 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
 /// # Errors
 /// As [`load_usable`].
 pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Trusted> {
+    read_trusted(repo, command_line, Backup::Kept)
+}
+
+/// Whether a configuration all of which can be used becomes the backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backup {
+    Kept,
+    AsItIs,
+}
+
+/// Why the configuration does not count as it is written, in words; changes nothing.
+pub fn problem(repo: &Repository) -> Option<String> {
+    match read_trusted(repo, Vec::new(), Backup::AsItIs) {
+        Ok(Trusted { usable, stood_in, trust: _ }) => {
+            stood_in.into_iter().chain(usable.problems).next().map(|error| format!("{}: {error}", error.code()))
+        }
+        Err(error) => Some(format!("{}: {error}", error.code())),
+    }
+}
+
+fn read_trusted(repo: &Repository, command_line: Vec<(String, String)>, backup: Backup) -> Result<Trusted> {
     let (users, (trust, of_project)) = (stand_in::users(), stand_in::of_project(repo));
     let lapsed = trust.lapsed();
     let project = match &trust {
@@ -167,7 +188,7 @@ pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> R
         }
     };
     let usable = load(&users, repo, project.unwrap_or(OfProject::Nothing), command_line)?;
-    if usable.problems.is_empty() {
+    if usable.problems.is_empty() && backup == Backup::Kept {
         stand_in::keep_backup(&users);
     }
     let of_user = match users {

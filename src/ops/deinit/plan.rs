@@ -67,7 +67,7 @@ fn workspaces_of_ours(ctx: &Context, journal: &mut Journal, coverage: &BTreeMap<
         let not_held = coverage.get(&text).and_then(not_held);
         let told = MovedWorkspace { path: path.to_owned(), moved_to: to.clone(), not_held };
         match ctx.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.worktree.is_main()) {
-            Some(entry) if entry.locked.as_deref().is_some_and(|why| why != "initializing") => locked.push(text),
+            Some(entry) if entry.locked.is_some() && !entry.is_half_made() => locked.push(text),
             Some(entry) if entry.present => {
                 journal.asides.push(ctx.repo.workspaces().plan_aside(&entry.worktree, &to)?);
                 journal.workspaces.push(told);

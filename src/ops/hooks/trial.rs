@@ -1,11 +1,12 @@
 //! What a hook is told when a human tries it: the facts as they are now.
 
 use crate::domain::base::ids::CaseId;
-use crate::domain::hook::due::{of_task, running_tasks};
+use crate::domain::hook::due::{of_gate, of_task, running_tasks};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::work::case::Status;
 use crate::domain::work::conflict::Level;
+use crate::domain::work::gate::GateKind;
 use crate::domain::work::learnings::Scope;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -46,6 +47,14 @@ pub fn facts(ctx: &Context, event: HookEvent, task: Option<&CaseId>) -> Result<F
             Ok(Facts { reason: Some("a trial".to_owned()), running_tasks: running_tasks(ctx.state()), ..about })
         }
         HookEvent::OnError => Ok(about.with_error(Code::AgentFailed, "a trial".to_owned())),
+        HookEvent::OnGate => Ok(match ctx.state().restorable.gates.values().next() {
+            Some(gate) => Facts { trial: true, ..of_gate(ctx.state(), gate, now) },
+            None => Facts { reason: Some("a trial".to_owned()), kind: Some(GateKind::Claim), ..about },
+        }),
+        HookEvent::OnIdle => {
+            let (status, reason) = (Some(Completion::Waiting), Some("a trial".to_owned()));
+            Ok(Facts { status, reason, command: Some("git axiom gate list".to_owned()), ..about })
+        }
         HookEvent::PostCheckpoint => {
             let newest = ctx.state().record.checkpoints.newest(1)?.into_iter().next();
             Ok(Facts {

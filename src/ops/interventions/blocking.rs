@@ -1,9 +1,14 @@
-//! Block: a task that an agent works on too. The agent is stopped, its slot is free, and the workspace stays.
+//! Block and archive: a task that an agent works on too, and groups with all that is in them. The agent is stopped, its slot is free, and
+//! the workspace stays. What is in a blocked group is held by the group (`domain::work::groups`): its tasks keep their status.
 
 use super::ending::{claim_of, wait_released};
 use super::request::{Handled, ask_supervisor};
+use super::{Ending, end_agents};
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::work::case::Status;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::gate::Afterwards;
+use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::Request;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::edit;
@@ -44,6 +49,7 @@ pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str, watcher: &mut dyn 
         match edit::block(ctx, &rest, reason) {
             Ok(changed) => {
                 blocked.changed.extend(changed);
+                blocked.stopped.extend(stop_in_groups(ctx, ids, watcher)?);
                 return Ok(blocked);
             }
             // Claimed in this very moment.
@@ -52,6 +58,52 @@ pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str, watcher: &mut dyn 
         }
     }
     Err(Error::new(Code::Busy, "agents claim the tasks again and again").hint("git axiom pause    then run the command again"))
+}
+
+/// Archives cases; of groups all that is in them and not merged, also what agents work on.
+///
+/// # Errors
+/// As [`edit::archive`] for the cases that are named; as [`super::end_agents`].
+pub fn archive(ctx: &mut Context, ids: &[CaseId], watcher: &mut dyn Watcher) -> Result<Blocked> {
+    for id in ids {
+        ctx.state().case(id)?;
+    }
+    let open = |case: &Case| case.merged.is_none() && case.status != Status::Archived;
+    // First what nobody works on, with the groups: from then on nothing in them is claimed.
+    let at_rest = |case: &&Case| open(case) && case.status != Status::Active;
+    let of_groups = within(ctx.state(), ids).filter(at_rest).map(|case| case.id.clone());
+    let first: Vec<CaseId> = ids.iter().cloned().chain(of_groups).collect();
+    let mut archived = Blocked { changed: edit::archive(ctx, &first)?, stopped: Vec::new() };
+    archived.stopped = stop_in_groups(ctx, ids, watcher)?;
+    let rest: Vec<CaseId> = within(ctx.state(), ids).filter(|case| open(case)).map(|case| case.id.clone()).collect();
+    if !rest.is_empty() {
+        archived.changed.extend(edit::archive(ctx, &rest)?);
+    }
+    Ok(archived)
+}
+
+/// The cases in these groups, however deep; not those that are named themselves.
+fn within<'a>(state: &'a State, ids: &'a [CaseId]) -> impl Iterator<Item = &'a Case> {
+    let cases = &state.restorable.cases;
+    let up = move |case: &&'a Case| case.parent.as_ref().and_then(|parent| cases.get(parent));
+    let is_within = move |case: &&'a Case| {
+        let mut above = std::iter::successors(Some(*case), up).take(cases.len()).skip(1);
+        !ids.contains(&case.id) && above.any(|group| ids.contains(&group.id))
+    };
+    cases.values().filter(is_within)
+}
+
+/// Stops the agents that work on tasks of these groups, which are held by now; returns them.
+fn stop_in_groups(ctx: &mut Context, ids: &[CaseId], watcher: &mut dyn Watcher) -> Result<Vec<AgentId>> {
+    let state = ctx.state();
+    let agents: Vec<AgentId> =
+        within(state, ids).filter_map(|case| state.agent_on(&case.id)).map(|agent| agent.id.clone()).collect();
+    if agents.is_empty() {
+        return Ok(agents);
+    }
+    let how = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
+    let ended = end_agents(ctx, &agents, how, Options::attending(), watcher)?;
+    Ok(ended.into_iter().map(|ended| ended.agent).collect())
 }
 
 fn stop(ctx: &mut Context, worked_on: &[(AgentId, CaseId)], reason: &str, watcher: &mut dyn Watcher) -> Result<()> {
@@ -65,5 +117,5 @@ fn stop(ctx: &mut Context, worked_on: &[(AgentId, CaseId)], reason: &str, watche
     } else {
         supervise::attend(ctx, &Attend::Block(tasks, reason.to_owned()), Options::attending(), watcher)?;
     }
-    wait_released(ctx, &claims)
+    wait_released(ctx, &claims, watcher)
 }

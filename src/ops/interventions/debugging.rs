@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::state::audit::Audit;
 use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
@@ -18,6 +20,7 @@ use crate::ops::editor;
 use crate::process::client::control::{self, HoldGuard, MAX_HOLD};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
+use crate::store::log;
 
 /// A hold is taken anew after this time; the old one is let go only then.
 const RENEW: Duration = Duration::from_secs(20);
@@ -29,6 +32,8 @@ pub struct Debugged {
     pub workspace: PathBuf,
     /// The agent that was held meanwhile.
     pub held: Option<AgentId>,
+    /// What happened to the task meanwhile, in words, oldest first.
+    pub meanwhile: Vec<String>,
 }
 
 /// Opens the workspace of a task in the user's editor, and holds whichever agent works there until the editor has ended.
@@ -49,9 +54,19 @@ pub fn debug(ctx: &mut Context, task: &CaseId) -> Result<Debugged> {
     let text =
         format!("a human opens its workspace{}", held.as_ref().map_or_else(String::new, |agent| format!(", {agent} is held")));
     ctx.append(Event::Audited { id: task.clone(), text })?;
+    let before = ctx.state().clone();
     let ended = editor::open(&workspace, OsStr::new("."));
     holding.end();
-    ended.map(|()| Debugged { workspace, held })
+    ended?;
+    Ok(Debugged { workspace, held, meanwhile: since(ctx, task, before)? })
+}
+
+/// What happened to a task after this state.
+fn since(ctx: &Context, task: &CaseId, before: State) -> Result<Vec<String>> {
+    let seq = before.seq;
+    let mut audit = Audit::after(task.clone(), before);
+    log::read_after(ctx.layout(), seq, None, |envelope| audit.push(&envelope))?;
+    Ok(audit.finish().into_iter().map(|entry| entry.text).collect())
 }
 
 /// A thread that holds the agent of a task, also in iterations that begin meanwhile.

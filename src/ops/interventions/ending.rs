@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::request::{Handled, PATIENCE, ask_supervisor};
 use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::base::nearest;
+use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::Step;
@@ -14,13 +15,17 @@ use crate::domain::work::session::Request;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
-use crate::ops::supervise::notice::Watcher;
-use crate::ops::supervise::{self, Attend, Options};
+use crate::ops::plan;
+use crate::ops::supervise::notice::{Notice, Watcher};
+use crate::ops::supervise::{self, Attend, Options, doing};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 
 /// How long it waits where a program has ended, and its work cannot be committed at once.
 const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// After how long is said what is waited for.
+const SAYS_AFTER: Duration = Duration::from_millis(1500);
 
 /// How to end agents, and what happens to their tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +47,32 @@ pub struct EndedAgent {
     pub gate: Option<GateId>,
 }
 
-/// Ends agents (all, where empty) and waits until they are free. Returns those that were busy.
+/// Ends agents (all, where empty; the planner is one) and waits until they are free. Returns those that were busy.
 ///
 /// # Errors
 /// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time; where its program has ended and that cannot be recorded, the
 /// code of the reason.
 pub fn end_agents(
+    ctx: &mut Context,
+    agents: &[AgentId],
+    how: Ending,
+    options: Options,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<EndedAgent>> {
+    let is_planner = |agent: &AgentId| agent.as_str() == PLANNER_AGENT;
+    let mut all = Vec::new();
+    if (agents.is_empty() || agents.iter().any(is_planner)) && plan::end_planner(ctx)? {
+        all.push(EndedAgent { agent: AgentId::new(PLANNER_AGENT)?, completed: None, gate: None });
+    }
+    let rest: Vec<AgentId> = agents.iter().filter(|agent| !is_planner(agent)).cloned().collect();
+    if agents.is_empty() || !rest.is_empty() {
+        all.extend(end_working(ctx, &rest, how, options, watcher)?);
+    }
+    Ok(all)
+}
+
+/// Ends agents of a session.
+fn end_working(
     ctx: &mut Context,
     agents: &[AgentId],
     how: Ending,
@@ -82,7 +107,7 @@ pub fn end_agents(
         let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
         supervise::attend(ctx, &Attend::End(wanted), options, watcher)?;
     }
-    wait_released(ctx, &claims)?;
+    wait_released(ctx, &claims, watcher)?;
     let completed = |task: &CaseId| is_completed(ctx.state(), task);
     let ended = busy.into_iter().zip(tasks);
     Ok(ended
@@ -118,9 +143,13 @@ pub(super) fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp
 }
 
 /// Waits until these claims have ended; a new claim of the same agent does not count.
-pub(super) fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
+pub(super) fn wait_released(
+    ctx: &mut Context,
+    claims: &[(AgentId, Option<jiff::Timestamp>)],
+    watcher: &mut dyn Watcher,
+) -> Result<()> {
     let patience = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
-    let (started, mut waiting) = (Instant::now(), Waiting::begin());
+    let (started, mut waiting, mut is_said) = (Instant::now(), Waiting::begin(), false);
     ctx.store.refresh()?;
     loop {
         let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(ctx, agent) == *claim);
@@ -130,8 +159,18 @@ pub(super) fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::
         if started.elapsed() > patience {
             return Err(not_released(ctx, agent));
         }
+        if !is_said && started.elapsed() > SAYS_AFTER {
+            is_said = true;
+            watcher.notice(Notice::WaitingFor { what: what_of(ctx, agent)? });
+        }
         waiting.for_events(ctx)?;
     }
+}
+
+/// What is waited for until an agent is free, in words.
+fn what_of(ctx: &Context, agent: &AgentId) -> Result<String> {
+    let doing = doing::now(ctx)?.into_iter().find(|doing| doing.agent_id.as_ref() == Some(agent));
+    Ok(doing.map_or_else(|| format!("{agent} to end"), |doing| format!("{agent}: {}", doing.what_in_words())))
 }
 
 /// Whether the work of an agent, whose program has ended, cannot be committed now.

@@ -6,14 +6,15 @@ use super::ending::{Ending, end_agents};
 use super::request::{Handled, ask_supervisor};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::whole::State;
+use crate::domain::work::doing::Doing;
 use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
-use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::{Options, doing};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 
@@ -46,6 +47,8 @@ pub struct Pausing {
     pub running: Vec<Working>,
     /// Those that are paused.
     pub paused: Vec<Working>,
+    /// The verifications that run, of tasks and of merges: what passes is still merged.
+    pub verifying: Vec<Doing>,
 }
 
 /// Who runs and who is between two iterations. An agent whose program was ended at once and that has let go of its task is not
@@ -82,6 +85,10 @@ pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher)
         waiting.for_events(ctx)?;
     }
     let mut all = agents(ctx.state());
+    all.verifying = doing::now(ctx)?.into_iter().filter(Doing::is_verification).collect();
+    let verifies = |working: &Working| all.verifying.iter().any(|doing| doing.agent_id.as_ref() == Some(&working.agent));
+    let paused = std::mem::take(&mut all.paused).into_iter().filter(|working| !verifies(working)).collect();
+    all.paused = paused;
     if how == How::AtOnce {
         // They have let go of their tasks, and take them up again.
         let known: BTreeSet<AgentId> = all.running.iter().chain(&all.paused).map(|working| working.agent.clone()).collect();

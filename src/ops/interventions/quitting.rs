@@ -1,5 +1,7 @@
 //! Quit: the session ends as at Ctrl+C.
 
+use std::time::{Duration, Instant};
+
 use super::pausing;
 use super::request::{Handled, ask_supervisor};
 use crate::domain::base::ids::CheckpointName;
@@ -8,6 +10,12 @@ use crate::domain::work::session::Request;
 use crate::error::{Code, Error, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
+use crate::ops::supervise::doing;
+use crate::ops::supervise::notice::{Notice, Watcher};
+
+/// After how long is said what the end of a session waits for.
+const SAYS_AFTER: Duration = Duration::from_secs(1);
 
 /// How many agents an error names.
 const NAMED: usize = 6;
@@ -35,6 +43,27 @@ pub fn quit(ctx: &mut Context, before: Before) -> Result<Option<CheckpointName>>
     };
     let Handled { done, message } = ask_supervisor(ctx, Request::Quit)?;
     if done { Ok(made) } else { Err(Error::new(Code::InvalidTransition, message).hint("see 'git axiom status'")) }
+}
+
+/// Waits until the session has ended, and says what it waits for where that takes long.
+///
+/// # Errors
+/// `IO_FAILED`; those of reading the log.
+pub fn wait(ctx: &mut Context, watcher: &mut dyn Watcher) -> Result<()> {
+    let (begun, mut waiting, mut is_said) = (Instant::now(), Waiting::begin(), false);
+    while ctx.supervisor_alive()? {
+        if !is_said && begun.elapsed() > SAYS_AFTER {
+            is_said = true;
+            let agents = pausing::agents(ctx.state()).running.into_iter().map(|one| format!("{} to end", one.agent));
+            let besides = doing::now(ctx)?.into_iter().map(|doing| doing.what_in_words());
+            let all: Vec<String> = agents.chain(besides).collect();
+            if !all.is_empty() {
+                watcher.notice(Notice::WaitingFor { what: some_of(&all, NAMED) });
+            }
+        }
+        waiting.for_events(ctx)?;
+    }
+    ctx.store.refresh().map(drop)
 }
 
 /// The error where no session runs. Agents that one left may run all the same.

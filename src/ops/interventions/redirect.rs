@@ -81,7 +81,7 @@ pub fn redirect(ctx: &mut Context, wanted: &Wanted, watcher: &mut dyn Watcher) -
         let wanted = Redirect { agent: agent.clone(), from: from.clone(), to: to.clone(), place, afterwards };
         supervise::attend(ctx, &Attend::Redirect(wanted), Options::attending(), watcher)?;
     }
-    wait_released(ctx, &claims)?;
+    wait_released(ctx, &claims, watcher)?;
     let (completed, gate) = (is_completed(ctx.state(), &from), held_at(ctx.state(), &from));
     Ok(Redirected { agent, from, to, completed, gate, checkpoint: made.name })
 }

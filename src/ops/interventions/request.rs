@@ -39,6 +39,9 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     }
     let id = make(ctx, request.clone())?;
     end_programs(ctx, &request);
+    // Hooks are asked before an agent is sent elsewhere.
+    let hooks = if matches!(request, Request::Redirect { .. }) { ctx.config.hooks.timeout } else { 0 };
+    let patience = PATIENCE + Duration::from_secs(hooks);
     let asked_at = ctx.state().seq;
     let (started, mut waiting) = (Instant::now(), Waiting::begin());
     while ctx.state().record.requests.contains_key(&id) {
@@ -51,7 +54,7 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
             return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it handled the request")
                 .hint("run the command again"));
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > patience {
             return Err(Error::new(Code::Busy, "the supervisor is busy; it will handle the request when it can")
                 .hint("git axiom status    shows what it does"));
         }

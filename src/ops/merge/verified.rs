@@ -24,7 +24,7 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, About, AfterFailure, Difference, Job, Runner, Running, Verdict, Work};
+use crate::ops::steps::{self, About, AfterFailure, Difference, Job, Now, Runner, Running, Verdict, Work};
 use crate::ops::watch::{Waiting, Watch};
 use crate::process::os::bell::Rope;
 
@@ -124,6 +124,13 @@ impl Check {
         self.running.verdict()
     }
 
+    /// The step that runs now, counted among all that the merge has to pass.
+    pub fn now(&self) -> Option<Now> {
+        let now = self.running.now()?;
+        let passed = self.demands.names().count().saturating_sub(now.of);
+        Some(Now { place: now.place + passed, of: now.of + passed, ..now })
+    }
+
     /// What is known while it still runs, where a step has ended since the last call.
     pub fn news(&mut self) -> Option<Verification> {
         let ended = self.running.ended();
@@ -179,9 +186,29 @@ impl Check {
         recorded.map(|()| (verification, removal))
     }
 
-    /// Ends it and removes the worktree; a result that was not recorded is lost. The returned thread deletes the files.
+    /// Ends it, waits until none of its processes runs any more, and removes the worktree; a result that was not recorded is lost. The
+    /// returned thread deletes the files.
     pub fn remove(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
-        drop(self.running);
+        let (ending, left) = self.give_up();
+        ending.map(JoinHandle::join);
+        left.remove(ctx)
+    }
+
+    /// Ends it, and waits for nothing: when the returned thread has ended, what is left can be removed.
+    pub fn give_up(self) -> (Option<JoinHandle<()>>, Left) {
+        (self.running.give_up(), Left { place: self.place })
+    }
+}
+
+/// What is left of a verification that has ended: its worktree, and the lock that keeps others from the same merge.
+#[derive(Debug)]
+pub struct Left {
+    place: Place,
+}
+
+impl Left {
+    /// Removes the worktree. The returned thread deletes the files.
+    pub fn remove(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
         match self.place {
             Place::Scratch(scratch) => take_down(ctx, scratch),
             Place::Nowhere { .. } => None,

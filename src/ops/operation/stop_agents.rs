@@ -9,6 +9,7 @@ use crate::domain::base::ids::{AgentId, CaseId, RequestId};
 use crate::domain::state::event::Event;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
 use crate::ops::interventions;
@@ -17,6 +18,9 @@ use crate::process::{KeeperRecord, KeeperState, keeper_state};
 
 /// How long agents may take to stop.
 const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How long a keeper that has reported its end may hold the lock of its workspace.
+const ENDING: Duration = Duration::from_millis(300);
 
 /// What was paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +84,7 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
                 control::stop(record)?;
             }
         }
-        Ok(living.is_empty() && !starting)
+        Ok(living.is_empty() && !starting && !is_one_being_made(ctx)?)
     })?;
     Ok(Paused::Nothing)
 }
@@ -94,7 +98,8 @@ fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
     let stopped = wait(ctx, |ctx| {
         has_ended = !ctx.supervisor_alive()?;
         let (living, starting) = living(ctx)?;
-        Ok(has_ended || living.is_empty() && !starting && session_is(ctx, SessionState::Paused))
+        let is_quiet = living.is_empty() && !starting && !is_one_being_made(ctx)?;
+        Ok(has_ended || is_quiet && session_is(ctx, SessionState::Paused))
     });
     if has_ended && stopped.is_ok() {
         forget(ctx, &asked)?;
@@ -128,11 +133,26 @@ pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<Paused> {
     ctx.store.refresh()?;
     let (living, starting) = living(ctx)?;
     let may_start = ctx.supervisor_alive()? && session_is(ctx, SessionState::Running);
-    if living.is_empty() && !starting && !may_start {
-        return Ok(Paused::Nothing);
-    }
-    let what = if may_start { "a session runs" } else { "agents are working" };
+    let works = !living.is_empty() || starting;
+    let what = match (may_start, works) {
+        (true, _) => "a session runs",
+        (false, true) => "agents are working",
+        (false, false) if is_one_being_made(ctx)? => "git still makes a workspace",
+        (false, false) => return Ok(Paused::Nothing),
+    };
     Err(Error::new(Code::Busy, what).hint("without --no-stop agents are stopped first; 'git axiom pause' holds a session"))
+}
+
+/// Whether the lock of a workspace is held: git makes it, or a program is just ending there.
+fn is_one_being_made(ctx: &Context) -> Result<bool> {
+    for task in ctx.state().restorable.workspaces.keys() {
+        let lock = ctx.layout().workspace_lock(task);
+        // A keeper that has just reported lets go of it in a moment.
+        if files::is_locked(&lock)? && matches!(FileLock::take(&lock, ENDING)?, LockAttempt::Held) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn session_is(ctx: &Context, wanted: SessionState) -> bool {

@@ -21,6 +21,7 @@ use crate::ops::cases::edit::{self, NewCase};
 use crate::ops::cases::{limits, texts};
 use crate::ops::context::handle::Context;
 use crate::ops::watch::Watch;
+use crate::own_process::end_signals;
 
 /// How often a planner is run at most until a human decides.
 const MOST_RUNS: usize = 50;
@@ -40,9 +41,13 @@ pub fn advance(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
         return Ok(());
     }
     ctx.layout().ensure()?;
-    let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().planning_lock())? else {
+    let place = ctx.layout().planning_lock();
+    let LockAttempt::Taken(lock) = FileLock::try_take(&place)? else {
         return Err(it_runs());
     };
+    // For whoever ends the planner from elsewhere.
+    lock.describe(std::process::id().to_string().as_bytes(), &place)?;
+    let _between_two_runs_too = end_signals::can_end();
     take(ctx, PlanStep::PlannerStarted {})?;
     env::fault_point("plan.planner-started");
     let mut used = Vec::new();
@@ -148,7 +153,7 @@ fn propose(ctx: &mut Context, reply: Reply) -> Result<()> {
 }
 
 /// Makes cases that were outlined, one after the other.
-fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
+pub(super) fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
     let found = cases.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
     if found.is_empty() {
         let wanted: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();

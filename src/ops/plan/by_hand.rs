@@ -171,14 +171,12 @@ pub fn validate(ctx: &mut Context) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Gives the plan up. What it had come to is archived in it.
+/// Gives the plan up. A planner that runs is ended first. What the plan had come to is archived in it.
 ///
 /// # Errors
-/// `NO_PLAN`, `BUSY`.
+/// `NO_PLAN`; `BUSY` where the planner does not end.
 pub fn abandon(ctx: &mut Context, why: &str) -> Result<()> {
     open(ctx.state())?;
-    if super::planner_runs(ctx)? {
-        return Err(Error::new(Code::Busy, "the planner runs").hint("end it first: Ctrl+C in its terminal"));
-    }
+    super::end_planner(ctx)?;
     take(ctx, PlanStep::Abandoned { why: why.to_owned() })
 }

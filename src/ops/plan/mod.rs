@@ -10,17 +10,29 @@ pub mod finish;
 pub mod planner;
 pub mod recover;
 
-use crate::domain::planning::plan::Plan;
+use std::time::{Duration, Instant};
+
+use crate::domain::base::ids::AgentId;
+use crate::domain::planning::plan::{PLANNER_AGENT, Plan};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
+use crate::domain::work::doing::{Doing, What};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
+use crate::ops::context::waiting::Waiting;
+use crate::process::os::caller;
 use crate::store::planning;
 
 /// The name of the folder with the files of a planner's runs, below that of the checks of what the plan becomes.
 pub const RUNS_OF_PLANNER: &str = "plan";
+
+/// How much longer than its grace a planner may take to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The most bytes of a process's number.
+const MOST_PID: u64 = 64;
 
 /// The plan that is worked on.
 ///
@@ -44,6 +56,49 @@ pub fn heal(ctx: &Context) -> Result<Option<String>> {
 /// `IO_FAILED`.
 pub fn planner_runs(ctx: &Context) -> Result<bool> {
     files::is_locked(&ctx.layout().planning_lock())
+}
+
+/// What the planner does, while it runs.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn planner_doing(ctx: &Context) -> Result<Option<Doing>> {
+    let Some((plan, since)) = ctx.state().open_plan().and_then(|plan| Some((plan, plan.running?))) else { return Ok(None) };
+    if !planner_runs(ctx)? {
+        return Ok(None);
+    }
+    let name = Some(plan.phase.as_str().to_owned());
+    let limit_seconds = Some(ctx.config.verify.time_limit);
+    let agent_id = AgentId::new(PLANNER_AGENT).ok();
+    Ok(Some(Doing { name, limit_seconds, agent_id, ..Doing::of_session(What::Plans, since) }))
+}
+
+/// Asks the process that runs the planner to end it, and waits until it has; returns whether one ran. What the planner printed by then
+/// is kept, as where Ctrl+C ends it in its own terminal.
+///
+/// # Errors
+/// `BUSY` where it does not end in time; `IO_FAILED`.
+pub fn end_planner(ctx: &mut Context) -> Result<bool> {
+    let lock = ctx.layout().planning_lock();
+    if !planner_runs(ctx)? {
+        return Ok(false);
+    }
+    let begun = Instant::now();
+    let most = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
+    let said = files::read_optional(&lock, MOST_PID)?.unwrap_or_default();
+    let pid = std::str::from_utf8(&said).ok().and_then(|pid| pid.trim().parse().ok());
+    // Whoever wrote that holds the lock as long as it lives.
+    if planner_runs(ctx)? {
+        pid.map(caller::ask_to_end);
+    }
+    let mut waiting = Waiting::begin();
+    while planner_runs(ctx)? {
+        if begun.elapsed() > most {
+            return Err(Error::new(Code::Busy, "the planner does not end").hint("Ctrl+C in its terminal ends it"));
+        }
+        waiting.for_the_log(ctx);
+    }
+    ctx.store.refresh().map(|_| true)
 }
 
 /// Refuses what a human does to a plan while its planner runs, or was cut off.

@@ -2,7 +2,7 @@
 //! writes is in the user's way.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,10 +80,8 @@ fn run_in(
     (folder, used): (&Path, &mut Vec<PlannerRun>),
     watch: &mut dyn Watch,
 ) -> Result<(Reply, Option<String>)> {
-    let task = &plan.directive_case.id;
     let phase = plan.phase;
-    let kept = ctx.layout().checks_dir().join(task.as_str()).join(RUNS_OF_PLANNER).join(phase.as_str());
-    let files = FilesOfStep { folder: kept, about: env::fresh_id() };
+    let files = FilesOfStep { folder: folder_of(ctx, plan), about: env::fresh_id() };
     let told = told(ctx, plan, program)?;
     let spec = spec(ctx, plan, program, folder, &files)?;
     let log = spec.log.clone();
@@ -118,6 +116,21 @@ fn run_in(
     let why = result.and_then(|result| result.failure).filter(|_| exit != Some(0));
     let text = printed(ctx, &log)?;
     read(&text, phase, why, &name, &log)
+}
+
+/// The folder with the files of a planner's runs in a phase.
+fn folder_of(ctx: &Context, plan: &Plan) -> PathBuf {
+    ctx.layout().checks_dir().join(plan.directive_case.id.as_str()).join(RUNS_OF_PLANNER).join(plan.phase.as_str())
+}
+
+/// What a planner that was cut off had printed by then, as far as it is whole.
+///
+/// # Errors
+/// `IO_FAILED`, `TOO_LARGE`.
+pub(super) fn printed_before(ctx: &Context, plan: &Plan) -> Result<Option<Reply>> {
+    let log = FilesOfStep { folder: folder_of(ctx, plan), about: String::new() }.log_of_lines();
+    let text = printed(ctx, &log)?;
+    Ok(reply::read_as_far(&text, plan.phase))
 }
 
 /// What it printed, and why it failed, where it did.

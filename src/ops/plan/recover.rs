@@ -1,12 +1,12 @@
 //! What becomes of a plan whose planner was cut off.
 
-use super::{finish, it_runs, open, planner_runs, take};
+use super::{advance, finish, it_runs, open, planner, planner_runs, take};
 use crate::domain::base::ids::CaseId;
-use crate::domain::planning::plan::Plan;
+use crate::domain::planning::plan::{Phase, Plan};
 use crate::domain::planning::recover::{Choice, Decided};
 use crate::domain::planning::step::PlanStep;
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
 
 /// The plan that was cut off; `None` where there is nothing to recover.
@@ -19,6 +19,23 @@ pub fn cut_off(ctx: &Context) -> Result<Option<&Plan>> {
         return Err(it_runs());
     }
     Ok(Some(plan))
+}
+
+/// Takes up what a planner had printed of its cases before a crash cut it off: it counts as what it printed before it failed by itself.
+/// Returns how many cases that made. Repeating it makes none twice.
+///
+/// # Errors
+/// `BUSY` where the planner runs; those of reading what it printed, and of making cases.
+pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
+    let Some(plan) = cut_off(ctx)?.filter(|plan| plan.phase == Phase::Decompose).cloned() else { return Ok(0) };
+    let Some(reply) = planner::printed_before(ctx, &plan)? else { return Ok(0) };
+    let before = plan.created().count();
+    match advance::make(ctx, &plan, reply.cases) {
+        // None of what was approved is among it: that is no failure of this planner.
+        Err(error) if error.code() == Code::PlannerFailed => {}
+        made => made?,
+    }
+    Ok(open(ctx.state())?.created().count().saturating_sub(before))
 }
 
 /// Carries a decision out, and records it with its reason. Returns the cases that were made, if it keeps some. Running the planner

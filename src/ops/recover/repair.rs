@@ -348,8 +348,13 @@ fn empty_trash(ctx: &Context, report: &mut Repaired) {
 
 fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOperation) -> Result<()> {
     use crate::git::Repair;
-    let known: Vec<_> = ctx.state().restorable.workspaces.values().cloned().collect();
-    for workspace in known {
+    let known: Vec<_> = ctx.state().restorable.workspaces.clone().into_iter().collect();
+    for (task, workspace) in known {
+        // The git of a session that has crashed may still be at it: whoever claims the task waits for its end.
+        if workspaces::is_being_made(ctx, &task, &workspace)? {
+            report.left.push(format!("workspace '{}' is still being made by git", workspace.path));
+            continue;
+        }
         // A session leaves this decision to the gate of the task.
         if humans != HumansOperation::Finish
             && let Condition::ForAHuman(why) = workspaces::condition(ctx, &workspace)?

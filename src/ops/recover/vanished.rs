@@ -90,7 +90,7 @@ pub fn bring_back(ctx: &mut Context, task: &CaseId) -> Result<Option<Back>> {
         Place::Committed => {}
     }
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(None) };
-    let aside = workspaces::ensure(ctx, &workspace)?;
+    let aside = workspaces::ensure(ctx, task, &workspace)?;
     let operation = if let Place::Captured(_) = from { files_back(ctx, task)? } else { None };
     Ok(Some(Back { from, operation, aside }))
 }

@@ -18,7 +18,7 @@ const ON_HOOKS: &str = "\
 
 A hook is an executable file here with the name of an event: `EVENT.sh`, `EVENT`, or any name in a folder `EVENT.d`, whose files run
 in the order of their names. The events: `pre-task-start`, `post-task-complete`, `pre-merge`, `post-merge`, `on-conflict`,
-`on-learning`, `on-pause`, `on-error`, `post-checkpoint`.
+`on-learning`, `on-pause`, `on-error`, `post-checkpoint`, `on-gate`, `on-idle`.
 
 A hook gets the facts as variables (AXIOM_EVENT, AXIOM_TASK_ID and others) and as JSON on standard input. `pre-task-start` and
 `pre-merge` decide: if one fails, the task waits for a human. `git axiom hooks -h` says more, `git axiom hooks install --shared` copies

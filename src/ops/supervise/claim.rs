@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Supervisor;
-use super::hooks::{Claim, rejected_start};
+use super::hooks::rejected_start;
 use super::notice::Notice;
+use super::starting::Claim;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Workspace;
@@ -25,8 +26,8 @@ pub(super) const MOST_CLAIM_GATES: usize = 20;
 impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; returns whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
-        if self.asking.is_some() {
-            return self.take_answer();
+        if self.look_after_starting()? {
+            return Ok(true);
         }
         let slots = if self.stands_still(Shared::Claims) || self.session_is_over_budget() || !self.has_room() {
             0
@@ -43,7 +44,9 @@ impl Supervisor<'_> {
         }
         let asks = self.asks_to_start();
         let may_go = |task: &&CaseId| {
-            !self.is_held_up(task) && !self.is_held(task) && !self.awaits_agent(task) && (asks || self.is_review_decided(task))
+            let may_start =
+                !self.is_starting(task) && !self.leaving.is_leaving(task) && !self.is_held(task) && !self.awaits_agent(task);
+            may_start && !self.is_held_up(task) && (asks || self.is_review_decided(task))
         };
         // Whoever is sent to a task by a human takes it before anything else takes the agent.
         let sent = ready.iter().filter(|task| free > 0 && self.free_agent_sent_to(task).is_some() && may_go(task));
@@ -104,59 +107,23 @@ impl Supervisor<'_> {
     }
 
     /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
-    fn is_held(&self, task: &CaseId) -> bool {
+    pub(super) fn is_held(&self, task: &CaseId) -> bool {
         self.gate(GateKind::Claim, task).is_some_and(Gate::holds) || self.is_vetoed(task)
     }
 
     /// Whether an earlier attempt completed the task and its branch has not changed since.
-    fn is_complete(&self, task: &CaseId) -> bool {
+    pub(super) fn is_complete(&self, task: &CaseId) -> bool {
         let state = self.ctx.state();
         let complete = state.record.cases.get(task).and_then(|record| record.complete.as_ref());
         let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(task)) else { return false };
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
-    /// Makes the workspace and asks the hooks, then claims the task, for this reason. Until then its gate stays: what a human
-    /// approved is not asked again where the claim has to be tried again.
-    fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
-        let claimed = match self.asks_to_begin_anew(task) {
-            Ok(true) => Ok(()),
-            Ok(false) => self.claim_or_ask(task, why),
-            Err(error) => Err(error),
-        };
-        claimed.or_else(|error| self.claim_failed(task, error))
-    }
-
-    /// Handles the answer of the hooks that are asked about a claim; returns whether anything was done.
-    fn take_answer(&mut self) -> Result<bool> {
-        let Some(claim) = self.asking.as_ref().map(|asking| asking.claim.clone()) else { return Ok(false) };
-        if !self.still_claims(&claim) {
-            // A human has changed the plan, the mode or the task meanwhile: what hooks say to this claim is not asked any more.
-            self.abandon_asking();
-            return Ok(true);
-        }
-        match self.look_after_asking() {
-            Ok((did, None)) => Ok(did),
-            Ok((_, Some(claim))) => self.take(&claim).or_else(|error| self.claim_failed(&claim.task, error)).map(|()| true),
-            Err((task, error)) => self.claim_failed(&task, error).map(|()| true),
-        }
-    }
-
-    /// Whether a claim would be made as things are now, whatever they were when it was prepared.
-    fn still_claims(&mut self, claim: &Claim) -> bool {
-        let task = &claim.task;
-        let state = self.ctx.state();
-        let is_there = state.restorable.workspaces.get(task) == Some(&claim.workspace);
-        let is_ready = self.ready.contains(state, task);
-        let may = self.is_claim_approved(task) || state.restorable.mode.claims() || self.is_complete(task);
-        let rejects = |kind| self.gate(kind, task).is_some_and(|gate| rejected_start(gate).is_some());
-        is_there && is_ready && may && !self.is_held(task) && !rejects(GateKind::Claim) && !rejects(GateKind::HumanReview)
-    }
-
     pub(super) fn is_claim_approved(&self, task: &CaseId) -> bool {
         self.gate(GateKind::Claim, task).is_some_and(Gate::is_approved)
     }
 
+    /// Who takes a task, and in which workspace, which may still have to be made.
     pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
         self.budget_can_be_kept(task)?;
         disk::has_room_to_begin(self.ctx, "make a workspace")?;
@@ -165,18 +132,18 @@ impl Supervisor<'_> {
         self.ctx.act_as(By::Supervisor)?;
         let agent = match self.free_agent_sent_to(task) {
             Some(sent) => sent.agent.clone(),
-            None => ready::agent_for(self.ctx.state(), case)?,
+            None => ready::agent_for(self.ctx.state(), case, |agent| self.is_about_to_start(agent))?,
         };
         let workspace = match self.workspace_taken_along(case, &agent)? {
             Some(workspace) => workspace,
-            None => self.ensure_workspace(case, &agent)?,
+            None => self.announced_workspace(case, &agent)?,
         };
-        env::fault_point("claim.before-claim");
         Ok(Claim { task: task.clone(), agent, workspace, why: why.to_owned() })
     }
 
     /// Claims a task, if that is still to be done.
     pub(super) fn take(&mut self, claim: &Claim) -> Result<()> {
+        env::fault_point("claim.before-claim");
         let Claim { task, agent, workspace, why } = claim;
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {
@@ -198,29 +165,24 @@ impl Supervisor<'_> {
         self.close_gate(GateKind::Claim, task, why)
     }
 
-    /// The workspace of a task, made or repaired where needed. An event announces it before it is made, so that a half-made
-    /// workspace is known to be ours.
-    fn ensure_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
+    /// The workspace of a task. An event announces it before it is made, so that a half-made workspace is known to be ours.
+    fn announced_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
-        let workspace = match known {
+        match known {
             Some(workspace) if !self.is_outdated(&workspace)? => {
                 self.bring_back_folder(&case.id)?;
                 if self.is_gone_for_good(&case.id).is_some() && self.was_used(case) {
                     self.open_anew(&case.id, &workspace)?;
                 }
-                workspace
+                Ok(workspace)
             }
             Some(_) | None => {
                 let workspace = self.new_workspace(case, agent)?;
                 self.ctx.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;
                 env::fault_point("claim.workspace-announced");
-                workspace
+                Ok(workspace)
             }
-        };
-        let made = workspaces::ensure(self.ctx, &workspace);
-        env::fault_point("claim.workspace-made");
-        made?.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
-        Ok(workspace)
+        }
     }
 
     /// Whether nothing was made yet of a workspace that was announced, and the target has moved since.

@@ -7,11 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::Supervisor;
 use crate::domain::base::ids::Token;
 use crate::domain::work::session::SessionState;
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Repository, StoredAside};
+use crate::process::os::bell::Rope;
 
 /// How long a session that ends, or a human who ends the agent, waits for filters.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -19,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Filters at work in a workspace.
 #[derive(Debug)]
 pub(super) struct FiltersAtWork {
+    since: Timestamp,
     begun: Instant,
     given_up: Arc<AtomicBool>,
     stored: Receiver<Result<Option<StoredAside>>>,
@@ -38,7 +43,7 @@ impl Supervisor<'_> {
         }
         let Some(work) = self.filters.get(token) else {
             let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
-            return match FiltersAtWork::begin(workspace.to_owned(), limit) {
+            return match FiltersAtWork::begin(workspace.to_owned(), limit, self.bell.rope().ok()) {
                 Ok(work) => {
                     self.filters.insert(token.clone(), work);
                     None
@@ -63,14 +68,22 @@ impl Supervisor<'_> {
 }
 
 impl FiltersAtWork {
-    fn begin(workspace: PathBuf, limit: u64) -> Result<Self> {
+    /// Since when they are at work.
+    pub(super) fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    fn begin(workspace: PathBuf, limit: u64, rope: Option<Rope>) -> Result<Self> {
         let given_up = Arc::new(AtomicBool::new(false));
         let (to, stored) = channel();
         let until = Arc::clone(&given_up);
-        let work = move || drop(to.send(store(&workspace, limit, &until)));
+        let work = move || {
+            drop(to.send(store(&workspace, limit, &until)));
+            rope.iter().for_each(Rope::ring);
+        };
         let begun = std::thread::Builder::new().name("filters".into()).spawn(work);
         begun.map_err(|e| Error::cannot_start("a thread that waits for filters", e))?;
-        Ok(Self { begun: Instant::now(), given_up, stored })
+        Ok(Self { since: env::now(), begun: Instant::now(), given_up, stored })
     }
 }
 

@@ -1,49 +1,38 @@
-//! Hooks of a session: those that report run beside its work, one event after the other; those that decide are asked before a
-//! task is claimed.
+//! Hooks of a session that are told what has happened: they run beside its work, one event after the other. Those that are asked before
+//! a task is claimed are in `starting`.
 
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use super::claim::MOST_CLAIM_GATES;
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::notice::Notice;
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count_of;
-use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::Completion;
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::By;
-use crate::domain::work::agent::Workspace;
+use crate::domain::work::agent::Agent;
+use crate::domain::work::doing::{Doing, What};
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::domain::work::ready;
+use crate::domain::work::session::SessionState;
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+use crate::ops::steps::{self, AfterFailure, Job, Runner, Running};
 use crate::ops::watch::LOOK;
+
+/// After how long is said at the end of a session that hooks are waited for.
+const SAYS_AFTER: Duration = Duration::from_secs(1);
 
 /// Hooks that are told something.
 #[derive(Debug)]
 pub(super) struct Reporting {
     facts: Facts,
     running: Running,
-}
-
-/// Hooks that are asked whether a task may be started.
-#[derive(Debug)]
-pub(super) struct Asking {
-    /// Who would start which task, why, and where.
-    pub(super) claim: Claim,
-    facts: Facts,
-    running: Running,
-}
-
-/// A claim that is about to be made.
-#[derive(Debug, Clone)]
-pub(super) struct Claim {
-    pub(super) task: CaseId,
-    pub(super) agent: AgentId,
-    pub(super) workspace: Workspace,
-    pub(super) why: String,
 }
 
 impl Supervisor<'_> {
@@ -57,7 +46,7 @@ impl Supervisor<'_> {
                 let last = run.lines.last().map_or_else(String::new, |line| format!(": {line}"));
                 self.warn(format!("{}{last} (git axiom hooks log)", run.summary()));
             }
-            if let Err(error) = self.record(&runs) {
+            if let Err(error) = self.record_runs(&runs) {
                 self.warn(format!("what hooks did is not recorded: {error}"));
             }
         }
@@ -81,43 +70,55 @@ impl Supervisor<'_> {
         true
     }
 
+    /// Which hook is told something, for people who look.
+    pub(super) fn reporting_doing(&self) -> Option<Doing> {
+        let Reporting { facts, running } = self.reporting.as_ref()?;
+        let now = running.now()?;
+        let name = format!("{} ({})", facts.event, now.name);
+        let about = Doing { task_id: facts.task_id.clone(), ..Doing::of_session(What::TellsHook, now.since) };
+        Some(about.step(&name, (now.place, now.of), now.limit))
+    }
+
+    /// Nothing is left to do now: tells hooks once whether all is finished, or what is left waits. A session that found things so when it
+    /// began tells nothing: the one before has.
+    pub(super) fn tell_idle(&mut self) {
+        let state = self.ctx.state();
+        let is_busy = self.merge_check.is_some() || !self.starting.is_empty() || !state.record.requests.is_empty();
+        let Some(session) = state.record.session.as_ref().filter(|session| session.state == SessionState::Running) else {
+            return;
+        };
+        let works = |agent: &Agent| !agent.work.as_ref().is_some_and(|work| self.undecided_gate(GateKind::Question, &work.task));
+        if is_busy || state.busy_agents().any(works) || state.restorable.gates.values().any(|gate| gate.decision.is_some()) {
+            self.told_idle = None;
+            return;
+        }
+        let left = ready::reasons_for_rest(state);
+        let waits = state.restorable.gates.values().any(|gate| gate.decision.is_none());
+        let gates = count_of(state.restorable.gates.len(), "gate waits for you", "gates wait for you");
+        let stuck = count_of(left.len(), "task does not go on", "tasks do not go on");
+        let (status, reason, command) = match (left.len(), waits) {
+            (_, true) => (Completion::Waiting, gates, "git axiom gate list"),
+            (0, false) => (Completion::Finished, "every task is merged".to_owned(), "git axiom log"),
+            (_, false) => (Completion::Failed, stuck, "git axiom status"),
+        };
+        let has_worked = state.record.session_time.millis(env::now()) > 0;
+        let is_new = has_worked || state.restorable.gates.values().any(|gate| gate.opened_at >= session.started_at);
+        if self.told_idle == Some(status) || !is_new {
+            return;
+        }
+        self.told_idle = Some(status);
+        let facts = Facts::new(HookEvent::OnIdle, env::now());
+        self.ctx.hooks.note(Facts { status: Some(status), reason: Some(reason), command: Some(command.to_owned()), ..facts });
+    }
+
     /// Records runs in a transaction of their own.
-    fn record(&mut self, runs: &[HookRun]) -> Result<()> {
+    pub(super) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
         self.ctx.in_its_own_transaction(By::Supervisor, |ctx| work::record(ctx, runs))
     }
 
-    /// Whether hooks run, or are still to be told something.
+    /// Whether hooks run that are told something, or are still to be told.
     pub(super) fn hooks_are_busy(&self) -> bool {
-        self.reporting.is_some() || self.asking.is_some() || self.ctx.hooks.has_due()
-    }
-
-    /// Prepares the claim of a task, for this reason, and makes it, or asks the hooks first where there are any: their answer comes
-    /// later, by [`Supervisor::look_after_asking`]. Where a human has to approve the hooks, the task waits for that, and nothing is
-    /// made for it before.
-    ///
-    /// # Errors
-    /// Those of the log and of preparing the claim.
-    pub(super) fn claim_or_ask(&mut self, task: &CaseId, why: &str) -> Result<()> {
-        self.ctx.read_hooks_again();
-        match self.ctx.hooks.at(HookEvent::PreTaskStart) {
-            AtEvent::NotApproved(what) => {
-                self.veto(task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new())
-            }
-            AtEvent::Nothing => {
-                let claim = self.prepare_claim(task, why)?;
-                self.take(&claim)
-            }
-            AtEvent::Run(hooks, tree) => {
-                let claim = self.prepare_claim(task, why)?;
-                let about = of_task(self.ctx.state(), task, HookEvent::PreTaskStart, env::now());
-                let facts = Facts { agent: Some(claim.agent.clone()), ..about };
-                let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
-                let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
-                let running = steps::start(job, self.bell.rope().ok());
-                self.asking = Some(Asking { claim, facts, running });
-                Ok(())
-            }
-        }
+        self.reporting.is_some() || self.ctx.hooks.has_due()
     }
 
     /// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
@@ -129,29 +130,8 @@ impl Supervisor<'_> {
         gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
     }
 
-    /// The claim that hooks have let pass, once they have; what follows where they have not. Returns whether anything was done.
-    ///
-    /// # Errors
-    /// Those of the log, and why a hook could not be run, with the task.
-    pub(super) fn look_after_asking(&mut self) -> std::result::Result<(bool, Option<Claim>), (CaseId, Error)> {
-        let Some(Asking { running, .. }) = &self.asking else { return Ok((false, None)) };
-        let Some(verdict) = running.verdict() else { return Ok((false, None)) };
-        let Some(Asking { claim, facts, running: _ }) = self.asking.take() else { return Ok((false, None)) };
-        let of_task = |error| (claim.task.clone(), error);
-        let runs = work::records(&facts, &verdict.ran);
-        self.record(&runs).map_err(of_task)?;
-        if let Some(error) = verdict.not_run {
-            return Err(of_task(error));
-        }
-        let Some(Failure { summary, .. }) = verdict.failure else { return Ok((true, Some(claim))) };
-        let lines = runs.last().map(|run| run.lines.clone()).unwrap_or_default();
-        let reason = summary.replacen("hook", "hook pre-task-start", 1);
-        self.veto(&claim.task, format!("{reason}; approve to ask it again"), lines).map_err(of_task)?;
-        Ok((true, None))
-    }
-
     /// A task is not started: it waits for a human, in every mode.
-    fn veto(&mut self, task: &CaseId, reason: String, lines: Vec<String>) -> Result<()> {
+    pub(super) fn veto(&mut self, task: &CaseId, reason: String, lines: Vec<String>) -> Result<()> {
         self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::HookVeto)), lines)
     }
 
@@ -165,25 +145,30 @@ impl Supervisor<'_> {
         self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
     }
 
-    /// Ends hooks that are asked. Those that are told something go on.
-    pub(super) fn abandon_asking(&mut self) {
-        self.asking = None;
-    }
-
     /// At the end of the session, when its lock is free: tells hooks what they have not been told yet, for as long as one hook may
-    /// take. Another signal ends that.
+    /// take, or as a session that was asked to end may; says which, where that takes long. Another signal ends that.
     pub(super) fn tell_the_rest(&mut self) {
-        self.abandon_asking();
+        self.abandon_starting();
         let (before, begun) = (self.interrupts.count(), Instant::now());
-        let limit = Duration::from_secs(self.ctx.config.hooks.timeout);
-        while self.hooks_are_busy() && self.interrupts.count() == before && begun.elapsed() < limit {
-            if !self.look_after_reports() {
-                self.bell.wait(LOOK);
+        let one_hook = || begun + Duration::from_secs(self.ctx.config.hooks.timeout);
+        let until = self.ends_by.unwrap_or_else(one_hook);
+        let mut is_said = false;
+        while self.hooks_are_busy() && self.interrupts.count() == before && Instant::now() < until {
+            if self.look_after_reports() {
+                continue;
             }
+            if !is_said && begun.elapsed() > SAYS_AFTER {
+                is_said = true;
+                let what = self.reporting_doing().map_or_else(|| "hooks".to_owned(), |doing| doing.what_in_words());
+                self.tell(Notice::WaitingFor { what: format!("{what}; Ctrl+C leaves") });
+            }
+            self.bell.wait(LOOK);
         }
         if self.hooks_are_busy() {
+            let cut_off = self.reporting_doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
             let left = self.ctx.hooks.forget_due() + usize::from(self.reporting.take().is_some());
-            self.warn(format!("{} not told to hooks: the session has ended", count_of(left, "event was", "events were")));
+            let events = count_of(left, "event was", "events were");
+            self.warn(format!("{events} not told to hooks: the session has ended{cut_off}"));
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
 use crate::domain::work::failures::{LONGEST_PAUSE, Step};
 use crate::domain::work::gate::{Cause, Held};
 use crate::domain::work::outcome::{End, next_iteration};
+use crate::domain::work::session::SessionState;
 use crate::domain::work::signal::Signal;
 use crate::domain::work::told;
 use crate::env;
@@ -67,6 +68,8 @@ impl Supervisor<'_> {
             return self.hold_back(agent, Held::Broken, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
         match workspaces::condition(self.ctx, &workspace)? {
+            // It may have been made a moment ago: what came of it is taken.
+            Condition::Sound if self.makings.is_of(&work.task) => drop(self.workspace_is_made(&work.task, &workspace)?),
             Condition::Sound => {}
             // The last iteration deleted or disconnected it.
             Condition::Mendable => {
@@ -76,8 +79,9 @@ impl Supervisor<'_> {
                     Some(MayBeginAnew::Yes) => self.open_anew(&work.task, &workspace)?,
                     None => {}
                 }
-                let aside = workspaces::ensure(self.ctx, &workspace)?;
-                aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+                if !self.workspace_is_made(&work.task, &workspace)? {
+                    return Ok(());
+                }
             }
             Condition::ForAHuman(why) => return self.hold_back(agent, Held::Broken, &why),
         }
@@ -343,6 +347,8 @@ impl Supervisor<'_> {
 
     /// Whether an iteration may be started now.
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
-        self.session_state() == crate::domain::work::session::SessionState::Running && self.has_room() && !self.must_wait(agent)
+        let waits = |task: &CaseId| self.makings.is_at_work_for(task) || self.leaving.is_leaving(task);
+        let is_free = !self.work_of(agent).is_some_and(|work| waits(&work.task));
+        is_free && self.session_state() == SessionState::Running && self.has_room() && !self.must_wait(agent)
     }
 }

@@ -107,7 +107,9 @@ impl Supervisor<'_> {
     /// Ends the running verification; a result that was not recorded is lost.
     pub(super) fn abandon_merge_check(&mut self) {
         if let Some(check) = self.merge_check.take() {
-            drop(check.remove(self.ctx));
+            let task = check.task.clone();
+            let (ending, left) = check.give_up();
+            self.leaving.add(&task, ending, Some(left));
         }
     }
 }

@@ -119,6 +119,13 @@ impl Supervisor<'_> {
     }
 
     fn merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
+        self.tell_merging(Some(task));
+        let merged = self.try_merge(task, allowed);
+        self.tell_merging(None);
+        merged
+    }
+
+    fn try_merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         self.ctx.read_hooks_again();
         // A full disk or a lock may have left the last merge open.

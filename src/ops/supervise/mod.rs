@@ -15,6 +15,7 @@ mod closing;
 mod conflicts;
 pub mod crash;
 pub mod detach;
+pub mod doing;
 mod drivers_aside;
 mod failing;
 mod filters_aside;
@@ -23,8 +24,10 @@ mod gates;
 mod hooks;
 mod iterate;
 pub mod last_options;
+mod leaving;
 pub mod live;
 mod lost_files;
+mod making;
 mod merge_check;
 mod merging;
 mod model;
@@ -40,6 +43,7 @@ mod settle;
 mod shared_stash;
 mod space;
 mod start_keeper;
+mod starting;
 pub mod status;
 mod stopping;
 mod take_over;
@@ -56,10 +60,10 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
 use crate::domain::base::names::RefName;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::marker::Marker;
 use crate::domain::state::event::{By, Event};
@@ -91,7 +95,7 @@ use prompting::Notes;
 pub use redirecting::Redirect;
 pub use requests::HaltRequest;
 use space::{Looked, Room};
-pub use stopping::Interrupts;
+pub use stopping::{Interrupts, longest_end};
 use target::Target;
 use turns::Until;
 
@@ -103,6 +107,9 @@ const STEP_PATIENCE: Duration = Duration::from_millis(500);
 
 /// How long a second supervisor waits for the lock: long enough for a process that only tests the lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long a session that has ended waits for what it gave up on: it ends by itself, sooner or later.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// The options of `run`.
 #[derive(Debug, Clone)]
@@ -257,8 +264,18 @@ struct Supervisor<'a> {
     evaluating: HashMap<AgentId, steps::Running>,
     /// What became of the tasks that the crash before this session cut off, until it is said.
     taken_up: Option<crash::TakenUp>,
-    /// Hooks that are asked whether a task may be started.
-    asking: Option<hooks::Asking>,
+    /// Claims that are under way.
+    starting: BTreeMap<CaseId, starting::Starting>,
+    /// Requests to send an agent elsewhere, about which hooks are asked first.
+    redirects: HashMap<RequestId, starting::Asked>,
+    /// Tasks that hooks have let start when they were asked before an agent was sent there.
+    may_start: HashSet<CaseId>,
+    /// Workspaces that git makes.
+    makings: making::Makings,
+    /// What was given up on.
+    leaving: leaving::Leaving,
+    /// What is said of what is being done, since it was said last.
+    doing: doing::Told,
     /// Hooks that are told something.
     reporting: Option<hooks::Reporting>,
     /// The merge whose result is being verified.
@@ -306,6 +323,10 @@ struct Supervisor<'a> {
     backup_at: Instant,
     /// How long programs have run in this session.
     clock: budget::Clock,
+    /// What hooks were told of a session without anything to do, until there is something again.
+    told_idle: Option<Completion>,
+    /// When a session that ends has ended at the latest.
+    ends_by: Option<Instant>,
     /// The lock of the session; `None` without one.
     lock: Option<FileLock>,
 }
@@ -357,6 +378,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     }
     drop(supervisor.lock.take());
     supervisor.tell_the_rest();
+    supervisor.wait_for_leaving(LEAVING);
     ended
 }
 
@@ -383,7 +405,12 @@ impl<'a> Supervisor<'a> {
             filters: HashMap::new(),
             drivers: HashMap::new(),
             taken_up: None,
-            asking: None,
+            starting: BTreeMap::new(),
+            redirects: HashMap::new(),
+            may_start: HashSet::new(),
+            makings: making::Makings::default(),
+            leaving: leaving::Leaving::default(),
+            doing: doing::Told::default(),
             reporting: None,
             merge_check: None,
             verified_again: HashMap::new(),
@@ -410,6 +437,8 @@ impl<'a> Supervisor<'a> {
             snapshot_at: now,
             backup_at: now,
             clock: budget::Clock::default(),
+            told_idle: None,
+            ends_by: None,
             lock: None,
         })
     }
@@ -476,10 +505,12 @@ impl<'a> Supervisor<'a> {
         for repaired in self.ctx.store.take_repairs() {
             self.warn(format!("{}: {repaired}", repaired.code()));
         }
+        self.tell_doing();
         if self.handle_requests()? {
             return Ok(Some(Ending::Quit));
         }
         self.clear_ended_runs();
+        self.clear_leaving();
         self.keep_time();
         let mut busy = match self.look_at_space()? {
             Looked::GiveUp => return Ok(Some(Ending::Quit)),
@@ -501,6 +532,7 @@ impl<'a> Supervisor<'a> {
         }
         self.tell_of_crash();
         if !rests {
+            self.tell_idle();
             // A task whose pause ended during this pass is for the next one.
             let may_end = !waits && !self.a_task_is_held_up() && !self.waits_for_room();
             if may_end && let Some(ending) = self.ending() {
@@ -538,8 +570,8 @@ impl<'a> Supervisor<'a> {
             let stage = agent.work.as_ref().map(|work| &work.stage);
             matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
         };
-        // A task that hooks are asked about has its slot already.
-        self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count() + usize::from(self.asking.is_some())
+        // A task that is about to start has its slot already.
+        self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count() + self.starting.len()
     }
 
     /// How many agents have an answer and continue before another task is claimed.

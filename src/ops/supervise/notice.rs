@@ -83,6 +83,10 @@ pub enum Notice {
     Pausing {
         why: String,
     },
+    /// It takes a while, because of this.
+    WaitingFor {
+        what: String,
+    },
     Ended {
         how: String,
     },

@@ -50,8 +50,10 @@ impl Supervisor<'_> {
         let mut quit = false;
         for (id, request) in requests {
             quit |= matches!(request, Request::Quit);
-            let (done, message) = match self.handle(request) {
-                Ok(answer) => answer,
+            let (done, message) = match self.handle(&id, request) {
+                Ok(Some(answer)) => answer,
+                // A hook is asked first, and others get their turn.
+                Ok(None) => continue,
                 Err(error) => match what_follows(Step::Request, error.code(), Times::default()) {
                     Follows::Answer => (false, reason_of(&error)),
                     // The log cannot be written, for the answer neither.
@@ -69,8 +71,17 @@ impl Supervisor<'_> {
         Ok(quit)
     }
 
-    /// Handles one request; returns whether it was done, and the answer in words.
-    fn handle(&mut self, request: Request) -> Result<(bool, String)> {
+    /// Handles one request; returns whether it was done, and the answer in words, once there is one.
+    fn handle(&mut self, id: &RequestId, request: Request) -> Result<Option<(bool, String)>> {
+        match request {
+            Request::Redirect { agent, from, to, place, afterwards } => {
+                self.redirect_or_ask(id, &Redirect { agent, from, to, place, afterwards })
+            }
+            other => self.handle_now(other).map(Some),
+        }
+    }
+
+    fn handle_now(&mut self, request: Request) -> Result<(bool, String)> {
         match request {
             Request::Stop { agents, tasks, afterwards } => {
                 self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Stop, afterwards })
@@ -232,6 +243,7 @@ impl Supervisor<'_> {
         // First, as that is possible even where the pause cannot be recorded.
         if force {
             self.stop_programs(&Then::GoesOn);
+            self.abandon_starting();
         }
         self.change_session(SessionState::Pausing, "pausing")?;
         self.tell(Notice::Pausing { why: "asked to pause".into() });

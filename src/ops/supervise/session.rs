@@ -156,8 +156,8 @@ impl Supervisor<'_> {
 
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
     pub(super) fn rest(&mut self, seq: u64) {
-        let aside = !self.filters.is_empty() || self.drivers_are_at_work(None);
-        let waits = self.backs_off() || self.merge_check.is_some() || self.asking.is_some() || aside;
+        let aside = !self.starting.is_empty() || !self.leaving.is_over() || self.drivers_are_at_work(None);
+        let waits = self.backs_off() || self.merge_check.is_some() || aside;
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
     }
 
@@ -169,11 +169,12 @@ impl Supervisor<'_> {
 
     /// As [`Supervisor::wait`], at most so long.
     pub(super) fn wait_at_most(&mut self, most: Duration) {
+        self.tell_doing();
         let layout = self.ctx.layout();
         let mut folders = vec![(layout.state_dir(), What::Changes)];
         // Steps ring at their end. A keeper that is just starting is asked to end as soon as it can be.
         let mut is_quiet =
-            self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty() && self.filters.is_empty();
+            self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty() && self.leaving.is_over();
         for agent in self.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
                 Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),
@@ -223,7 +224,8 @@ impl Supervisor<'_> {
             | GateKind::Disk => true,
         });
         let merging = self.merge_check.is_some() || self.drivers_are_at_work(None);
-        if working || merging || self.hooks_are_busy() || to_act_on || !state.record.requests.is_empty() {
+        let is_busy = merging || !self.starting.is_empty() || self.hooks_are_busy();
+        if working || is_busy || to_act_on || !state.record.requests.is_empty() {
             return None;
         }
         let left = ready::reasons_for_rest(state);

@@ -1,6 +1,7 @@
 //! What follows from an iteration's outcome: another iteration, verification, a question, or the release of the task.
 
 use super::notice::Notice;
+use super::verifying::Verifying;
 use super::{Supervisor, Then};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::names::Oid;
@@ -15,6 +16,7 @@ use crate::domain::work::needs;
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
+use crate::ops::steps::Running;
 
 /// What a release records for the task.
 struct Counts {
@@ -160,8 +162,9 @@ impl Supervisor<'_> {
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(());
         };
-        self.verifying.remove(agent);
-        self.evaluating.remove(agent);
+        let verifying = self.verifying.remove(agent).map(Verifying::give_up);
+        let evaluating = self.evaluating.remove(agent).map(Running::give_up);
+        verifying.into_iter().chain(evaluating).for_each(|thread| self.leaving.add(&work.task, thread, None));
         let Counts { retry, complete, gate, discarded } = counts;
         let gate = gate.filter(|_| status == Status::Pending);
         let opened = gate

@@ -116,6 +116,7 @@ impl Supervisor<'_> {
         if short.level == Level::Emergency {
             self.note_who_runs(&short);
             self.abandon_merge_check();
+            self.abandon_starting();
             self.stop_running(&Then::GoesOn)?;
         }
         match self.disk_gate().map(|gate| gate.decision.clone()) {
@@ -146,13 +147,12 @@ impl Supervisor<'_> {
     }
 
     fn open_disk_gate(&mut self, short: &Short, freed: u64) -> Result<()> {
-        let critical = self.ctx.config.system.disk_critical_threshold;
         let cleaned = match self.ctx.config.system.auto_cleanup_enabled {
             true => format!("the clean-up freed {} MB", disk::in_mb(freed)),
             false => "system.autoCleanupEnabled is off: git axiom disk --clean".to_owned(),
         };
         let details = vec![
-            format!("{cleaned}; {critical} MB have to be free, then work goes on by itself"),
+            format!("{cleaned}; {}, then work goes on by itself", short.to_go_on),
             "git axiom disk    shows who uses the space, and what could go".into(),
             "git axiom checkpoint cleanup --keep 10    deletes old checkpoints".into(),
             "approve: looks again at once; reject: ends the session".into(),

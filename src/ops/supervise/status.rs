@@ -5,11 +5,13 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::natural;
+use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Agent, Work};
 use crate::domain::work::budget::{Limits, Used, UsedLine};
 use crate::domain::work::case::{Case, Status as CaseStatus};
 use crate::domain::work::delay::Delay;
+use crate::domain::work::doing::{Doing, What};
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
@@ -24,6 +26,7 @@ use crate::ops::context::handle::{Context, Progress};
 use crate::ops::output::last::last_printed;
 use crate::ops::revert_task::{Settling, settling};
 use crate::ops::supervise::budget::used_of;
+use crate::ops::supervise::doing;
 use crate::process::{KeeperState, keeper_state};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
@@ -46,8 +49,12 @@ pub struct Status {
     pub gates: Vec<GateLine>,
     /// Tasks that do not go on unless a human does something, by id.
     pub stuck: Vec<StuckLine>,
+    /// What is being done now besides the programs of agents.
+    pub doing: Vec<Doing>,
     /// What the session tries again later.
     pub delays: Vec<DelayLine>,
+    /// Why the configuration does not count as it is written; `None` where it does, or where nobody has looked.
+    pub configuration: Option<String>,
     /// Conflicts of rollbacks that a user is resolving.
     pub settling: Vec<Settling>,
     /// Whether a recovery is needed.
@@ -185,6 +192,8 @@ pub struct AgentView {
     pub budget: Option<String>,
     /// When it last did something: what is recorded of it, or what it printed.
     pub last_activity: Option<Timestamp>,
+    /// What is being done for it now, where its program does not run.
+    pub doing: Option<String>,
     /// The last line that it printed.
     pub last_line: Option<String>,
     /// How many lines the newest capture of its workspace adds to where the branch was started.
@@ -238,11 +247,16 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let who = Alive { supervisor: alive, operation, unattended };
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.attached = attached(ctx);
+    status.doing = doing::now(ctx)?;
+    let planner = status.doing.iter().find(|doing| doing.what == What::Plans).map(planner_view);
+    status.agents.extend(planner);
     if let Some(damage) = damaged(ctx)? {
         status.recovery.needed = true;
         status.recovery.reasons.push(damage);
     }
     for view in &mut status.agents {
+        let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
+        view.doing = status.doing.iter().find(of_agent).map(Doing::what_in_words);
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
         if is_dead(ctx, agent)? {
             view.state = "dead";
@@ -338,7 +352,9 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
         progress,
         gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
         stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
+        doing: Vec::new(),
         delays: delays(state, alive),
+        configuration: None,
         settling: Vec::new(),
         recovery: recovery(state, who),
         attached: Attached::default(),
@@ -437,9 +453,40 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         limits: Vec::new(),
         budget: None,
         last_activity: work.map(|work| work.last_activity),
+        doing: None,
         last_line: None,
         insertions: lines.map(|lines| lines.insertions),
         deletions: lines.map(|lines| lines.deletions),
+    }
+}
+
+/// The planner, which works on no task.
+fn planner_view(doing: &Doing) -> AgentView {
+    AgentView {
+        id: PLANNER_AGENT.to_owned(),
+        state: "running",
+        task_id: None,
+        title: None,
+        iteration: 0,
+        max_iterations: None,
+        workspace: None,
+        branch: None,
+        progress: None,
+        phase: doing.name.clone(),
+        parts: None,
+        confidence: None,
+        estimated_completion: None,
+        waiting_since: None,
+        duration: None,
+        tokens_used: None,
+        cost_usd: None,
+        limits: Vec::new(),
+        budget: None,
+        last_activity: None,
+        doing: None,
+        last_line: None,
+        insertions: None,
+        deletions: None,
     }
 }
 

@@ -9,6 +9,8 @@ use signal_hook::iterator::Signals;
 
 use super::notice::Notice;
 use super::{Supervisor, Then, Until};
+use crate::domain::base::ids::AgentId;
+use crate::domain::work::doing::Doing;
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
@@ -24,41 +26,81 @@ const BOUNDARY: Duration = Duration::from_secs(5);
 /// called it, which forwards it.
 const SAME: Duration = Duration::from_millis(250);
 
+/// After how long is said what the end of a session waits for, where it is not over by then.
+const SAYS_AFTER: Duration = Duration::from_millis(1500);
+
+/// How much longer than its agents may take everything else may take until the session has ended.
+const REST: Duration = Duration::from_secs(2);
+
+/// How long the end of a session takes at most: its agents' boundary, their grace, and the rest.
+pub fn longest_end(grace_seconds: u64) -> Duration {
+    BOUNDARY + Duration::from_secs(grace_seconds) + REST
+}
+
 /// Counts the signals that ask this process to end. A second Ctrl+C ends the process at once; SIGTERM and SIGHUP never do,
-/// however often they come: a program or a closed terminal may send them to the whole group and more than once.
+/// however often they come: a program or a closed terminal may send them to the whole group and more than once. A SIGHUP that was
+/// ignored when the process started (`nohup`) stays so.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     count: Arc<AtomicUsize>,
     /// The agents that still run, to be named when the process ends at once.
     running: Arc<Mutex<Vec<String>>>,
+    /// What is being done besides, in words.
+    doing: Arc<Mutex<Vec<String>>>,
+    /// When the first signal came, or the session began to end.
+    since: Arc<OnceLock<Instant>>,
+    /// Watches the end of the session, in a thread of its own.
+    watch: Option<Arc<WatchedEnd>>,
     /// Wakes the loop.
     rope: Arc<OnceLock<Rope>>,
 }
 
+/// Watches that a session that ends comes to its end, whatever a child does, and says what it waits for.
+struct WatchedEnd {
+    says: Box<dyn Fn(&str) + Send + Sync>,
+    leaves: Box<dyn Fn(&[String]) + Send + Sync>,
+    most: Duration,
+}
+
+impl std::fmt::Debug for WatchedEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WatchedEnd").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+fn listed(list: &Mutex<Vec<String>>) -> Vec<String> {
+    list.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 impl Interrupts {
-    /// Handles SIGINT, SIGTERM and SIGHUP in this process. `leave` is called at the second Ctrl+C, with the names of the
-    /// agents that still run: it ends the process, or lets the session go on ending.
+    /// Handles SIGINT, SIGTERM and SIGHUP in this process. `says` tells what the end waits for. `leaves` is called at the second Ctrl+C,
+    /// and where the end takes longer than `most`, with the names of the agents that still run: it ends the process.
     ///
     /// # Errors
     /// `INTERNAL` where the signals cannot be handled; `IO_FAILED` where no thread can be started.
-    pub fn install(leave: impl Fn(&[String]) + Send + 'static) -> Result<Self> {
-        let interrupts = Self::default();
+    pub fn install(
+        says: impl Fn(&str) + Send + Sync + 'static,
+        leaves: impl Fn(&[String]) + Send + Sync + 'static,
+        most: Duration,
+    ) -> Result<Self> {
+        let watch = Arc::new(WatchedEnd { says: Box::new(says), leaves: Box::new(leaves), most });
+        let interrupts = Self { watch: Some(Arc::clone(&watch)), ..Self::default() };
+        // A shell that starts a job in the background has it ignore SIGINT, and whoever sends that by hand means it.
+        let is_left = |signal: &i32| *signal == SIGHUP && end_signals::is_ignored(*signal);
+        let taken = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_left(signal));
         end_signals::leave_signals_to_session();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-            .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
-        let (count, running, rope) =
-            (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running), Arc::clone(&interrupts.rope));
+        let mut signals = Signals::new(taken).map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
+        let told = interrupts.clone();
         let wait = move || {
             let mut pressed: Option<Instant> = None;
             for signal in signals.forever() {
-                count.fetch_add(1, Ordering::SeqCst);
-                rope.get().into_iter().for_each(Rope::ring);
+                told.request();
                 if signal != SIGINT {
                     continue;
                 }
                 match pressed {
                     Some(before) if before.elapsed() < SAME => {}
-                    Some(_) => leave(&running.lock().unwrap_or_else(PoisonError::into_inner)),
+                    Some(_) => (watch.leaves)(&listed(&told.running)),
                     None => pressed = Some(Instant::now()),
                 }
             }
@@ -74,8 +116,41 @@ impl Interrupts {
 
     /// Asks the session to end, as a signal would.
     pub fn request(&self) {
+        self.begin_to_end();
         self.count.fetch_add(1, Ordering::SeqCst);
         self.rope.get().into_iter().for_each(Rope::ring);
+    }
+
+    /// The session begins to end now, where it has not before; returns since when it does.
+    pub(super) fn begin_to_end(&self) -> Instant {
+        let now = Instant::now();
+        let since = *self.since.get_or_init(|| now);
+        if since == now
+            && let Some(watch) = self.watch.clone()
+        {
+            end_signals::wait_for_git_until(since + watch.most);
+            let told = self.clone();
+            let watched = move || told.watch_end(&watch, since);
+            // Without the thread the session ends as its children let it.
+            let _ = std::thread::Builder::new().name("end".into()).spawn(watched);
+        }
+        since
+    }
+
+    /// Where the session is not over by then, says what it waits for; and leaves at last.
+    fn watch_end(&self, watch: &WatchedEnd, since: Instant) {
+        std::thread::sleep(SAYS_AFTER.saturating_sub(since.elapsed()));
+        (watch.says)(&format!("waiting for {}", self.what_is_left()));
+        std::thread::sleep((watch.most + REST).saturating_sub(since.elapsed()));
+        (watch.says)(&format!("the session does not come to its end: {}", self.what_is_left()));
+        (watch.leaves)(&listed(&self.running));
+    }
+
+    fn what_is_left(&self) -> String {
+        let agents = listed(&self.running);
+        let agents = (!agents.is_empty()).then(|| format!("{} to end", agents.join(", ")));
+        let all: Vec<String> = agents.into_iter().chain(listed(&self.doing)).collect();
+        if all.is_empty() { "what agents left to be committed".to_owned() } else { all.join("; ") }
     }
 
     /// How many signals have come, and requests.
@@ -85,6 +160,11 @@ impl Interrupts {
 
     fn set_running(&self, names: Vec<String>) {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    pub(super) fn set_doing(&self, doing: &[Doing]) {
+        let words = doing.iter().map(Doing::what_in_words).collect();
+        *self.doing.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 }
 
@@ -97,27 +177,31 @@ impl Supervisor<'_> {
     /// Those of the log. Whoever asked for the end gets it: where the log cannot be written, programs are ended all the same,
     /// and the next session takes up what they left.
     pub(super) fn shut_down(&mut self) -> Result<()> {
+        let since = self.interrupts.begin_to_end();
+        let ends_by = since + longest_end(self.ctx.config.agents.grace_seconds);
+        self.ends_by = Some(ends_by);
         self.tell(Notice::Pausing { why: "shutting down".into() });
         self.abandon_merge_check();
-        self.abandon_asking();
-        let Err(error) = self.wind_down() else { return Ok(()) };
+        self.abandon_starting();
+        self.tell_doing();
+        let Err(error) = self.wind_down(since, ends_by) else { return Ok(()) };
         self.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
         self.stop_programs(&Then::Free);
-        self.wait_for_programs(self.patience());
+        self.wait_for_programs(ends_by);
         // By now there may be space again.
-        self.wind_down()
+        self.wind_down(since, ends_by)
     }
 
-    fn wind_down(&mut self) -> Result<()> {
+    fn wind_down(&mut self, since: Instant, ends_by: Instant) -> Result<()> {
         self.name_running();
         self.ctx.store.refresh()?;
         if self.session_state() != SessionState::Ending {
             self.change_session(SessionState::Ending, "shutting down")?;
         }
-        self.wait_for_boundary(BOUNDARY)?;
+        self.wait_for_boundary(since + BOUNDARY)?;
         if !self.running_agents().is_empty() {
             self.stop_running(&Then::Free)?;
-            self.wait_for_boundary(self.patience())?;
+            self.wait_for_boundary(ends_by)?;
         }
         let idle: Vec<_> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         for agent in idle {
@@ -129,13 +213,19 @@ impl Supervisor<'_> {
         if !left.is_empty() {
             let names: Vec<String> = left.iter().map(ToString::to_string).collect();
             self.warn(format!("still running: {}; 'git axiom kill --all' ends them", names.join(", ")));
+            self.name_folders(&left);
         }
         Ok(())
     }
 
-    /// How long agents that were asked to end may take.
-    fn patience(&self) -> Duration {
-        Duration::from_secs(self.ctx.config.agents.grace_seconds + 30)
+    /// What these agents did is in their folders, and is committed by the next session.
+    fn name_folders(&mut self, agents: &[AgentId]) {
+        for agent in agents {
+            let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { continue };
+            let Some(workspace) = self.ctx.state().restorable.workspaces.get(&task) else { continue };
+            let text = format!("what {agent} did on {task} is not committed yet: it stays in '{}'", workspace.path);
+            self.warn(text);
+        }
     }
 
     /// Whoever ends this process at once is told which agents still run.
@@ -143,13 +233,12 @@ impl Supervisor<'_> {
         self.interrupts.set_running(self.running_agents().iter().map(ToString::to_string).collect());
     }
 
-    /// Waits until no keeper runs a program any more, or `patience` has passed. Records nothing.
-    fn wait_for_programs(&mut self, patience: Duration) {
-        let started = Instant::now();
-        while self.programs_run() && started.elapsed() < patience {
+    /// Waits until no keeper runs a program any more, and until then at most. Records nothing.
+    fn wait_for_programs(&mut self, until: Instant) {
+        while self.programs_run() && Instant::now() < until {
             // A keeper that was just starting can be asked by now.
             self.stop_programs(&Then::Free);
-            self.wait_at_most(patience.saturating_sub(started.elapsed()));
+            self.wait_at_most(until.saturating_duration_since(Instant::now()));
         }
     }
 
@@ -161,18 +250,17 @@ impl Supervisor<'_> {
         })
     }
 
-    /// Looks after the agents until none runs any more, or `patience` has passed.
-    fn wait_for_boundary(&mut self, patience: Duration) -> Result<()> {
-        let started = Instant::now();
+    /// Looks after the agents until none runs any more, and until then at most.
+    fn wait_for_boundary(&mut self, until: Instant) -> Result<()> {
         loop {
             self.ctx.store.refresh()?;
             let busy = self.look_after_agents(Until::AllWere)?;
             self.name_running();
-            if self.running_agents().is_empty() || started.elapsed() > patience {
+            if self.running_agents().is_empty() || Instant::now() > until {
                 return Ok(());
             }
             if !busy {
-                self.wait_at_most(patience.saturating_sub(started.elapsed()));
+                self.wait_at_most(until.saturating_duration_since(Instant::now()));
             }
         }
     }

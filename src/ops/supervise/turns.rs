@@ -31,7 +31,7 @@ impl Supervisor<'_> {
             self.ctx.store.refresh()?;
             self.looked_at_log = Instant::now();
         }
-        Ok(self.interrupts.count() > 0 || !self.ctx.state().record.requests.is_empty())
+        Ok(self.interrupts.count() > 0 || self.has_requests())
     }
 
     /// Whether requests of a human's come before the end of this iteration: one of them may have asked its keeper to end it, and what
@@ -42,7 +42,12 @@ impl Supervisor<'_> {
         }
         self.ctx.store.refresh()?;
         self.looked_at_log = Instant::now();
-        Ok(!self.ctx.state().record.requests.is_empty())
+        Ok(self.has_requests())
+    }
+
+    /// Whether there is a request that was not looked at, or that waits for nothing: one about which a hook is asked waits.
+    fn has_requests(&self) -> bool {
+        self.ctx.state().record.requests.keys().any(|id| !self.redirects.contains_key(id))
     }
 
     /// The busy agents, from the one on whose turn the last pass was broken off: none is passed over for ever.
@@ -77,7 +82,8 @@ impl Supervisor<'_> {
                 return Ok(true);
             }
         }
-        if self.session_state() == SessionState::Pausing && self.running_agents().is_empty() {
+        let is_quiet = || self.running_agents().is_empty() && !self.makings.are_at_work() && self.leaving.is_over();
+        if self.session_state() == SessionState::Pausing && is_quiet() {
             self.change_session(SessionState::Paused, "paused")?;
         }
         Ok(did)

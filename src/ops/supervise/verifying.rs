@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::thread::JoinHandle;
 
 use super::Supervisor;
 use super::notice::Notice;
@@ -17,13 +18,15 @@ use crate::domain::work::gate::Held;
 use crate::error::Result;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::steps::untouched::{self, Found};
-use crate::ops::steps::{self, About, AfterFailure, Difference, Failure, Job, Ran, Runner, Running};
+use crate::ops::steps::{self, About, AfterFailure, Difference, Failure, Job, Now, Ran, Runner, Running};
 
 /// A running verification of a task: of some of its steps.
 #[derive(Debug)]
 pub(super) struct Verifying {
     /// The commit of the branch that it looks at.
     of: Oid,
+    /// How many steps of the task have passed before, and how many it has.
+    counts: (usize, usize),
     running: Running,
     /// Results that are not in the log yet.
     to_record: VecDeque<Ran>,
@@ -31,6 +34,20 @@ pub(super) struct Verifying {
     found: Option<Found>,
     /// Why it has not passed although its program said so.
     touched: Option<Failure>,
+}
+
+impl Verifying {
+    /// Ends it, and waits for nothing.
+    pub(super) fn give_up(self) -> Option<JoinHandle<()>> {
+        self.running.give_up()
+    }
+
+    /// The step that runs now, by its name and counted among all of the task.
+    pub(super) fn now(&self) -> Option<Now> {
+        let now = self.running.now()?;
+        let (passed, of) = self.counts;
+        Some(Now { name: NamedStep::of(&now.name).label().to_owned(), place: now.place + passed, of, ..now })
+    }
 }
 
 impl Supervisor<'_> {
@@ -92,6 +109,7 @@ impl Supervisor<'_> {
             self.release(agent, Status::Done, "complete and verified", false)?;
             return Ok(true);
         }
+        let counts = (case.verify.len().saturating_sub(to_run.len()), case.verify.len());
         let now = kept::first_together(&to_run);
         let called: Vec<String> = now.iter().map(|(_, step)| NamedStep::of(step).label().to_owned()).collect();
         let is_persona = now.iter().any(|(_, step)| NamedStep::of(step).persona().is_some());
@@ -104,7 +122,7 @@ impl Supervisor<'_> {
         let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
         self.tell(Notice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
-        self.verifying.insert(agent.clone(), Verifying { of, running, to_record: VecDeque::new(), found, touched: None });
+        self.verifying.insert(agent.clone(), Verifying { of, counts, running, to_record: VecDeque::new(), found, touched: None });
         Ok(true)
     }
 

@@ -92,8 +92,8 @@ fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
             interventions::change_mode(ctx, *mode)?;
             Ok(format!("The mode is {}.", mode.as_str()))
         }
-        Deed::Quit => Ok(told::quitting(quitting::quit(ctx, Before::Nothing)?.as_ref())),
-        Deed::CheckpointAndQuit => Ok(told::quitting(quitting::quit(ctx, Before::Checkpoint)?.as_ref())),
+        Deed::Quit => Ok(told::quitting(quitting::quit(ctx, Before::Nothing)?.as_ref(), false)),
+        Deed::CheckpointAndQuit => Ok(told::quitting(quitting::quit(ctx, Before::Checkpoint)?.as_ref(), false)),
         Deed::Approve(gate) => decide(ctx, gate, &Decision::Approved),
         Deed::Reject { gate, reason } => decide(ctx, gate, &Decision::Rejected { reason: reason.clone() }),
         Deed::Answer { gate, text } => decide(ctx, gate, &Decision::Answered { text: text.clone() }),

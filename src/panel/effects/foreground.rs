@@ -26,9 +26,10 @@ pub fn edit(ctx: &mut Context, main: &Path, what: &Editing) -> Event {
 }
 
 fn open_workspace(ctx: &mut Context, task: &str) -> Result<Vec<String>> {
-    let Debugged { workspace, held } = debugging::debug(ctx, &CaseId::new(task.to_owned())?)?;
+    let Debugged { workspace, held, meanwhile } = debugging::debug(ctx, &CaseId::new(task.to_owned())?)?;
     let place = workspace.display();
-    Ok(vec![held.map_or_else(|| format!("Closed {place}"), |agent| format!("{agent} goes on in {place}"))])
+    let what = held.map_or_else(|| format!("Closed {place}"), |agent| format!("{agent} goes on in {place}"));
+    Ok(std::iter::once(what).chain(meanwhile.into_iter().map(|text| format!("meanwhile: {text}"))).collect())
 }
 
 fn edit_body(ctx: &mut Context, main: &Path, task: &str) -> Result<Vec<String>> {

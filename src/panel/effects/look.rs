@@ -102,7 +102,7 @@ fn agent(view: &AgentView, now: Timestamp) -> AgentRow {
         tokens: view.tokens_used,
         cost: view.cost_usd,
         heard: view.last_activity,
-        doing: view.last_line.clone(),
+        doing: view.doing.clone().or_else(|| view.last_line.clone()),
         phase: view.phase.clone(),
         lines: view.insertions.zip(view.deletions),
         workspace: view.workspace.clone(),

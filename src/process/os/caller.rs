@@ -1,5 +1,7 @@
 //! The program that has called this one, past the shells between.
 
+use rustix::process::Signal;
+
 use super::sys;
 use crate::process::keeper::spec::ProcessId;
 
@@ -18,4 +20,11 @@ pub fn caller() -> Option<ProcessId> {
         pid = process.parent;
     }
     None
+}
+
+/// Asks a process of git axiom to end, as a closed terminal would. The caller knows that the number is still that of this process.
+pub fn ask_to_end(pid: i32) {
+    if let Some(process) = sys::look(pid) {
+        sys::send(process.id, Signal::TERM);
+    }
 }

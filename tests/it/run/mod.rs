@@ -5,6 +5,7 @@ mod agents_and_control;
 mod another_boot;
 mod as_git_merges;
 mod as_it_is;
+mod aside;
 mod at_boundaries;
 mod attempts;
 mod backups;

@@ -11,9 +11,16 @@ use crate::domain::work::signal::Signal;
 impl State {
     /// Takes up what a working agent learnt; its id is that of event `seq`.
     pub(super) fn learn(&mut self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) {
-        let Signal::Learning { text, scope } = signal else { return };
-        let Some(work) = self.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref()) else { return };
-        let learning = Learning {
+        if let Some(learning) = self.learning_of(agent, signal, seq, at) {
+            learnings::add(&mut self.record.learnings, learning);
+        }
+    }
+
+    /// What a signal of a working agent says that it learnt.
+    fn learning_of(&self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) -> Option<Learning> {
+        let Signal::Learning { text, scope } = signal else { return None };
+        let work = self.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref())?;
+        Some(Learning {
             id: LearningId::of_event(seq),
             scope: Scope::of_signal(scope.as_deref()),
             task: work.task.clone(),
@@ -21,8 +28,13 @@ impl State {
             text: text.clone(),
             at,
             edited: false,
-        };
-        learnings::add(&mut self.record.learnings, learning);
+        })
+    }
+
+    /// The id of what a signal adds to what is known: none where it was known before.
+    pub fn learns(&self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) -> Option<LearningId> {
+        let new = self.learning_of(agent, signal, seq, at)?;
+        (!learnings::is_known(&self.record.learnings, &new)).then_some(new.id)
     }
 
     pub(super) fn edit_learning(&mut self, id: LearningId, text: &str) -> Result<()> {

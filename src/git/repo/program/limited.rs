@@ -10,6 +10,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use crate::error::{Code, Error, Result};
+use crate::own_process::end_signals::is_too_late_for_git;
 use crate::process::os::family::end_with_family;
 
 use super::{Limit, Output, started};
@@ -44,7 +45,8 @@ pub(super) fn run_limited(command: &mut Command, stdin: Option<Vec<u8>>, what: S
     let printed = loop {
         let left = until.saturating_duration_since(Instant::now());
         let printed = out.recv_timeout(left.min(GLANCE));
-        if printed.is_ok() || left.is_zero() || limit.given_up.as_ref().is_some_and(|given_up| given_up.load(SeqCst)) {
+        let is_given_up = limit.given_up.as_ref().is_some_and(|given_up| given_up.load(SeqCst));
+        if printed.is_ok() || left.is_zero() || is_given_up || is_too_late_for_git() {
             break printed.ok();
         }
     };

@@ -1,0 +1,150 @@
+//! What a session does besides watching the programs of agents: verifying, asking hooks, making workspaces, merging. One list, for
+//! `status`, the panel, `pause`, and whoever waits for the session's end. Pure.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::times;
+
+/// One thing that is being done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Doing {
+    /// What it is.
+    pub what: What,
+    /// The task that waits for it.
+    pub task_id: Option<CaseId>,
+    /// The agent on whose behalf.
+    pub agent_id: Option<AgentId>,
+    /// What runs: the step or the hook, and of a planner its phase.
+    pub name: Option<String>,
+    /// Which of how many it is, from 1.
+    pub place: Option<u32>,
+    /// How many there are.
+    pub of: Option<u32>,
+    /// Since when.
+    pub since: Timestamp,
+    /// The longest that it may take, in seconds.
+    pub limit_seconds: Option<u64>,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum What {
+    /// git makes a workspace, with the project's filters and its post-checkout hook.
+    MakesWorkspace,
+    /// A hook is asked whether a task may be started.
+    AsksHook,
+    /// A hook is told of an event.
+    TellsHook,
+    /// A verify step of a task runs.
+    Verifies,
+    /// A step or hook checks the result of a merge.
+    VerifiesMerge,
+    /// `recovery.evaluator` is asked.
+    Evaluates,
+    /// Filters store what an iteration has left.
+    Filters,
+    /// A task is merged.
+    Merges,
+    /// A planner runs.
+    Plans,
+}
+
+impl Doing {
+    /// Something of the session.
+    pub fn of_session(what: What, since: Timestamp) -> Self {
+        Self { what, task_id: None, agent_id: None, name: None, place: None, of: None, since, limit_seconds: None }
+    }
+
+    /// Something for a task.
+    pub fn of_task(what: What, task: &CaseId, since: Timestamp) -> Self {
+        Self { task_id: Some(task.clone()), ..Self::of_session(what, since) }
+    }
+
+    /// The same for an agent.
+    #[must_use]
+    pub fn by(self, agent: &AgentId) -> Self {
+        Self { agent_id: Some(agent.clone()), ..self }
+    }
+
+    /// The same of a step: its name, its place (from 0) among how many, and the longest that it may take.
+    #[must_use]
+    pub fn step(self, name: &str, (place, of): (usize, usize), limit: Duration) -> Self {
+        let number = |number: usize| u32::try_from(number).ok();
+        let (place, of) = (number(place.saturating_add(1)), number(of));
+        Self { name: Some(name.to_owned()), place, of, limit_seconds: Some(limit.as_secs()), ..self }
+    }
+
+    /// Whether the outcome decides if a task is merged.
+    pub fn is_verification(&self) -> bool {
+        match self.what {
+            What::Verifies | What::VerifiesMerge => true,
+            What::MakesWorkspace
+            | What::AsksHook
+            | What::TellsHook
+            | What::Evaluates
+            | What::Filters
+            | What::Merges
+            | What::Plans => false,
+        }
+    }
+
+    /// What it is, without times: the same as long as it lasts.
+    pub fn what_in_words(&self) -> String {
+        let name = self.name.as_deref().unwrap_or_default();
+        let about = self.task_id.as_ref().map_or_else(String::new, |task| format!("{task}: "));
+        let place = match (self.place, self.of) {
+            (Some(place), Some(of)) if of > 1 => format!(" ({place} of {of})"),
+            (_, _) => String::new(),
+        };
+        match self.what {
+            What::MakesWorkspace => format!("{about}git makes its workspace, with the project's filters and hooks"),
+            What::AsksHook => format!("{about}the hook {name} is asked whether it may start{place}"),
+            What::TellsHook => format!("{about}the hook {name} runs{place}"),
+            What::Verifies => format!("{about}its verify step '{name}' runs{place}"),
+            What::VerifiesMerge => format!("{about}'{name}' checks the result of its merge{place}"),
+            What::Evaluates => format!("{about}recovery.evaluator is asked what becomes of it"),
+            What::Filters => format!("{about}filters store what its agent left"),
+            What::Merges => format!("{about}it is being merged"),
+            What::Plans => format!("{about}the planner works on the phase {name}"),
+        }
+    }
+
+    /// What it is, how long it has taken, and how long it may take.
+    pub fn in_words(&self, now: Timestamp) -> String {
+        let for_so_long = times::span(u64::try_from(now.duration_since(self.since).as_secs()).unwrap_or(0));
+        let most = self.limit_seconds.map_or_else(String::new, |most| format!(", at most {}", times::span(most)));
+        format!("{}, for {for_so_long}{most}", self.what_in_words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_said_with_its_place_and_its_times() {
+        let (task, since) = (CaseId::new("t").unwrap(), Timestamp::UNIX_EPOCH);
+        let step = Doing {
+            name: Some("tests".into()),
+            place: Some(2),
+            of: Some(3),
+            limit_seconds: Some(1800),
+            ..Doing::of_task(What::Verifies, &task, since)
+        };
+        let said = step.in_words(Timestamp::from_second(12).unwrap());
+        assert_eq!(said, "t: its verify step 'tests' runs (2 of 3), for 12s, at most 30min");
+        assert!(step.is_verification());
+        let alone = Doing { place: Some(1), of: Some(1), ..step };
+        assert_eq!(alone.what_in_words(), "t: its verify step 'tests' runs");
+        let json = serde_json::to_string(&alone).unwrap();
+        assert_eq!(serde_json::from_str::<Doing>(&json).unwrap(), alone);
+        // The clock may have been set back.
+        assert!(alone.in_words(Timestamp::MIN).contains("for 0s"));
+    }
+}

@@ -1,0 +1,89 @@
+//! What the session does now besides the programs of agents, gathered from what is under way, and written where others see it: for
+//! `status`, the panel and `pause`, and for whoever waits for the end of this very process.
+
+use super::Supervisor;
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::agent::Agent;
+use crate::domain::work::doing::{Doing, What};
+use crate::env;
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+use crate::ops::plan;
+use crate::store;
+
+/// What is being done now in this repository, by its session and its planner.
+///
+/// # Errors
+/// `IO_FAILED` where a lock cannot be looked at.
+pub fn now(ctx: &Context) -> Result<Vec<Doing>> {
+    let session = ctx.state().record.session.as_ref();
+    let mut all = match session {
+        Some(session) if ctx.supervisor_alive()? => store::doing::read(ctx.layout(), session.pid),
+        Some(_) | None => Vec::new(),
+    };
+    all.extend(plan::planner_doing(ctx)?);
+    Ok(all)
+}
+
+/// What was written last.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    last: Vec<Doing>,
+    /// The merge that is being made: the loop does that itself.
+    merging: Option<Doing>,
+}
+
+impl Supervisor<'_> {
+    /// What is under way.
+    fn doing(&self) -> Vec<Doing> {
+        let mut all: Vec<Doing> = self.makings.doing().chain(self.starting_doing()).collect();
+        let state = self.ctx.state();
+        let task_of = |agent| Some(state.restorable.agents.get(agent)?.work.as_ref()?.task.clone());
+        for (agent, verifying) in &self.verifying {
+            let Some((task, now)) = task_of(agent).zip(verifying.now()) else { continue };
+            let doing = Doing::of_task(What::Verifies, &task, now.since).by(agent);
+            all.push(doing.step(&now.name, (now.place, now.of), now.limit));
+        }
+        if let Some((check, now)) = self.merge_check.as_ref().and_then(|check| Some((check, check.now()?))) {
+            let doing = Doing::of_task(What::VerifiesMerge, &check.task, now.since);
+            all.push(doing.step(&now.name, (now.place, now.of), now.limit));
+        }
+        for (agent, running) in &self.evaluating {
+            let Some((task, now)) = task_of(agent).zip(running.now()) else { continue };
+            all.push(Doing {
+                limit_seconds: Some(now.limit.as_secs()),
+                ..Doing::of_task(What::Evaluates, &task, now.since).by(agent)
+            });
+        }
+        for (token, filters) in &self.filters {
+            let is_its = |agent: &&Agent| agent.token() == Some(token);
+            let agent = state.busy_agents().find(is_its);
+            let Some((agent, work)) = agent.and_then(|agent| Some((&agent.id, agent.work.as_ref()?))) else { continue };
+            all.push(Doing::of_task(What::Filters, &work.task, filters.since()).by(agent));
+        }
+        all.extend(self.reporting_doing());
+        all.extend(self.doing.merging.clone());
+        all
+    }
+
+    /// Says what is under way, where that is not what was said last. Nothing depends on it.
+    pub(super) fn tell_doing(&mut self) {
+        let now = self.doing();
+        if now == self.doing.last {
+            return;
+        }
+        self.interrupts.set_doing(&now);
+        if self.lock.is_some()
+            && let Err(error) = store::doing::write(self.ctx.layout(), now.clone())
+        {
+            tracing::info!(%error, "nobody sees what the session does");
+        }
+        self.doing.last = now;
+    }
+
+    /// A merge begins, which the loop itself makes, or has ended.
+    pub(super) fn tell_merging(&mut self, task: Option<&CaseId>) {
+        self.doing.merging = task.map(|task| Doing::of_task(What::Merges, task, env::now()));
+        self.tell_doing();
+    }
+}

@@ -1,0 +1,197 @@
+//! Claims that are under way: first the workspace is made, aside, then hooks are asked whether the task may start. Others are claimed
+//! meanwhile, as far as there are slots: each of these has one already.
+
+use std::collections::BTreeSet;
+
+use super::Supervisor;
+use super::hooks::rejected_start;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::HookEvent;
+use crate::domain::hook::facts::Facts;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::gate::GateKind;
+use crate::env;
+use crate::error::Result;
+use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::work;
+use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+
+/// A claim that is about to be made.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub(super) task: CaseId,
+    pub(super) agent: AgentId,
+    pub(super) workspace: Workspace,
+    pub(super) why: String,
+}
+
+/// A claim that waits for its workspace, or for what hooks say.
+#[derive(Debug)]
+pub(super) struct Starting {
+    claim: Claim,
+    asked: Option<Asked>,
+}
+
+/// Hooks that are asked whether a task may be started.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) facts: Facts,
+    pub(super) running: Running,
+}
+
+/// What follows a look at a claim.
+enum Next {
+    /// It still waits.
+    Waits,
+    /// Its workspace is there: hooks are asked.
+    Asks(Box<Asked>),
+    /// Nothing keeps the task from starting.
+    Takes,
+    /// A hook does, and the task waits for a human.
+    Vetoed,
+}
+
+impl Supervisor<'_> {
+    /// Whether the claim of a task is under way.
+    pub(super) fn is_starting(&self, task: &CaseId) -> bool {
+        self.starting.contains_key(task)
+    }
+
+    /// Whether an agent is about to take a task.
+    pub(super) fn is_about_to_start(&self, agent: &AgentId) -> bool {
+        self.starting.values().any(|starting| starting.claim.agent == *agent)
+    }
+
+    /// Whether an agent is about to take another task than this one.
+    pub(super) fn starts_another(&self, agent: &AgentId, task: &CaseId) -> bool {
+        self.starting.values().any(|starting| starting.claim.agent == *agent && starting.claim.task != *task)
+    }
+
+    /// Begins to claim a task, for this reason: makes its workspace, asks the hooks. Until it is claimed its gate stays: what a human
+    /// approved is not asked again where the claim has to be tried again. Where a human has to approve the hooks, the task waits for that,
+    /// and nothing is made for it before.
+    pub(super) fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
+        match self.asks_to_begin_anew(task) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => return self.claim_failed(task, error),
+        }
+        self.ctx.read_hooks_again();
+        if let AtEvent::NotApproved(what) = self.ctx.hooks.at(HookEvent::PreTaskStart) {
+            return self.veto(task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new());
+        }
+        match self.prepare_claim(task, why) {
+            Ok(claim) => {
+                self.starting.insert(task.clone(), Starting { claim, asked: None });
+                self.look_after_claim(task).map(drop)
+            }
+            Err(error) => self.claim_failed(task, error),
+        }
+    }
+
+    /// Looks after the claims that are under way; returns whether anything was done.
+    pub(super) fn look_after_starting(&mut self) -> Result<bool> {
+        let tasks: Vec<CaseId> = self.starting.keys().cloned().collect();
+        let mut did = false;
+        for task in tasks {
+            did |= self.look_after_claim(&task)?;
+        }
+        Ok(did)
+    }
+
+    fn look_after_claim(&mut self, task: &CaseId) -> Result<bool> {
+        let Some(claim) = self.starting.get(task).map(|starting| starting.claim.clone()) else { return Ok(false) };
+        if !self.still_claims(&claim) {
+            // A human has changed the plan, the mode or the task meanwhile: what hooks say to this claim is not asked any more.
+            self.abandon_start(task);
+            return Ok(true);
+        }
+        let next = match self.next_of(&claim) {
+            Ok(Next::Waits) => return Ok(false),
+            Ok(Next::Asks(asked)) => {
+                if let Some(starting) = self.starting.get_mut(task) {
+                    starting.asked = Some(*asked);
+                }
+                return Ok(true);
+            }
+            next => next,
+        };
+        self.abandon_start(task);
+        match next.and_then(|next| if matches!(next, Next::Takes) { self.take(&claim) } else { Ok(()) }) {
+            Ok(()) => Ok(true),
+            Err(error) => self.claim_failed(task, error).map(|()| true),
+        }
+    }
+
+    fn next_of(&mut self, claim: &Claim) -> Result<Next> {
+        let Some(Starting { asked: Some(Asked { facts, running }), .. }) = self.starting.get(&claim.task) else {
+            if !self.workspace_is_made(&claim.task, &claim.workspace)? {
+                return Ok(Next::Waits);
+            }
+            env::fault_point("claim.workspace-made");
+            return self.ask_to_start(claim);
+        };
+        let Some(verdict) = running.verdict() else { return Ok(Next::Waits) };
+        let runs = work::records(facts, &verdict.ran);
+        self.record_runs(&runs)?;
+        if let Some(error) = verdict.not_run {
+            return Err(error);
+        }
+        let Some(Failure { summary, .. }) = verdict.failure else { return Ok(Next::Takes) };
+        let lines = runs.last().map(|run| run.lines.clone()).unwrap_or_default();
+        let reason = summary.replacen("hook", "hook pre-task-start", 1);
+        self.veto(&claim.task, format!("{reason}; approve to ask it again"), lines)?;
+        Ok(Next::Vetoed)
+    }
+
+    fn ask_to_start(&mut self, claim: &Claim) -> Result<Next> {
+        // Asked before an agent was sent here.
+        if self.may_start.remove(&claim.task) {
+            return Ok(Next::Takes);
+        }
+        let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(HookEvent::PreTaskStart) else { return Ok(Next::Takes) };
+        let about = of_task(self.ctx.state(), &claim.task, HookEvent::PreTaskStart, env::now());
+        let facts = Facts { agent: Some(claim.agent.clone()), ..about };
+        let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
+        let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
+        let running = steps::start(job, self.bell.rope().ok());
+        Ok(Next::Asks(Box::new(Asked { facts, running })))
+    }
+
+    /// Whether a claim would be made as things are now, whatever they were when it was prepared.
+    fn still_claims(&mut self, claim: &Claim) -> bool {
+        let task = &claim.task;
+        let state = self.ctx.state();
+        let is_there = state.restorable.workspaces.get(task) == Some(&claim.workspace);
+        let is_ready = self.ready.contains(state, task);
+        let may = self.is_claim_approved(task) || state.restorable.mode.claims() || self.is_complete(task);
+        let rejects = |kind| self.gate(kind, task).is_some_and(|gate| rejected_start(gate).is_some());
+        is_there && is_ready && may && !self.is_held(task) && !rejects(GateKind::Claim) && !rejects(GateKind::HumanReview)
+    }
+
+    /// Ends what the claim of a task waits for; it may be begun again.
+    fn abandon_start(&mut self, task: &CaseId) {
+        self.leaving.add(task, self.makings.give_up(task), None);
+        if let Some(Starting { asked: Some(asked), .. }) = self.starting.remove(task) {
+            self.leaving.add(task, asked.running.give_up(), None);
+        }
+    }
+
+    /// The same for all claims, and for workspaces that are made anew for agents.
+    pub(super) fn abandon_starting(&mut self) {
+        let tasks: BTreeSet<CaseId> = self.starting.keys().cloned().chain(self.makings.tasks()).collect();
+        tasks.iter().for_each(|task| self.abandon_start(task));
+    }
+
+    /// Which hooks are asked, for people who look.
+    pub(super) fn starting_doing(&self) -> impl Iterator<Item = Doing> {
+        let asked = self.starting.values().filter_map(|starting| starting.asked.as_ref());
+        asked.chain(self.redirects.values()).filter_map(|Asked { facts, running }| {
+            let now = running.now()?;
+            let about = Doing { task_id: facts.task_id.clone(), ..Doing::of_session(What::AsksHook, now.since) };
+            Some(about.step(&now.name, (now.place, now.of), now.limit))
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! `doing.json`: what a session does now, for whoever looks. Nothing is computed from it, and it counts only while the process that wrote
+//! it holds the lock of the session.
+
+use serde::{Deserialize, Serialize};
+
+use super::layout::Layout;
+use crate::domain::work::doing::Doing;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The largest file that is read, in bytes.
+const LIMIT: u64 = 1024 * 1024;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    pid: u32,
+    doing: Vec<Doing>,
+}
+
+/// Writes what the session of this process does. Not synced: a crash leaves an old file, or half of one, which says nothing.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn write(layout: &Layout, doing: Vec<Doing>) -> Result<()> {
+    let pid = std::process::id();
+    let bytes = serde_json::to_vec(&Written { pid, doing })
+        .map_err(|e| Error::new(Code::Internal, "what a session does is no JSON").because(e))?;
+    let new = layout.tmp_dir().join(format!("doing-{pid}"));
+    files::write_scratch(&new, &bytes)?;
+    files::replace_unsynced(&new, &layout.doing())
+}
+
+/// What the session of process `pid` does; nothing where that is not known.
+pub fn read(layout: &Layout, pid: u32) -> Vec<Doing> {
+    let read = files::read_optional(&layout.doing(), LIMIT).ok().flatten();
+    let written = read.and_then(|bytes| serde_json::from_slice::<Written>(&bytes).ok());
+    written.filter(|written| written.pid == pid).map(|written| written.doing).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::domain::base::ids::CaseId;
+    use crate::domain::work::doing::What;
+
+    #[test]
+    fn only_the_process_that_wrote_it_is_believed_and_half_a_file_says_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        layout.ensure().unwrap();
+        let (ours, task) = (std::process::id(), CaseId::new("t").unwrap());
+        assert!(read(&layout, ours).is_empty());
+        let doing = vec![Doing::of_task(What::Merges, &task, jiff::Timestamp::UNIX_EPOCH)];
+        write(&layout, doing.clone()).unwrap();
+        assert_eq!(read(&layout, ours), doing);
+        assert!(read(&layout, ours + 1).is_empty());
+        let whole = std::fs::read(layout.doing()).unwrap();
+        std::fs::write(layout.doing(), &whole[..whole.len() / 2]).unwrap();
+        assert!(read(&layout, ours).is_empty());
+    }
+}
