@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::look::says_nothing_is_there;
+use super::look::{open_unblocked, says_nothing_is_there};
 
 /// How many folders are synced at the same time, in addition to the first.
 const AT_ONCE: usize = 4;
@@ -21,7 +21,7 @@ const AT_ONCE: usize = 4;
 /// # Errors
 /// `IO_FAILED` with the path; `TOO_LARGE` over the limit.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    content(File::open(path), path, limit)
+    content(open_unblocked(path), path, limit)
 }
 
 /// Like [`read`], but `None` where there is no such file. A link that leads nowhere is something that is there.
@@ -31,7 +31,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     // Opened without a look before: another process may remove it at any moment.
-    match File::open(path) {
+    match open_unblocked(path) {
         Err(e) if says_nothing_is_there(&e) && !is_link() => Ok(None),
         opened => content(opened, path, limit).map(Some),
     }
@@ -42,7 +42,7 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(path: &Path, from: u64, limit: u64) -> Result<Vec<u8>> {
-    let mut file = match File::open(path) {
+    let mut file = match open_unblocked(path) {
         Err(e) if says_nothing_is_there(&e) => return Ok(Vec::new()),
         opened => opened.map_err(|e| Error::io("open", path, e))?,
     };

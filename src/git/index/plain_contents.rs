@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::files;
 
 use crate::git::objects::database::TreeEntry;
-use crate::git::objects::tree_read::{RawEntry, RawTree};
+use crate::git::objects::tree_read::RawEntry;
 use crate::git::repo::handles::Conversions;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
@@ -18,11 +18,14 @@ use crate::git::repo::worktrees::Worktree;
 /// Files over this many bytes are left to git, which does not hold them in memory.
 const LIMIT: u64 = 32 * 1024 * 1024;
 
+/// The entries of a folder by name: one may have very many files, and each is asked for.
+type Entries = HashMap<Vec<u8>, TreeEntry>;
+
 /// The trees of folders; each is read once.
 struct Folders<'r> {
     repository: &'r Repository,
     /// `None` where git has to do it: there is no such tree, or attributes are in it.
-    known: HashMap<RepoPath, Option<RawTree>>,
+    known: HashMap<RepoPath, Option<Entries>>,
 }
 
 impl<'r> Folders<'r> {
@@ -31,22 +34,25 @@ impl<'r> Folders<'r> {
     }
 
     /// A folder's tree, if no attributes are in it or above it.
-    fn get(&mut self, folder: &RepoPath) -> Option<&RawTree> {
+    fn get(&mut self, folder: &RepoPath) -> Option<&Entries> {
         if !self.known.contains_key(folder) {
             let (above, name) = folder.split();
-            let entry = self.get(&RepoPath::new(above)).and_then(|above| above.find(name).ok()?);
-            let tree = entry.and_then(|entry| without_attributes(self.repository, &entry.oid));
+            let entry = self.get(&RepoPath::new(above)).and_then(|above| above.get(name));
+            let tree = entry.map(|entry| entry.oid.clone()).and_then(|tree| without_attributes(self.repository, &tree));
             self.known.insert(folder.clone(), tree);
         }
         self.known.get(folder)?.as_ref()
     }
 }
 
-fn without_attributes(repository: &Repository, tree: &Oid) -> Option<RawTree> {
+fn without_attributes(repository: &Repository, tree: &Oid) -> Option<Entries> {
     let raw = repository.objects().raw_tree(tree).ok()?;
-    let harmless = |entry: RawEntry<'_>| !entry.name.eq_ignore_ascii_case(b".gitattributes");
-    let all_are = raw.entries().all(|entry| entry.is_ok_and(harmless));
-    all_are.then_some(raw)
+    let harmless = |entry: &RawEntry<'_>| !entry.name.eq_ignore_ascii_case(b".gitattributes");
+    let named = |entry: Result<RawEntry<'_>>| {
+        let entry = entry.ok().filter(harmless)?.to_owned().ok()?;
+        Some((entry.name.clone(), entry))
+    };
+    raw.entries().map(named).collect()
 }
 
 impl Conversions<'_> {
@@ -95,11 +101,11 @@ impl Conversions<'_> {
                 return None;
             }
             let (folder, name) = path.split();
-            let entry = folders.get(&RepoPath::new(folder))?.find(name).ok()??;
+            let entry = folders.get(&RepoPath::new(folder))?.get(name)?;
             if entry.mode & 0o170_000 != 0o100_000 {
                 return None;
             }
-            found.push(entry);
+            found.push(entry.clone());
         }
         Some(found)
     }

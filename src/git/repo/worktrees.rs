@@ -233,7 +233,8 @@ impl Worktrees<'_> {
         Ok(found.and_then(|place| all.into_iter().nth(place)))
     }
 
-    /// The folder that an entry of a linked worktree names.
+    /// The folder that an entry of a linked worktree names. One that was moved without git stands where we were called: git works
+    /// on in it, and names the new place a day later.
     fn folder_of_entry(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
         let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { return Ok(None) };
         if trimmed(&content).is_empty() || content.contains(&0) {
@@ -241,6 +242,13 @@ impl Worktrees<'_> {
         }
         let pointer = git_dir.join(path_of(trimmed(&content)));
         let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
+        let is_here = git_dir.file_name() == self.repo.git_dir().file_name() && is_same_place(git_dir, self.repo.git_dir());
+        if is_here
+            && folder.symlink_metadata().is_err()
+            && let Some(here) = self.top_level()?
+        {
+            return Ok(Some(here));
+        }
         // git writes relative paths if the user configured it: `…/worktrees/x/../../../x`.
         Ok(Some(if content.starts_with(b"/") { folder } else { folder.canonicalize().unwrap_or(folder) }))
     }
