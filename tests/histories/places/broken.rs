@@ -14,10 +14,11 @@ pub fn is_broken(place: &Place, folder: &Path) -> bool {
         || read(&registration.join("gitdir")) != folder.join(".git").display().to_string()
 }
 
-/// Leaves the beginning of a file.
-fn tear(path: &Path, dice: &mut Dice) {
+/// Leaves the beginning of a file: nothing, or more than `beyond` bytes.
+fn tear(path: &Path, beyond: usize, dice: &mut Dice) {
     let Ok(content) = std::fs::read(path) else { return };
-    let _ = std::fs::write(path, &content[..dice.roll(content.len() as u64) as usize]);
+    let left = dice.roll(content.len() as u64) as usize;
+    let _ = std::fs::write(path, &content[..if left > beyond { left } else { 0 }]);
 }
 
 pub fn step(place: &mut Place, dice: &mut Dice) {
@@ -42,11 +43,12 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         }
         2 => {
             place.says(&format!("the gitdir of {name} is torn"));
-            tear(&registration.join("gitdir"), dice);
+            // `git worktree repair` would write a `.git` into a folder above the history's own.
+            tear(&registration.join("gitdir"), place.env.root().as_os_str().len() + 1, dice);
         }
         3 => {
             place.says(&format!("the .git of {name} is torn"));
-            tear(&folder.join(".git"), dice);
+            tear(&folder.join(".git"), 0, dice);
         }
         4 => drop(place.git(&["worktree", "repair", &path])),
         _ => drop(place.git(&["worktree", "remove", "--force", &path])),
