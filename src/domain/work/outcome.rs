@@ -465,7 +465,8 @@ mod tests {
             told.failed = failed.then(|| Failed { trouble: Trouble::Overload, status: None, message: "busy".into() });
             by_output(open.clone(), &End::Exited(0), &told, left)
         };
-        let success = Summary { ended: Some(Ended { success: true, text: None }), ..Summary::default() };
+        let mut success = Summary::default();
+        success.ended = Some(Ended { success: true, text: None });
         for end in [End::Exited(1), End::Signalled(9)] {
             assert_eq!(by_output(open.clone(), &end, &success, LeftBehind::Changed), open, "how it exited counts for more");
         }
