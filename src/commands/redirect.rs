@@ -23,8 +23,8 @@ use crate::told::interventions::{choices as choices_in_words, redirected};
 #[command(after_help = "\
 The agent is stopped and what it did is committed (WIP) on its branch; its workspace stays. Its
 task waits at a claim gate, in autopilot too: 'git axiom gate approve claim-TASK' lets an agent
-take it up again. With --retry an agent may claim it at once. A checkpoint is made first. Where a
-session runs, hooks (pre-task-start) are asked first: if one fails, nobody is stopped.
+take it up again. With --retry an agent may claim it at once. A checkpoint is made first. Where
+a session runs, hooks (pre-task-start) are asked first: if one fails, nobody is stopped.
 
 The other task has to be ready, and for agents of this persona. Without TASK, the ready ones are
 listed to choose from, the best first: the one that unblocks most. The agent begins at once if

@@ -41,6 +41,7 @@ const SAMPLES: &[&str] = &[
     "tests-before-merge.sh",
     "commit-messages.sh",
     "gitleaks.sh",
+    "commit-hooks.sh",
     "push-checkpoints.sh",
     "pause-summary.sh",
 ];
@@ -82,6 +83,8 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("checkpoint verify", "name", Of::Checkpoints),
     ("checkpoint delete", "names", Of::Checkpoints),
     ("rollback checkpoint", "name", Of::Checkpoints),
+    ("rollback checkpoint", "mode", Of::Words(MODES)),
+    ("rollback session", "mode", Of::Words(MODES)),
     ("rollback task", "task", Of::Tasks),
     ("restore", "name", Of::Checkpoints),
     ("undo", "transaction", Of::Transactions),

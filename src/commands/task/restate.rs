@@ -22,8 +22,8 @@ Pending, blocked and failed cases can be blocked, and those that an agent works 
 stopped, what it did is committed, its workspace stays, and its slot is free. 'git axiom task
 unblock ID' makes them pending again.
 
-A group holds all that is in it, nested groups too, as long as it is blocked: agents at work there
-are stopped, and nothing of it is claimed.")]
+A group holds all that is in it, nested groups too, as long as it is blocked: agents at work
+there are stopped, and nothing of it is claimed.")]
 pub struct Block {
     /// The cases
     #[arg(required = true, value_name = "ID")]
@@ -48,8 +48,8 @@ pub struct Unblock {
 /// Arguments of `task archive`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Archived cases stay on record; 'git axiom undo' restores them. A group is archived with all that is
-in it and not merged; agents at work there are stopped, and what they did is committed.")]
+Archived cases stay on record; 'git axiom undo' restores them. A group is archived with all that
+is in it and not merged; agents at work there are stopped, and what they did is committed.")]
 pub struct Archive {
     /// The cases
     #[arg(required = true, value_name = "ID")]
