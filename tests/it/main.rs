@@ -108,6 +108,7 @@ mod rollback_task;
 mod run;
 mod sample_hooks;
 mod submodules;
+mod submodules_elsewhere;
 mod submodules_merged;
 mod trash;
 mod trust;

@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use super::file::{copy_index, in_folder, mark};
 use super::filters::{FILTER_LIMIT, Filters};
 use crate::git::repo::handles::Index;
 use crate::git::repo::program::Git;
 use crate::git::repo::worktrees::Worktree;
+
+/// The entries, the folders that git could not read, and what it said of others.
+type Said = (Vec<StatusEntry>, Vec<RepoPath>, Option<String>);
 
 /// How a path differs from HEAD or from the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,26 +106,57 @@ impl Index<'_> {
     /// The entries, the folders that git could not read, and what it said of others. Of an index of ours, no filter is at work: a
     /// file with a filter whose stat data are no proof counts as changed, and whoever stores it finds out that it is not. Else
     /// filters have a limit.
-    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<(Vec<StatusEntry>, Vec<RepoPath>, Option<String>)> {
+    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<Said> {
         let filters = if index.is_some() { Filters::default() } else { self.repo.conversions().filters(self.worktree)? };
         if filters.is_empty() {
-            return self.status_by(index, config, |git| git);
+            return self.status_of_all(index, config, |git| git);
         }
-        match self.status_by(index, config, |git| git.limited(FILTER_LIMIT)) {
+        match self.status_of_all(index, config, |git| git.limited(FILTER_LIMIT)) {
             // A filter is at fault, or the call without any fails as well.
             Err(error) if matches!(error.code(), Code::FilterFailed | Code::GitFailed) => {
-                self.status_by(index, config, |git| git.without(&filters))
+                self.status_of_all(index, config, |git| git.without(&filters))
             }
             told => told,
         }
     }
 
-    fn status_by(
-        &self,
-        index: Option<&Path>,
-        config: &[&str],
-        with: impl FnOnce(Git<'_>) -> Git<'_>,
-    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>, Option<String>)> {
+    /// Where git fails at a submodule (its configuration is torn, for example), it looks into none, and those that can be looked into
+    /// are looked at here.
+    fn status_of_all(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<Said> {
+        let error = match self.status_by(index, config, &with) {
+            Err(error) if error.code() == Code::GitFailed => error,
+            told => return told,
+        };
+        let submodules = self.submodules();
+        if submodules.is_empty() {
+            return Err(error);
+        }
+        let folder = self.repo.scratch_folder()?;
+        let without = in_folder(&folder, "without-submodules");
+        let own = self.worktree.index_file();
+        copy_index(self.repo.hash(), index.unwrap_or(&own), &without)?;
+        let paths: Vec<RepoPath> = submodules.iter().map(|(path, _)| path.clone()).collect();
+        mark(self.repo, self.worktree, &without, "--assume-unchanged", &paths)?;
+        let Ok((mut entries, unread, unnamed)) = self.status_by(Some(&without), config, &with) else { return Err(error) };
+        entries.extend(submodules.into_iter().filter_map(|(path, commit)| self.status_of_submodule(path, &commit)));
+        Ok((entries, unread, unnamed))
+    }
+
+    /// How the submodule at a path differs from its entry in the index, which has this commit.
+    fn status_of_submodule(&self, path: RepoPath, commit: &Oid) -> Option<StatusEntry> {
+        let folder = self.worktree.path().join(path.to_path());
+        let (letter, dirty_submodule) = match folder.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => (b'M', true),
+            Ok(_) => (b'T', false),
+            Err(_) => (b'D', false),
+        };
+        if dirty_submodule && self.repo.restore().head_of_nested(&folder).is_none_or(|now| now == *commit) {
+            return None;
+        }
+        Some(StatusEntry { path, kind: StatusKind::Tracked { index: b'.', worktree: letter, dirty_submodule } })
+    }
+
+    fn status_by(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<Said> {
         let git = config.iter().fold(with(self.repo.git_in(self.worktree)), |git, pair| git.config(*pair));
         let git = git.config("status.renames=false").args([
             "status",

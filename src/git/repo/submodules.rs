@@ -112,16 +112,28 @@ impl Worktrees<'_> {
     /// The folders and git directories of all submodules below the common git directory, of every worktree, whether they are checked
     /// out or not.
     pub fn submodule_git_dirs(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.modules().filter_map(|git_dir| Some((self.folder_of_submodule(&git_dir)?, git_dir))).collect()
+    }
+
+    /// The folder that a git directory below the common one names as its worktree, where it is that of a submodule of ours.
+    pub fn folder_of_submodule(&self, git_dir: &Path) -> Option<PathBuf> {
+        let named = git_dir.join(path_of(&config_of(git_dir)?.string("core.worktree")?));
+        let folder = named.canonicalize().unwrap_or_else(|_| without_dots(&named));
+        self.is_submodule(&folder, git_dir).then_some(folder)
+    }
+
+    /// Where the repository of a submodule may be that was in `recorded`: there, or in any place below `modules`. Git moves it there
+    /// when it absorbs a git directory or removes the submodule.
+    pub fn places_of_submodule(&self, recorded: &Path) -> impl Iterator<Item = PathBuf> {
+        let others = std::iter::once_with(|| self.modules().filter_map(|place| place.canonicalize().ok())).flatten();
+        std::iter::once(recorded.to_owned()).chain(others)
+    }
+
+    fn modules(&self) -> impl Iterator<Item = PathBuf> {
         let common = self.repo.common_dir();
         let linked = files::list(&common.join("worktrees")).unwrap_or_default();
         let places = std::iter::once(common.join("modules")).chain(linked.into_iter().map(|entry| entry.path().join("modules")));
-        let all = places.filter(|place| place.is_dir()).flat_map(|place| modules_below(&place));
-        let with_folder = |git_dir: PathBuf| {
-            let named = git_dir.join(path_of(&config_of(&git_dir)?.string("core.worktree")?));
-            let folder = named.canonicalize().unwrap_or_else(|_| without_dots(&named));
-            self.is_submodule(&folder, &git_dir).then_some((folder, git_dir))
-        };
-        all.filter_map(with_folder).collect()
+        places.filter(|place| place.is_dir()).flat_map(|place| modules_below(&place))
     }
 
     /// The nested repositories of a worktree that are no submodules any more for its index, but whose repository is still kept as

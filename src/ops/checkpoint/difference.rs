@@ -175,6 +175,10 @@ fn in_submodules(
             None => {
                 let there = repo.submodule_worktree();
                 let options = options_within(&capture_options(ctx), &then.path);
+                // Another repository in its place is not compared with it.
+                if there.path().is_dir() && there.verify().is_err() {
+                    continue;
+                }
                 let now = match there.path().is_dir() {
                     true => repo.captures().capture_worktree(&there, &options)?,
                     false => repo.captures().capture_without_files(&there, &options)?,

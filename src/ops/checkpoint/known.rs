@@ -14,7 +14,6 @@ use crate::domain::base::names::{Oid, RepoPath, without_dots};
 use crate::domain::base::own_names::capture_ref;
 use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
 use crate::domain::checkpoint::known_paths;
-use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Earlier, KeptFile, Worktree};
 use crate::ops::context::handle::Context;
@@ -57,7 +56,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                 coverage.extend(
                     earlier.iter().filter_map(|one| Some((one.path.clone(), complete.document.coverage.get(&one.path)?.clone()))),
                 );
-                let submodules = still_held(ctx, &complete.document);
+                let submodules = submodules::still_held(ctx, &complete.document);
                 return Ok(Captured { nowhere, submodules, earlier, main_captured_at, ..together(ctx, captured, coverage)? });
             }
             Ok(Err(why)) => why,
@@ -167,7 +166,7 @@ pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept
     for one in &mut captured.workspaces {
         one.state.captured_at = newest.document.captured_before(&one.state.path);
     }
-    captured.submodules = still_held(ctx, &newest.document);
+    captured.submodules = submodules::still_held(ctx, &newest.document);
     let files_of =
         |one: &Worktree| worktrees.iter().position(|worktree| worktree.path() == one.path()).map(|at| by_tree[at].as_slice());
     let with_kept = |one: &mut CapturedWorktree| -> Result<bool> {
@@ -194,11 +193,6 @@ pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept
         }
     }
     Ok(captured)
-}
-
-/// The submodules that an earlier checkpoint holds and that can be taken over from it.
-pub(super) fn still_held(ctx: &Context, document: &CheckpointDocument) -> Vec<SubmoduleState> {
-    document.submodules.iter().filter(|state| submodules::repository_of(ctx, state).is_ok()).cloned().collect()
 }
 
 /// The newest checkpoint, whatever was looked at for it.

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::captures::{Captured, CapturedWorktree, beside, together};
 use super::excluded;
-use super::known::still_held;
 use super::still::Still;
-use super::submodules::capture_with_submodules;
+use super::submodules::{capture_with_submodules, still_held};
 use super::unchanged::newest;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;

@@ -182,28 +182,73 @@ impl SubmoduleState {
     }
 }
 
+/// Where the repository of a submodule is that a checkpoint holds.
+#[derive(Debug)]
+pub(in crate::ops) enum Whereabouts {
+    /// It is that of the same folder, wherever git keeps it now.
+    Here(Arc<Repository>),
+    /// It is that of another folder of the same worktree now.
+    Moved(Arc<Repository>),
+    /// It was removed, is that of something else now, or has lost the capture: in words.
+    Lost(&'static str),
+}
+
+/// Where the repository of a submodule is: what has its capture, in the place that the checkpoint names or in any other.
+///
+/// # Errors
+/// `REPOSITORY_UNSUPPORTED`, `IO_FAILED`.
+pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Result<Whereabouts> {
+    let (folder, worktrees, recorded) = (state.folder(), ctx.repo.worktrees(), Path::new(&state.git_dir));
+    let (mut moved, mut has_lost_it) = (None, false);
+    for git_dir in worktrees.places_of_submodule(recorded) {
+        if worktrees.is_submodule(&folder, &git_dir) {
+            let repo = ctx.repo.submodule(&folder, &git_dir)?;
+            if repo.objects().holds(&state.capture) {
+                return Ok(Whereabouts::Here(repo));
+            }
+            has_lost_it |= git_dir == recorded;
+        } else if let Some(elsewhere) = worktrees.folder_of_submodule(&git_dir)
+            && moved.is_none()
+            && elsewhere.starts_with(&state.worktree)
+        {
+            let repo = ctx.repo.submodule(&elsewhere, &git_dir)?;
+            moved = Some(repo).filter(|repo| repo.objects().holds(&state.capture));
+        }
+    }
+    Ok(match moved {
+        Some(repo) => Whereabouts::Moved(repo),
+        None if has_lost_it => Whereabouts::Lost("its repository has lost the capture"),
+        None if recorded.is_dir() => Whereabouts::Lost("its repository is not that of this folder any more"),
+        None => Whereabouts::Lost("its repository was removed"),
+    })
+}
+
 /// The repository of a submodule that a checkpoint holds, where it still has the capture.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, in words that say that it is not held any more.
 pub(in crate::ops) fn repository_of(ctx: &Context, state: &SubmoduleState) -> Result<Arc<Repository>> {
     let folder = state.folder();
-    let gone = |why: &str| {
+    let gone = |why: String| {
         let what = format!("the submodule '{}' is not held any more", folder.display());
-        Error::new(Code::CheckpointDamaged, what).why(why.to_owned())
+        Err(Error::new(Code::CheckpointDamaged, what).why(why))
     };
-    let git_dir = Path::new(&state.git_dir);
-    if !git_dir.is_dir() {
-        return Err(gone("its repository was removed"));
+    match whereabouts(ctx, state)? {
+        Whereabouts::Here(repo) => Ok(repo),
+        Whereabouts::Moved(repo) => {
+            gone(format!("its repository is that of '{}' now", repo.submodule_worktree().path().display()))
+        }
+        Whereabouts::Lost(why) => gone(why.to_owned()),
     }
-    if !ctx.repo.worktrees().is_submodule(&folder, git_dir) {
-        return Err(gone("its repository is not that of this folder any more"));
-    }
-    let repo = ctx.repo.submodule(&folder, git_dir)?;
-    match repo.objects().holds(&state.capture) {
-        true => Ok(repo),
-        false => Err(gone("its repository has lost the capture")),
-    }
+}
+
+/// The submodules that a checkpoint still holds, with the places in which their repositories are now.
+pub(super) fn still_held(ctx: &Context, document: &CheckpointDocument) -> Vec<SubmoduleState> {
+    let here = |state: &SubmoduleState| {
+        let git_dir = text(repository_of(ctx, state).ok()?.git_dir()).ok()?;
+        Some(SubmoduleState { git_dir, ..state.clone() })
+    };
+    document.submodules.iter().filter_map(here).collect()
 }
 
 /// Makes the refs that keep the captures of submodules alive, before the checkpoint's own.
@@ -353,9 +398,7 @@ fn is_gone(ctx: &Context, state: &SubmoduleState) -> bool {
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(super) fn repair(ctx: &Context, document: &CheckpointDocument) -> Result<()> {
-    let there: Vec<SubmoduleState> =
-        document.submodules.iter().filter(|state| repository_of(ctx, state).is_ok()).cloned().collect();
-    publish(ctx, &document.name, &there)
+    publish(ctx, &document.name, &still_held(ctx, document))
 }
 
 /// The paths of those of a document's submodules in a worktree that a set of paths may be in.

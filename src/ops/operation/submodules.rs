@@ -2,7 +2,7 @@
 //! an operation does not change keeps the commit that is checked out in it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::keep::publish;
@@ -15,6 +15,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{Attempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree};
+use crate::ops::checkpoint::submodules::has_files;
 use crate::ops::context::handle::Context;
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
@@ -48,13 +49,21 @@ pub(in crate::ops) fn with_own_submodules(
 /// `WORKSPACE_NOT_OURS` where its git directory is not that of the folder any more.
 pub(in crate::ops) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<(Arc<Repository>, Worktree)> {
     let (folder, git_dir) = (Path::new(&change.worktree.path), Path::new(&change.git_dir));
-    if !ctx.repo.worktrees().is_submodule(folder, git_dir) {
+    let worktrees = ctx.repo.worktrees();
+    let known = change.worktree.captures.old.as_ref().or(change.worktree.captures.new.as_ref());
+    let mut places = worktrees.places_of_submodule(git_dir).filter(|place| worktrees.is_submodule(folder, place));
+    // Another one may be called by the same folder: what the operation knows is in the one that git moved.
+    let is_it = |place: &PathBuf| {
+        let has = |oid| ctx.repo.submodule(folder, place).is_ok_and(|repo| repo.objects().holds(oid));
+        place == git_dir || known.is_some_and(has)
+    };
+    let Some(git_dir) = places.find(is_it) else {
         let what = format!("'{}' is no longer a submodule of this repository", folder.display());
         return Err(Error::new(Code::WorkspaceNotOurs, what)
             .why(format!("'{}' is not its git directory any more", git_dir.display()))
             .hint("git submodule update --init PATH    checks it out again"));
-    }
-    let repo = ctx.repo.submodule(folder, git_dir)?;
+    };
+    let repo = ctx.repo.submodule(folder, &git_dir)?;
     let worktree = repo.submodule_worktree();
     Ok((repo, worktree))
 }
@@ -100,8 +109,11 @@ pub(super) fn carry_out(
     done: &mut Done,
 ) -> Result<()> {
     let (repo, there) = opened(ctx, change)?;
-    // A file that comes back in the place of the folder: the worktree around has moved the whole folder to the trash for it.
-    let is_taken = !change.checked_out.new && there.path().symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+    // Files that come back in the place of the folder, or of one above: the worktree around has moved the whole folder to the trash for
+    // them.
+    let lowest = there.path().ancestors().find_map(|place| place.symlink_metadata().ok());
+    let is_other = lowest.is_some_and(|meta| !meta.is_dir()) || has_files(there.path()) && !is_checked_out(there.path());
+    let is_taken = !change.checked_out.new && is_other;
     if !is_taken {
         if change.checked_out.new || change.checked_out.old {
             connect(&repo, &there)?;

@@ -14,6 +14,7 @@ use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit, Repository};
 use crate::ops::checkpoint;
+use crate::ops::checkpoint::submodules::{Whereabouts, whereabouts};
 use crate::ops::context::handle::Context;
 
 /// The refs of a submodule that are its superproject's.
@@ -80,8 +81,9 @@ pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
     let mut places: BTreeMap<(PathBuf, PathBuf), Within> = BTreeMap::new();
     for record in ctx.state().record.checkpoints.all()? {
         for state in checkpoint::read_document(ctx, record)?.submodules {
-            let within = Within::of(subject, &state);
-            places.extend(within.map(|within| ((state.folder(), PathBuf::from(&state.git_dir)), within)));
+            if let Some(within) = Within::of(subject, &state) {
+                places.insert(place_of(ctx, &state)?, within);
+            }
         }
     }
     for ((folder, git_dir), within) in places {
@@ -95,6 +97,16 @@ pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
         }
     }
     Ok(anew)
+}
+
+/// The folder and the git directory of a submodule, where they are now.
+fn place_of(ctx: &Context, state: &SubmoduleState) -> Result<(PathBuf, PathBuf)> {
+    Ok(match whereabouts(ctx, state)? {
+        Whereabouts::Here(repo) | Whereabouts::Moved(repo) => {
+            (repo.submodule_worktree().path().to_owned(), repo.git_dir().to_owned())
+        }
+        Whereabouts::Lost(_) => (state.folder(), PathBuf::from(&state.git_dir)),
+    })
 }
 
 /// The repository of a submodule; `None` where it is none of ours any more.

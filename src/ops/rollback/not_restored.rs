@@ -41,13 +41,14 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     let Some(coverage) = coverage else { return lines };
     let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
     let Coverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, not_in_time, .. } = coverage;
+    // One that is there stays as it is, and nothing else would tell of it.
+    lines.extend(dirty_submodules.paths.iter().map(|path| line(worktree, path, "dirtySubmodules")));
     for (sample, why) in [
         (ignored, "ignored"),
         (excluded_then, "excluded"),
         (over_include_limit, "overIncludeLimit"),
         (too_large, "tooLarge"),
         (nested_repositories, "nestedRepositories"),
-        (dirty_submodules, "dirtySubmodules"),
         (unreadable, "unreadable"),
         (not_in_time, NOT_IN_TIME),
         (refused_names, "refusedNames"),

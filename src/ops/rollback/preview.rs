@@ -120,13 +120,18 @@ pub struct NotRestored {
 impl NotRestored {
     /// Whether nothing is lost of it, because it stays as it is.
     pub fn stays(&self) -> bool {
-        matches!(self.why, "unreadable" | "notCaptured" | NOT_IN_TIME)
+        use super::submodules::{NOT_CAPTURED, REPLACED};
+        matches!(self.why, "unreadable" | "notCaptured" | "dirtySubmodules" | NOT_IN_TIME | NOT_CAPTURED | REPLACED)
             && Path::new(&self.worktree).join(self.path.to_path()).exists()
     }
 
     /// Its absolute path and the reason.
     pub fn text(&self) -> String {
         let place = Path::new(&self.worktree).join(self.path.to_path());
+        let moved = format!(
+            "a submodule that was moved: 'git submodule update --init {}', and then the same rollback again, restore it",
+            self.path
+        );
         let why = match self.why {
             "excluded" => "excluded by checkpoints.exclude",
             "ignored" => "ignored, and not in checkpoints.include",
@@ -142,6 +147,8 @@ impl NotRestored {
             "dirtySubmodules" => "a submodule that could not be held",
             super::submodules::NOT_HELD => "a submodule that is not held any more: its repository was removed, or has lost it",
             super::submodules::NOT_CAPTURED => "a submodule that cannot be captured now, so nothing is changed in it",
+            super::submodules::REPLACED => "a submodule in whose place is another repository now, so nothing is changed in it",
+            super::submodules::MOVED => &moved,
             "encrypted" => "its filter encrypts, and did not run",
             "lfsNotHere" => "its content is not here: it comes back as a pointer of Git LFS",
             other => other,

@@ -14,7 +14,7 @@ use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::domain::operation::journaled::{HeadState, HeldSubmodule, Operation, RefChange, SubmoduleChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
-use crate::ops::checkpoint::submodules::{has_files, options_within, repository_of};
+use crate::ops::checkpoint::submodules::{CapturedSubmodule, Whereabouts, has_files, options_within, repository_of, whereabouts};
 use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
@@ -29,6 +29,15 @@ pub(super) const NOT_HELD: &str = "submoduleNotHeld";
 
 /// The key under which a submodule is named of which nothing is known now, so that nothing is changed in it.
 pub(super) const NOT_CAPTURED: &str = "submoduleNotCaptured";
+
+/// The key under which a submodule is named whose repository is that of another folder now.
+pub(super) const MOVED: &str = "submoduleMoved";
+
+/// The key under which a submodule is named in whose place another repository is now, so that nothing is changed in it.
+pub(super) const REPLACED: &str = "submoduleReplaced";
+
+/// What a submodule has now, with the commit of its capture.
+pub(in crate::ops) type Present = (CapturedWorktree, Option<Oid>);
 
 /// A submodule that goes back.
 struct GoingBack<'a> {
@@ -52,23 +61,38 @@ pub(super) fn add(
     operation: &mut Operation,
     preview: &mut Preview,
 ) -> Result<BTreeSet<RepoPath>> {
-    let mut going = Vec::new();
+    let (mut going, mut left): (Vec<GoingBack<'_>>, Vec<(&RepoPath, &'static str)>) = (Vec::new(), Vec::new());
     for then in document.submodules_in(worktree) {
         let only = only.map(|only| within(only, &then.path));
         if only.as_ref().is_some_and(|only| only.iter().next().is_none()) {
             continue;
         }
-        match repository_of(ctx, then) {
-            Ok(repo) => match present_at(ctx, captured, &then.folder(), &repo)? {
-                Some((now, commit)) => going.push(GoingBack { then, repo, now, commit, only }),
-                None => preview.not_restored.push(not_restored(then, NOT_CAPTURED)),
+        // What is in one that stays as it is, stays too.
+        if let Some((_, why)) = left.iter().find(|(outer, _)| then.path.within(outer).is_some()) {
+            preview.not_restored.push(not_restored(then, why));
+            continue;
+        }
+        let why = match whereabouts(ctx, then) {
+            Ok(Whereabouts::Here(repo)) => match present_at(ctx, captured, &then.folder(), &repo)? {
+                Ok((now, commit)) => {
+                    going.push(GoingBack { then, repo, now, commit, only });
+                    continue;
+                }
+                Err(why) => why,
             },
+            Ok(Whereabouts::Moved(_)) => MOVED,
+            Ok(Whereabouts::Lost(why)) => {
+                tracing::warn!(why, submodule = %then.path, "a submodule does not go back");
+                NOT_HELD
+            }
             Err(error) if error.is_everybodys() => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "a submodule does not go back");
-                preview.not_restored.push(not_restored(then, NOT_HELD));
+                NOT_HELD
             }
-        }
+        };
+        left.push((&then.path, why));
+        preview.not_restored.push(not_restored(then, why));
     }
     let whole = going.iter().filter(|one| one.only.is_none());
     let paths: BTreeSet<RepoPath> = whole.map(|one| one.then.path.clone()).collect();
@@ -114,7 +138,7 @@ fn within(only: &PathSet, submodule: &RepoPath) -> PathSet {
     PathSet::new(only.iter().filter_map(|named| named.within(submodule)))
 }
 
-/// The present contents of the submodule in a folder; `None` where they are not known.
+/// The present contents of the submodule in a folder; where they cannot be known, the key of the reason.
 ///
 /// # Errors
 /// Those of a capture.
@@ -123,19 +147,41 @@ pub(in crate::ops) fn present_at(
     captured: &Captured,
     folder: &Path,
     repo: &Arc<Repository>,
-) -> Result<Option<(CapturedWorktree, Option<Oid>)>> {
+) -> Result<std::result::Result<Present, &'static str>> {
     let known = folder.to_str().and_then(|path| captured.submodule_at(path));
-    if let Some(known) = known {
-        return Ok(Some((known.present.clone(), known.commit.clone())));
+    match known {
+        Some(known) if known.repo.git_dir() != repo.git_dir() => return Ok(Err(REPLACED)),
+        Some(known) => return Ok(Ok((known.present.clone(), known.commit.clone()))),
+        None => {}
     }
-    if has_files(folder) {
-        return Ok(None);
+    if has_files(folder) && !is_content_around(ctx, captured, folder) {
+        return Ok(Err(NOT_CAPTURED));
     }
-    // Its folder was deleted: HEAD and index are in its repository.
+    // Its folder was deleted, or is one like any other now: HEAD and index are in its repository.
     let worktree = repo.submodule_worktree();
     let capture = repo.captures().capture_without_files(&worktree, &capture_options(ctx))?;
     let commit = repo.captures().commit_capture(&capture, &format!("capture of {}, deleted", folder.display()), &[])?.commit;
-    Ok(Some((CapturedWorktree { worktree, capture, submodules: Vec::new() }, Some(commit))))
+    Ok(Ok((CapturedWorktree { worktree, capture, submodules: Vec::new() }, Some(commit))))
+}
+
+/// Whether what is in a folder is content of the worktree or the submodule around it, so that the capture of that has it.
+fn is_content_around(ctx: &Context, captured: &Captured, folder: &Path) -> bool {
+    if is_checked_out(folder) {
+        return false;
+    }
+    let of_submodule = |one: &CapturedSubmodule| (Arc::clone(&one.repo), one.present.worktree.clone());
+    let submodules = captured.worktrees().flat_map(|one| &one.submodules).map(of_submodule);
+    let outer = submodules.filter(|(_, there)| folder != there.path() && folder.starts_with(there.path()));
+    let outer = outer.max_by_key(|(_, there)| there.path().as_os_str().len());
+    let worktrees = captured.worktrees().map(|one| &one.worktree).filter(|there| folder.starts_with(there.path()));
+    let submodules = match &outer {
+        Some((repo, there)) => Some((there.path(), repo.index(there).submodules())),
+        None => {
+            let around = worktrees.max_by_key(|there| there.path().as_os_str().len());
+            around.map(|there| (there.path(), ctx.repo.index(there).submodules()))
+        }
+    };
+    submodules.is_some_and(|(root, all)| !all.iter().any(|(path, _)| folder.starts_with(root.join(path.to_path()))))
 }
 
 /// The change of one submodule; `None` where it is as it was.
@@ -165,7 +211,8 @@ fn change_of(
     if let (HeadState::Detached(old), true) = (&change.head.old, refs.is_empty() && change.head.old != change.head.new) {
         tell_commits(repo, Some(old), then.head.as_ref(), None, preview)?;
     }
-    Ok(Some(SubmoduleChange { worktree: change, git_dir: then.git_dir.clone(), refs, checked_out }))
+    let git_dir = repo.git_dir().display().to_string();
+    Ok(Some(SubmoduleChange { worktree: change, git_dir, refs, checked_out }))
 }
 
 fn is_as_then(repo: &Repository, change: &WorktreeChange, now: &CapturedWorktree) -> Result<bool> {

@@ -21,7 +21,7 @@ use crate::ops::operation::{self, capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_read, not_restored};
 use super::preview::{FileLine, FileLoss, HeadLine, NotRestored, Preview};
-use crate::ops::operation::submodules::with_own_submodules;
+use crate::ops::operation::submodules::{is_checked_out, with_own_submodules};
 
 /// The state of HEAD, as an operation records it.
 pub(crate) fn head_state(head: &Head) -> HeadState {
@@ -69,7 +69,11 @@ pub(super) fn worktree_change(
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
     // undone.
-    let there = repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
+    let there = match is_checked_out(worktree.path()) {
+        true => repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?,
+        // What is in the folder of a submodule that is not checked out goes with the worktree around it.
+        false => Vec::new(),
+    };
     let was = repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;

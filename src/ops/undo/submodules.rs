@@ -26,7 +26,7 @@ pub(super) fn rebase(ctx: &Context, submodules: &mut Vec<SubmoduleChange>, captu
             gone.push(change.worktree.path);
             continue;
         };
-        let Some((now, commit)) = present_at(ctx, captured, &folder, &repo)? else {
+        let Ok((now, commit)) = present_at(ctx, captured, &folder, &repo)? else {
             gone.push(change.worktree.path);
             continue;
         };

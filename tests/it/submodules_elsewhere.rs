@@ -1,0 +1,168 @@
+//! Submodules whose repository was moved, replaced or torn: what is held of one comes back from where git keeps it now; what cannot is
+//! named, and all else goes on.
+
+use crate::support::Scratch;
+
+const FILE: [&str; 2] = ["-c", "protocol.file.allow=always"];
+
+/// With two submodules, `s` that has another one, `n`, and `t`; work in all.
+struct Two {
+    scratch: Scratch,
+    origin: Scratch,
+    _inner: Scratch,
+}
+
+impl Two {
+    fn new() -> Self {
+        let (scratch, origin, inner) = (Scratch::new(), Scratch::new(), Scratch::new());
+        let url = |of: &Scratch| of.path().display().to_string();
+        origin.git(&[&FILE[..], &["submodule", "--quiet", "add", &url(&inner), "n"]].concat());
+        origin.git(&["commit", "-q", "-m", "nested"]);
+        scratch.git(&[&FILE[..], &["submodule", "--quiet", "add", &url(&origin), "s"]].concat());
+        scratch.git(&[&FILE[..], &["submodule", "--quiet", "add", &url(&inner), "t"]].concat());
+        scratch.git(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
+        scratch.git(&["commit", "-q", "-m", "submodules"]);
+        for folder in ["s", "s/n", "t"] {
+            scratch.write(&format!("{folder}/u"), "mine\n");
+        }
+        Self { scratch, origin, _inner: inner }
+    }
+
+    fn saved() -> Self {
+        let all = Self::new();
+        all.scratch.axiom(&["checkpoint", "create", "safe"]);
+        all
+    }
+
+    fn remove(&self, path: &str) {
+        std::fs::remove_dir_all(self.scratch.path().join(path)).unwrap();
+    }
+
+    fn back(&self) -> serde_json::Value {
+        self.scratch.json(&["rollback", "checkpoint", "safe", "--yes"])
+    }
+
+    fn has_all(&self) -> bool {
+        ["s/u", "s/n/u", "t/u"].iter().all(|path| self.scratch.has(path))
+    }
+}
+
+fn reasons(told: &serde_json::Value) -> Vec<(String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    told["notRestored"].as_array().unwrap().iter().map(|one| (text(&one["path"]), text(&one["reason"]))).collect()
+}
+
+fn named(path: &str, reason: &str) -> (String, String) {
+    (path.to_owned(), reason.to_owned())
+}
+
+/// `git rm` absorbs it, and our captures with it.
+#[test]
+fn a_submodule_with_a_git_folder_of_its_own_comes_back_from_where_git_moved_it() {
+    for removal in [&["rm", "-qrf", "s"][..], &["submodule", "--quiet", "absorbgitdirs", "s"][..]] {
+        let all = Two::new();
+        let scratch = &all.scratch;
+        std::fs::remove_file(scratch.path().join("s/.git")).unwrap();
+        std::fs::rename(scratch.path().join(".git/modules/s"), scratch.path().join("s/.git")).unwrap();
+        scratch.git(&["config", "--file", "s/.git/config", "--unset", "core.worktree"]);
+        scratch.write("s/n/.git", "gitdir: ../.git/modules/n\n");
+        scratch.git(&["config", "--file", "s/.git/modules/n/config", "core.worktree", "../../../n"]);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.git(removal);
+        assert!(scratch.has(".git/modules/s/HEAD"), "{removal:?}");
+        scratch.write("a.txt", "other\n");
+        if scratch.has("s/u") {
+            std::fs::remove_file(scratch.path().join("s/u")).unwrap();
+        }
+        let done = all.back();
+        assert_eq!(reasons(&done), [], "{removal:?}");
+        assert!(all.has_all(), "{removal:?}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert!(!scratch.has("s/u"), "{removal:?}");
+        scratch.axiom(&["redo", "--yes"]);
+        assert!(all.has_all(), "{removal:?}");
+        // Its captures are collected, repaired and verified where they are now.
+        scratch.git(&["-C", "s", "update-ref", "-d", "refs/axiom/captures/_superproject/safe"]);
+        scratch.axiom(&["checkpoint", "verify", "safe", "--repair"]);
+        scratch.axiom(&["checkpoint", "verify"]);
+    }
+}
+
+#[test]
+fn a_submodule_that_was_moved_is_named_with_the_way_to_get_it_back() {
+    let all = Two::saved();
+    let scratch = &all.scratch;
+    scratch.git(&["mv", "t", "elsewhere"]);
+    std::fs::remove_file(scratch.path().join("elsewhere/u")).unwrap();
+    let told = scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    assert!(told.contains("git submodule update --init t") && !told.contains("removed, or has lost it"), "{told}");
+    assert_eq!(reasons(&all.back()), [named("t", "submoduleMoved")]);
+    scratch.git(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "t"]].concat());
+    assert_eq!(reasons(&all.back()), []);
+    assert!(all.has_all());
+}
+
+#[test]
+fn a_repository_in_the_place_of_a_submodule_stays_and_all_else_goes_back() {
+    let all = Two::saved();
+    let scratch = &all.scratch;
+    all.remove("s");
+    scratch.git(&[&FILE[..], &["clone", "-q", &all.origin.path().display().to_string(), "s"]].concat());
+    scratch.write("s/theirs", "t\n");
+    scratch.write("a.txt", "broken\n");
+    all.scratch.write("t/u", "broken\n");
+    scratch.axiom(&["checkpoint", "diff", "safe"]);
+    assert_eq!(reasons(&all.back()), [named("s", "submoduleReplaced"), named("s/n", "submoduleReplaced")]);
+    assert_eq!((scratch.read("a.txt").as_str(), scratch.read("t/u").as_str()), ("a\n", "mine\n"));
+    assert!(scratch.has("s/theirs") && !scratch.has("s/u"));
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.read("a.txt").as_str(), scratch.read("t/u").as_str()), ("broken\n", "broken\n"));
+}
+
+#[test]
+fn a_submodule_whose_configuration_is_torn_is_named_and_all_else_is_held() {
+    let all = Two::new();
+    let scratch = &all.scratch;
+    scratch.git(&["-C", "t", "commit", "-q", "--allow-empty", "-m", "moved"]);
+    let moved = scratch.git(&["-C", "t", "rev-parse", "HEAD"]);
+    scratch.write(".git/modules/s/config", "[torn\n");
+    let made = scratch.json(&["checkpoint", "create", "safe"]);
+    let coverage = &made["coverage"][scratch.path().to_str().unwrap()];
+    assert_eq!(coverage["dirtySubmodules"]["paths"], serde_json::json!(["s"]), "{made}");
+    scratch.write("a.txt", "broken\n");
+    scratch.git(&["-C", "t", "reset", "-q", "--hard", "HEAD~1"]);
+    std::fs::remove_file(scratch.path().join("t/u")).unwrap();
+    assert_eq!(reasons(&all.back()), [named("s", "dirtySubmodules")]);
+    assert_eq!((scratch.read("a.txt").as_str(), scratch.read("t/u").as_str()), ("a\n", "mine\n"));
+    assert_eq!(scratch.git(&["-C", "t", "rev-parse", "HEAD"]), moved);
+}
+
+#[test]
+fn a_submodule_that_could_not_be_held_is_named_where_nothing_changes_too() {
+    let all = Two::new();
+    let scratch = &all.scratch;
+    scratch.write("t/.git", "");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    std::fs::remove_file(scratch.path().join("t/u")).unwrap();
+    let told = scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(told.contains("/t (a submodule that could not be held)"), "{told}");
+}
+
+#[test]
+fn a_submodule_that_files_or_a_file_replaced_comes_back_at_once_and_an_undo_takes_that_back() {
+    for path in ["s", "s/file", "s/u"] {
+        let all = Two::saved();
+        let scratch = &all.scratch;
+        scratch.git(&["rm", "-qrf", "s"]);
+        if path.contains('/') {
+            std::fs::create_dir_all(scratch.path().join("s")).unwrap();
+        }
+        scratch.write(path, "mine\n");
+        assert_eq!(reasons(&all.back()), [], "{path}");
+        assert!(all.has_all(), "{path}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!((scratch.read(path).as_str(), scratch.has("s/.git"), scratch.has("s/n")), ("mine\n", false, false), "{path}");
+        scratch.axiom(&["redo", "--yes"]);
+        assert!(all.has_all(), "{path}");
+    }
+}
