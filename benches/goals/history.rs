@@ -200,6 +200,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         ran: String::new(),
         cut_off: false,
         conflict_round: None,
+        discarded: false,
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {
@@ -209,6 +210,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         retry: false,
         complete: None,
         gate: None,
+        discarded: false,
     });
     for text in ["looked at the failing test", "the build needs a newer compiler"] {
         writer.push_by_user(Event::Audited { id: task.clone(), text: text.into() });

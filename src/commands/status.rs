@@ -12,6 +12,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::gate::Cause;
+use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
 use crate::domain::work::view::commands_of_stuck;
@@ -88,6 +89,20 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
 }
 
+fn waiting_for_you(report: &Report) -> String {
+    if report.gates.is_empty() {
+        return String::new();
+    }
+    let row = |gate: &GateLine| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)];
+    let mut text = format!("\nWaiting for you:\n{}", table(&report.gates.iter().map(row).collect::<Vec<_>>()));
+    // What a hook said is why.
+    for gate in report.gates.iter().filter(|gate| gate.details.cause == Some(Cause::HookVeto)) {
+        let said = gate.details.notes.last().map(|line| format!("  {} said: {}\n", gate.id, visible::line(line)));
+        text.push_str(&said.unwrap_or_default());
+    }
+    text
+}
+
 fn in_words(report: &Report) -> String {
     let session = &report.session;
     let mut text = match (&session.metadata.target, session.state) {
@@ -127,17 +142,7 @@ fn in_words(report: &Report) -> String {
         let now = env::now();
         report.doing.iter().for_each(|doing| text.push_str(&format!("  {}\n", visible::line(&doing.in_words(now)))));
     }
-    if !report.gates.is_empty() {
-        text.push_str("\nWaiting for you:\n");
-        let rows =
-            report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)]);
-        text.push_str(&table(&rows.collect::<Vec<_>>()));
-        // What a hook said is why.
-        for gate in report.gates.iter().filter(|gate| gate.details.cause == Some(Cause::HookVeto)) {
-            let said = gate.details.notes.last().map(|line| format!("  {} said: {}\n", gate.id, visible::line(line)));
-            text.push_str(&said.unwrap_or_default());
-        }
-    }
+    text.push_str(&waiting_for_you(report));
     if let Some(why) = &report.configuration {
         text.push_str(&format!(
             "\nThe configuration is not as it is written: {}; see 'git axiom config check'.\n",

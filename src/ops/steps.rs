@@ -345,7 +345,7 @@ pub fn start(job: Job, rope: Option<Rope>) -> Running {
             let _ = tells.send(ran.clone());
             rope.iter().for_each(Rope::ring);
         };
-        let _ = sender.send(run(&job, &told, (&runs, &each)));
+        let _ = sender.send(run(&job, &told, &runs, &each));
         rope.iter().for_each(Rope::ring);
     };
     // If no thread can be started, the channel is closed, and the verdict is that the verification broke down.
@@ -353,7 +353,7 @@ pub fn start(job: Job, rope: Option<Rope>) -> Running {
     Running { ended, verdict, now, cancelled, runner, thread }
 }
 
-fn run(job: &Job, cancelled: &AtomicBool, (now, each): (&Mutex<Option<Now>>, &dyn Fn(&Ran))) -> Verdict {
+fn run(job: &Job, cancelled: &AtomicBool, now: &Mutex<Option<Now>>, each: &dyn Fn(&Ran)) -> Verdict {
     let mut ran = Vec::new();
     for (place, work) in job.work.iter().enumerate() {
         let begun = Instant::now();

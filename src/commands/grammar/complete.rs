@@ -87,6 +87,7 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("rollback session", "mode", Of::Words(MODES)),
     ("rollback task", "task", Of::Tasks),
     ("restore", "name", Of::Checkpoints),
+    ("restore", "mode", Of::Words(MODES)),
     ("undo", "transaction", Of::Transactions),
     ("recover", "resume", Of::Cases),
     ("recover", "reset", Of::Cases),

@@ -29,11 +29,8 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         }
         Event::Signalled { agent, signal: signal @ Signal::Learning { text, scope }, .. } => {
             // What was known before is told once.
-            let told = |id: LearningId| Facts {
-                learning_id: Some(id.to_string()),
-                ..learnt(before, agent, (text, scope.as_deref()), at)
-            };
-            before.learns(agent, signal, seq, at).map(told).into_iter().collect()
+            let new = before.learns(agent, signal, seq, at);
+            new.map(|id| learnt(before, agent, (id, text, scope.as_deref()), at)).into_iter().collect()
         }
         Event::Planned { step } => planned(before, step, at),
         Event::GateOpened { gate } => opened(before, gate, at).into_iter().collect(),
@@ -55,12 +52,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
             ..Facts::new(HookEvent::PostCheckpoint, at)
         }],
         Event::CasesChanged { edits } => merged(before, edits, at),
-        Event::OperationEnded { end: OperationEnd::Done, edits, .. } => match &before.record.open {
-            Some(open) if matches!(open.operation.kind, OperationKind::Merge { .. }) => {
-                merged(before, if edits.is_empty() { &open.operation.edits } else { edits }, at)
-            }
-            Some(_) | None => Vec::new(),
-        },
+        Event::OperationEnded { end: OperationEnd::Done, edits, .. } => merged_by_operation(before, edits, at),
         Event::IterationEnded { .. }
         | Event::RecoveryDecided { .. }
         | Event::OperationEnded { .. }
@@ -100,9 +92,23 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
     }
 }
 
-fn learnt(before: &State, agent: &AgentId, (text, scope): (&str, Option<&str>), at: Timestamp) -> Facts {
+fn merged_by_operation(before: &State, edits: &[CaseEdit], at: Timestamp) -> Vec<Facts> {
+    match &before.record.open {
+        Some(open) if matches!(open.operation.kind, OperationKind::Merge { .. }) => {
+            merged(before, if edits.is_empty() { &open.operation.edits } else { edits }, at)
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn learnt(before: &State, agent: &AgentId, (id, text, scope): (LearningId, &str, Option<&str>), at: Timestamp) -> Facts {
     let scope = Some(Scope::of_signal(scope).as_str().to_owned());
-    Facts { scope, content: Some(text.to_owned()), ..of_work(before, agent, HookEvent::OnLearning, at) }
+    Facts {
+        learning_id: Some(id.to_string()),
+        scope,
+        content: Some(text.to_owned()),
+        ..of_work(before, agent, HookEvent::OnLearning, at)
+    }
 }
 
 /// The facts of an event about a task: its title, agent, branch and workspace.

@@ -124,6 +124,9 @@ impl SubmoduleDifference {
     }
 }
 
+/// A submodule's repository, and its captures in two checkpoints.
+type Between = (Arc<Repository>, (Oid, Oid));
+
 /// The submodules of a worktree that two checkpoints hold differently: their repositories and trees of files.
 ///
 /// # Errors
@@ -132,7 +135,7 @@ pub(in crate::ops) fn submodules_between(
     ctx: &Context,
     (from, to): (&CheckpointRecord, &CheckpointRecord),
     worktree: &str,
-) -> Result<Vec<(Arc<Repository>, (Oid, Oid))>> {
+) -> Result<Vec<Between>> {
     let (old, new) = (read_document(ctx, from)?, read_document(ctx, to)?);
     let mut found = Vec::new();
     for then in old.submodules_in(worktree) {

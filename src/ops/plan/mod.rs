@@ -89,7 +89,7 @@ pub fn end_planner(ctx: &mut Context) -> Result<bool> {
     let pid = std::str::from_utf8(&said).ok().and_then(|pid| pid.trim().parse().ok());
     // Whoever wrote that holds the lock as long as it lives.
     if planner_runs(ctx)? {
-        pid.map(caller::ask_to_end);
+        pid.into_iter().for_each(caller::ask_to_end);
     }
     let mut waiting = Waiting::begin();
     while planner_runs(ctx)? {

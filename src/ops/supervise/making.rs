@@ -82,6 +82,7 @@ impl Supervisor<'_> {
             None => {
                 let (to_make, aside) = workspaces::prepare(self.ctx, task, workspace)?;
                 if let Some(to_make) = to_make {
+                    env::fault_point("claim.workspace-begins");
                     let making = self.begin_making(to_make, aside)?;
                     self.makings.by_task.insert(task.clone(), making);
                     return Ok(false);

@@ -77,7 +77,13 @@ impl Supervisor<'_> {
             Request::Redirect { agent, from, to, place, afterwards } => {
                 self.redirect_or_ask(id, &Redirect { agent, from, to, place, afterwards })
             }
-            other => self.handle_now(other).map(Some),
+            other @ (Request::Stop { .. }
+            | Request::Kill { .. }
+            | Request::Pause { .. }
+            | Request::Resume
+            | Request::Merge { .. }
+            | Request::Block { .. }
+            | Request::Quit) => self.handle_now(other).map(Some),
         }
     }
 

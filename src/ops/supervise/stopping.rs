@@ -55,10 +55,13 @@ pub struct Interrupts {
     rope: Arc<OnceLock<Rope>>,
 }
 
+/// Leaves, with what is waited for.
+type Leaves = Box<dyn Fn(&[String]) + Send + Sync>;
+
 /// Watches that a session that ends comes to its end, whatever a child does, and says what it waits for.
 struct WatchedEnd {
     says: Box<dyn Fn(&str) + Send + Sync>,
-    leaves: Box<dyn Fn(&[String]) + Send + Sync>,
+    leaves: Leaves,
     most: Duration,
 }
 

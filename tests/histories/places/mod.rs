@@ -51,7 +51,7 @@ impl Odd {
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::of(seed.wrapping_add(1 << 32));
         let mut kinds = Vec::new();
-        if seed % 3 == 0 || seed >= ALWAYS {
+        if seed.is_multiple_of(3) || seed >= ALWAYS {
             let one = *dice.pick(&ALL).unwrap();
             kinds.extend(ALL.into_iter().filter(|kind| dice.once_in(5) || *kind == one));
         }

@@ -39,7 +39,7 @@ fn a_crash_is_recovered_where_it_is_shown() {
     panel.type_keys(&["\r", "\r"]);
     panel.shows(&["RECOVERY", "Leave it waiting"]);
     panel.type_keys(&["w"]);
-    panel.shows(&["WHAT IS THERE", "t: interrupted", "workspace:"]);
+    panel.shows(&["WHAT IS THERE", "t: t (interrupted", "workspace:"]);
     panel.type_keys(&["\x1b"]);
     assert_eq!(world.env.json(&["recover"])["needed"], true, "nothing was changed");
     panel.type_keys(&["\r"]);

@@ -134,7 +134,7 @@ fn an_iteration_that_did_not_start_counts_for_nothing() {
     std::fs::create_dir_all(&locks).unwrap();
     let LockAttempt::Taken(lock) = FileLock::try_take(&locks.join("workspace-t")).unwrap() else { panic!("it is held") };
     let live = world.start_autopilot(&["--max-iterations", "1"]);
-    wait_until("it was tried", || live.stderr().contains("t is tried again while an iteration is started"));
+    wait_until("it was tried", || live.stderr().contains("t waits while its workspace is made"));
     drop(lock);
     live.wait().code(0);
     assert_eq!(iterations(&world, "t"), 1);

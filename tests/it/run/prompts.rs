@@ -118,7 +118,7 @@ fn what_was_refused_and_what_humans_did_meanwhile_is_told() {
         &[
             "Second text.",
             "agent worked on it: text.",
-            "Iteration 1 was stopped",
+            "Iteration 2 was stopped",
             "- mine.txt (changed since the last iteration)",
         ],
     );
@@ -166,7 +166,9 @@ fn the_prompt_after_a_crash_and_after_a_stop_says_what_is_known_of_the_attempt()
             "## Recovery Context\n\nThis Task was previously attempted but crashed.\n\n**Previous attempts:** 1\n",
             "- Files modified: half.txt\n",
             "- Committed of what was left: ",
-            "- Crashed during iteration 1\n- Where it was: Bash had begun: ./deploy\n- The last lines of its output:\n",
+            "- Crashed during iteration 1\n- Where it was: Bash had begun: ./deploy; whether it had its effect has to be found out before",
+            "\n- What was decided then: continue_task: Bash had begun: ./deploy; ",
+            "\n- The last lines of its output:\n",
         ],
     );
     let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
@@ -182,7 +184,7 @@ fn the_prompt_after_a_crash_and_after_a_stop_says_what_is_known_of_the_attempt()
     world.env.ok(&["gate", "approve", "t"]);
     let live = world.start_autopilot(&[]);
     wait_until("the third has begun", || home.join("three").exists());
-    has(&world, 3, &["attempted but was stopped.\n\n**Previous attempts:** 2\n", "- Stopped during iteration 1\n"]);
+    has(&world, 3, &["attempted but was stopped.\n\n**Previous attempts:** 2\n", "- Stopped during iteration 2\n"]);
     lacks(&world, 3, &["The last lines"]);
     let shown = &world.env.json(&["task", "show", "t"])["recoveryContext"];
     assert_eq!(shown["instruction"], "Previous attempt was stopped. Go on where it was.", "{shown}");
@@ -207,7 +209,14 @@ fn the_prompt_after_a_forced_pause_says_where_the_program_was() {
     world.env.ok(&["pause", "--force", "--wait"]);
     world.env.ok(&["resume"]);
     live.wait();
-    has(&world, 2, &["attempted but was stopped.", "- Stopped during iteration 1\n- Where it was: Bash had begun: ./deploy\n"]);
+    has(
+        &world,
+        2,
+        &[
+            "attempted but was stopped.",
+            "- Stopped during iteration 1\n- Where it was: Bash had begun: ./deploy; whether it had its effect",
+        ],
+    );
     assert_eq!(world.find_task("t")["retryCount"], 0);
     world.all_is_well();
 }

@@ -148,7 +148,7 @@ fn a_blocked_agent_blocks_its_task_with_its_words() {
     world.task("t", "echo half > half.txt; git axiom signal blocked 'no key for the API'", &[]);
     world.task("u", "echo 1", &["--after", "t"]);
     let ended = world.autopilot(&[]).code(1);
-    assert_eq!(ended.stdout, "t is blocked: no key for the API\nu waits for t\n");
+    assert_eq!(ended.stdout, "t is blocked: no key for the API\nu waits for t, which is blocked: no key for the API\n");
     assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]), "half", "what it left is committed");
     // Unblocked, it goes on in the same workspace.
     world.env.ok(&["task", "edit", "t", "--body", "test -f half.txt && echo whole > whole.txt"]);

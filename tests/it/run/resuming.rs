@@ -86,7 +86,7 @@ fn what_was_stopped_goes_on_in_its_session() {
         &["# Go on with task t: T\n", "cut off: it was stopped.", "repeat one:\n\n- Bash: ./deploy now\n", " WIP: T #t @"],
     );
     let text = std::fs::read_to_string(world.beside("prompt.2")).unwrap();
-    assert!(!text.contains("Do it.") && !text.contains("Edit"), "{text}");
+    assert!(!text.contains("Do it.") && text.contains("- Edit had begun: x; whether it had its effect"), "{text}");
     assert!(world.env.ok(&["events"]).contains("goes on with session s-1"));
     world.all_is_well();
 }

@@ -19,6 +19,9 @@ use crate::own_process::threads;
 use super::content::{Content, Conversion, Differing, Reading, mode_of};
 use super::tree_edit::PathEdit;
 
+/// A file and its size in bytes.
+type PathAndSize = (RepoPath, u64);
+
 /// Fewer untracked files are read faster than what is remembered of them.
 pub(super) const FEW: usize = 100;
 /// So are few with fewer bytes than this.
@@ -40,7 +43,7 @@ impl Reading<'_> {
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub(super) fn untracked(
         &self,
-        files: Vec<(RepoPath, u64)>,
+        files: Vec<PathAndSize>,
         conversion: Conversion,
         blobs: &mut NewBlobs<'_>,
         (coverage, gaps): (&mut Coverage, &mut Gaps),
@@ -60,7 +63,7 @@ impl Reading<'_> {
         let mut looks = Looks::below(self.worktree.path());
         let mut doubtful = Vec::new();
         let rank = |path: &RepoPath| if self.named.covers(path, false) { Rank::Named } else { Rank::Untracked };
-        let place = |(path, size): &(RepoPath, u64)| (rank(path), *size);
+        let place = |(path, size): &PathAndSize| (rank(path), *size);
         let late = as_time_allows((self.repository, self.until), files, place, |part| {
             for (path, _) in part {
                 match self.content(&mut looks, &path, self.limit, conversion)? {
@@ -88,7 +91,7 @@ impl Reading<'_> {
     }
 
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &UntrackedMemory, files: Vec<(RepoPath, u64)>) -> Result<(Vec<Held>, Vec<(RepoPath, u64)>)> {
+    fn recall(&self, was: &UntrackedMemory, files: Vec<PathAndSize>) -> Result<(Vec<Held>, Vec<PathAndSize>)> {
         let (root, limit) = (self.worktree.path(), self.limit);
         // What cannot be looked at is found out when it is read.
         let known = |looks: &mut Looks<'_>, path: &RepoPath| match looks.look(path).unwrap_or(Found::Missing) {
@@ -98,7 +101,7 @@ impl Reading<'_> {
             }
             Found::File(_) | Found::Link(..) | Found::Missing | Found::Below(_) | Found::Folder | Found::Special => Ok(None),
         };
-        let look = |part: &[(RepoPath, u64)]| {
+        let look = |part: &[PathAndSize]| {
             let mut looks = Looks::below(root);
             part.iter().map(|(path, _)| known(&mut looks, path)).collect()
         };
