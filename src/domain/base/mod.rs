@@ -6,6 +6,7 @@
 
 mod begun;
 pub mod ciphertext;
+pub mod defaults;
 pub mod document_schema;
 pub mod hex;
 pub mod ids;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::changes::RestorableChanges;
 use super::place::Placing;
 use super::whole::{Restorable, State};
+use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::Change;
@@ -239,7 +240,7 @@ pub enum Event {
         /// Which step failed, and how.
         why: String,
         /// How many verifications in a row have failed since the task was claimed, with this one; 0 in older logs.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         round: u32,
     },
     /// A verify step of a task has ended.
@@ -422,11 +423,6 @@ pub enum Event {
         /// The file that holds them now.
         kept: String,
     },
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// How an operation ended.

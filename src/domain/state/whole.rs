@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folded::FoldedIds;
 use super::place::PlacedAt;
+use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
@@ -117,7 +118,7 @@ pub struct Record {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnings: Vec<Learning>,
     /// How many cases agents have added since the newest session began.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub added_by_agents: u32,
     /// Running sums of what was used, by whom and when.
     #[serde(skip_serializing_if = "Ledger::is_empty")]
@@ -160,11 +161,6 @@ impl AttachedCounts {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// Counters and last results of one case.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -193,7 +189,7 @@ pub struct CaseRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Box<Conflict>>,
     /// How many verifications in a row have failed since it was claimed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub failed_rounds: u32,
     /// The branch's commit at which the last attempt was complete, where it was stopped before verification.
     #[serde(skip_serializing_if = "Option::is_none")]

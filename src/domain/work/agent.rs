@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::recovery::marker::CutOff;
@@ -124,10 +125,6 @@ impl Work {
             said_before: None,
         }
     }
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// The stage of an agent's work within an iteration.

@@ -6,6 +6,7 @@ use super::agent::Stage;
 use super::case::Status;
 use super::failures::{MOST_TRIES, Step};
 use super::gate::{Gate, GateKind};
+use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 
@@ -20,18 +21,13 @@ pub struct Delay {
     /// The error in words.
     pub why: String,
     /// How often it was tried in vain, as far as that counts; 0 where it only waits.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tried: u32,
     /// When it failed first.
     pub failed_at: jiff::Timestamp,
     /// When it is tried again, where a service has told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<jiff::Timestamp>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Delay {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{IterationReport, Outcome};
 use super::signal::{FileReport, Signal};
+use crate::domain::base::defaults::is_default;
 use crate::domain::base::names::Oid;
 
 /// How many parts of a task are kept.
@@ -60,13 +61,13 @@ pub struct Reports {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ready: Vec<ReadyPoint>,
     /// How many reports were left out because of the limits.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub left_out: u64,
     /// Names of the files that its iterations changed, while it is worked on.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub changed: BTreeSet<String>,
     /// How many files its iterations changed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub files_modified: u64,
     /// Whether its verification passed when it was last run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,13 +79,8 @@ pub struct Reports {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub given_back: bool,
     /// How many iterations this attempt has had, cut-off ones too: the numbers go on after a cut.
-    #[serde(skip_serializing_if = "no_iteration")]
+    #[serde(skip_serializing_if = "is_default")]
     pub iteration: u32,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn no_iteration(number: &u32) -> bool {
-    *number == 0
 }
 
 /// A capture of a workspace.
@@ -108,11 +104,6 @@ pub struct ChangedLines {
     pub insertions: u64,
     /// Lines that were removed.
     pub deletions: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Something of a task that is ready for others.

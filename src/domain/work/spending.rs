@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{IterationReport, Outcome};
 use super::verification::ProgramUse;
+use crate::domain::base::defaults::is_default;
 
 /// US dollars, in millionths: they are compared and added exactly. In JSON a number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -54,19 +55,14 @@ impl<'de> Deserialize<'de> for Usd {
 #[serde(rename_all = "camelCase", default)]
 pub struct Doubt {
     /// How many there were.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub iterations: u64,
     /// What those used that were cut off, as far as it has to be assumed: each as much as the most that was known then.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub assumed: u64,
     /// The most that one iteration is known to have used.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub most: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Doubt {
