@@ -140,8 +140,6 @@ pub fn by_output(outcome: Outcome, end: &End, told: &Summary, left: LeftBehind) 
         return outcome;
     }
     match (&told.ended, left) {
-        // What it says of itself counts for less than how it exited.
-        (Some(Ended { success: true, .. }), _) if *end != End::Exited(0) => outcome,
         (Some(Ended { success: true, .. }), LeftBehind::Changed) => Outcome::Complete,
         (Some(Ended { success: true, .. }), LeftBehind::Unchanged) => {
             Outcome::Unfinished { why: "it ended without a change and without saying that the task is complete".into() }

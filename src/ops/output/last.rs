@@ -31,8 +31,7 @@ pub struct LastPrinted {
 /// `IO_FAILED` with the path.
 pub fn last_printed(path: &Path, config: &Config) -> Result<Option<LastPrinted>> {
     let part = end_of(path)?;
-    let at = part.lines.iter().filter(|line| line.stream != Stream::Report).map(|line| line.at).max();
-    Ok(at.map(|at| LastPrinted { at, line: lines_in(&part, config, 1, Timestamp::MIN).pop() }))
+    Ok(newest_in(&part).map(|at| LastPrinted { at, line: lines_in(&part, config, 1, Timestamp::MIN).pop() }))
 }
 
 /// When something was printed last into a log; `None` where the log is empty.
@@ -40,7 +39,11 @@ pub fn last_printed(path: &Path, config: &Config) -> Result<Option<LastPrinted>>
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn printed_at(path: &Path) -> Result<Option<Timestamp>> {
-    Ok(end_of(path)?.lines.iter().filter(|line| line.stream != Stream::Report).map(|line| line.at).max())
+    Ok(newest_in(&end_of(path)?))
+}
+
+fn newest_in(part: &logs::Part) -> Option<Timestamp> {
+    part.lines.iter().filter(|line| line.stream != Stream::Report).map(|line| line.at).max()
 }
 
 fn end_of(path: &Path) -> Result<logs::Part> {

@@ -224,13 +224,11 @@ fn count_changes(ctx: &Context, (task, workspace): (&CaseId, &Workspace), facts:
         let files = ctx.repo.captures().capture_parts(&capture)?.files;
         changed.extend(ctx.repo.history().diff_trees(&workspace.base, &files)?.into_iter().map(|change| change.path.to_string()));
     }
-    {
-        for entry in left {
-            let place = Path::new(&workspace.path).join(entry.path.to_path());
-            let is_empty = place.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
-            if changed.insert(entry.path.to_string()) {
-                facts.empty += u64::from(is_empty);
-            }
+    for entry in left {
+        let place = Path::new(&workspace.path).join(entry.path.to_path());
+        let is_empty = place.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+        if changed.insert(entry.path.to_string()) {
+            facts.empty += u64::from(is_empty);
         }
     }
     facts.changed = changed.len() as u64;
