@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::base::git_config;
+
 /// The value of `core.autocrlf`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,9 +104,10 @@ impl Eol {
 impl Settings {
     /// From the values of `core.autocrlf` and `core.eol`; `None` where one is not set.
     pub fn of(autocrlf: Option<&str>, eol: Option<&str>) -> Self {
-        let autocrlf = match autocrlf.map(str::to_ascii_lowercase).as_deref() {
-            None | Some("" | "false" | "no" | "off" | "0") => AutoCrlf::False,
-            Some("input") => AutoCrlf::Input,
+        let autocrlf = match autocrlf {
+            None => AutoCrlf::False,
+            Some(value) if git_config::is_false(value) => AutoCrlf::False,
+            Some(value) if value.eq_ignore_ascii_case("input") => AutoCrlf::Input,
             Some(_) => AutoCrlf::True,
         };
         Self { autocrlf, eol_is_crlf: eol.is_some_and(|eol| eol.eq_ignore_ascii_case("crlf")) }

@@ -8,6 +8,7 @@ mod begun;
 pub mod ciphertext;
 pub mod defaults;
 pub mod document_schema;
+pub mod git_config;
 pub mod hex;
 pub mod ids;
 pub mod lfs_pointer;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::merge::Asked;
+use crate::domain::base::git_config;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -45,11 +46,9 @@ impl Programs {
     /// Of what `git config --null --get-regexp ^merge\.` prints.
     fn of(listed: &str, filters: bool) -> Self {
         let (mut drivers, mut renormalizes) = (Vec::new(), false);
-        for entry in listed.split_terminator('\0') {
-            // A key without a value is true.
-            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        for (key, value) in git_config::entries(listed) {
             if key == "merge.renormalize" {
-                renormalizes = !matches!(value.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0" | "");
+                renormalizes = !git_config::is_false(value);
             }
             if let Some(name) = key.strip_prefix("merge.").and_then(|rest| rest.strip_suffix(".driver")) {
                 drivers.push(name.to_owned());

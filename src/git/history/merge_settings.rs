@@ -1,5 +1,6 @@
 //! Settings of git's that change what `git merge` does and that our merges do not follow: whoever has set one is told.
 
+use crate::domain::base::git_config;
 use crate::domain::base::names::RefName;
 use crate::error::Result;
 use crate::git::repo::handles::History;
@@ -37,17 +38,13 @@ impl History<'_> {
 
 fn unheeded(listed: &str, target: &str) -> Vec<String> {
     let of_target = format!("branch.{target}.mergeoptions");
-    let entries = listed.split_terminator('\0').map(|entry| entry.split_once('\n').unwrap_or((entry, "true")));
-    let counts = |(key, value): &(&str, &str)| {
-        let is_off = matches!(value.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0" | "");
-        match *key {
-            "merge.ff" => *value == "only",
-            "merge.verifysignatures" | "merge.log" | "rerere.autoupdate" => !is_off,
-            "pull.twohead" => !matches!(*value, "ort" | "recursive"),
-            key => key == of_target && value.split_whitespace().any(|option| !HARMLESS.contains(&option)),
-        }
+    let counts = |(key, value): &(&str, &str)| match *key {
+        "merge.ff" => *value == "only",
+        "merge.verifysignatures" | "merge.log" | "rerere.autoupdate" => !git_config::is_false(value),
+        "pull.twohead" => !matches!(*value, "ort" | "recursive"),
+        key => key == of_target && value.split_whitespace().any(|option| !HARMLESS.contains(&option)),
     };
-    let mut all: Vec<String> = entries.filter(counts).map(|(key, value)| format!("{key}={value}")).collect();
+    let mut all: Vec<String> = git_config::entries(listed).filter(counts).map(|(key, value)| format!("{key}={value}")).collect();
     all.sort();
     all.dedup();
     all

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::domain::base::git_config;
 use crate::domain::base::line_ends::{AutoCrlf, Eol, LineEnds, Settings, Text};
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
@@ -98,8 +99,8 @@ impl Conversions<'_> {
         // Exit code 1 means that none is set.
         let text = String::from_utf8_lossy(&git.run()?.stdout).into_owned();
         let (mut autocrlf, mut eol) = (None, None);
-        for entry in text.split_terminator('\0') {
-            match entry.split_once('\n').unwrap_or((entry, "true")) {
+        for entry in git_config::entries(&text) {
+            match entry {
                 ("core.autocrlf", value) => autocrlf = Some(value),
                 ("core.eol", value) => eol = Some(value),
                 (_, _) => {}

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use crate::domain::base::git_config;
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
@@ -74,9 +75,7 @@ impl Filters {
     /// Of what `git config --null --get-regexp ^filter\.` prints.
     fn of(listed: &str) -> Self {
         let mut all: BTreeMap<String, Filter> = BTreeMap::new();
-        for entry in listed.split_terminator('\0') {
-            // A key without a value is true.
-            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        for (key, value) in git_config::entries(listed) {
             let Some((name, what)) = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
             let filter = all.entry(name.to_owned()).or_default();
             match what {
@@ -84,7 +83,7 @@ impl Filters {
                     filter.stores_by.push_str(value);
                     filter.stores_by.push('\0');
                 }
-                "required" => filter.is_required = !matches!(value, "false" | "no" | "off" | "0" | ""),
+                "required" => filter.is_required = !git_config::is_false(value),
                 _ => {}
             }
         }
@@ -211,7 +210,8 @@ mod tests {
     #[test]
     fn what_runs_is_told_from_the_configuration() {
         let listed = "filter.lfs.clean\ngit-lfs clean -- %f\0filter.lfs.process\ngit-lfs filter-process\0filter.lfs.required\ntrue\0\
-            filter.a.b.smudge\ncat\0filter.off.clean\n\0filter.off.process\n\0filter.must.required\0filter.may.required\nfalse\0";
+            filter.a.b.smudge\ncat\0filter.off.clean\n\0filter.off.process\n\0filter.must.required\0filter.may.required\nfalse\0\
+            filter.loud.required\nFalse\0";
         let filters = Filters::of(listed);
         let of = |name: &str| filters.get(name).map(|one| (!one.stores_by.is_empty(), one.is_required));
         assert_eq!(of("lfs"), Some((true, true)));
@@ -219,6 +219,7 @@ mod tests {
         assert_eq!(of("off"), Some((false, false)));
         assert_eq!(of("must"), Some((false, true)));
         assert_eq!(of("may"), Some((false, false)));
+        assert_eq!(of("loud"), Some((false, false)));
         assert_eq!(of("other"), None);
         assert!(Filters::of("").is_empty());
     }
