@@ -3,6 +3,7 @@
 //! Every call names its git directory (and worktree) explicitly, so that a call in a folder that lost its `.git` can never
 //! work on the worktree above it. Exit codes are returned as data; git's stderr is kept for error messages.
 
+mod full_disk;
 mod in_two;
 mod limited;
 
@@ -89,14 +90,7 @@ impl Output {
         let why = if words.is_empty() { how } else { words.replace('\n', "; ") };
         let locked = words.contains(".lock': File exists")
             || words.contains("could not lock config file") && words.contains(": File exists");
-        let full = self.full
-            || self.signal == Some(signal_hook::consts::SIGXFSZ)
-            || words.contains("No space left on device")
-            // Of a pipe into a file of ours, whose file system is another one.
-            || words.contains("Out of diskspace")
-            // Git refuses to write an index that it has read damaged.
-            || words.lines().any(could_not_write) && !words.contains("null sha1")
-            || words.contains("Disk quota exceeded");
+        let full = self.full || self.signal == Some(signal_hook::consts::SIGXFSZ) || full_disk::is_told_in(words);
         if locked {
             return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
                 .why(why)
@@ -106,14 +100,6 @@ impl Output {
         let ways = if full { Vec::new() } else { git_damage::ways_out_of(words) };
         Error::new(code, format!("{} failed", self.what)).why(why).hints_of(ways)
     }
-}
-
-/// Whether git could not write what it had begun to write, and does not say why. There may be space again by now: it removes
-/// what it could not finish.
-fn could_not_write(line: &str) -> bool {
-    let writes = ["unable to write file ", "nable to write new index file", "nable to write new_index file"];
-    let reasons = ["Permission denied", "Read-only file system", "Input/output error", "Operation not permitted"];
-    writes.iter().any(|words| line.contains(words)) && !reasons.iter().any(|reason| line.contains(reason))
 }
 
 /// With less free space than this many bytes, a failed write is taken as a full disk.
