@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::domain::base::names::RepoPath;
 use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::{Condition, FastWay};
+use crate::git::repo::shortcuts::Condition;
 
 use super::coverage::Coverage;
 use super::permissions::Permissions;
@@ -44,9 +44,7 @@ impl Captures<'_> {
             Some(Door { mode: meta.mode(), owner: meta.uid(), group: meta.gid() })
         };
         let doors: Option<Vec<Door>> = folders.iter().map(door).collect();
-        let forbidden = self.repo.shortcuts().forbidden_by(FastWay::StageObjects, None);
-        let is_shared = matches!(forbidden, Some(Condition::SharedRepository));
-        doors.is_some_and(|doors| get_in(&doors, is_shared))
+        doors.is_some_and(|doors| get_in(&doors, self.repo.shortcuts().holds(Condition::SharedRepository, None)))
     }
 }
 

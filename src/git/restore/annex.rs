@@ -13,13 +13,14 @@ const PUT_OFF: &str = "annex/smudge.log";
 const LIMIT: Duration = Duration::from_secs(120);
 
 impl Restores<'_> {
+    /// Whether git-annex has put anything off.
+    pub fn annex_has_put_off(&self) -> bool {
+        self.repo.common_dir().join(PUT_OFF).metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+    }
+
     /// Lets git-annex write the contents of files that were written as pointers. Where it cannot, they stay pointers, and
     /// `git annex smudge --update` writes them later.
     pub fn write_what_annex_put_off(&self, worktree: &Worktree) {
-        let log = self.repo.common_dir().join(PUT_OFF);
-        if !log.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
-            return;
-        }
         for verb in [&["annex", "smudge", "--update"][..], &["annex", "restage", "--quiet"]] {
             match self.repo.git_in(worktree).writing().limited(LIMIT).args(verb).run() {
                 Ok(output) if output.ok() => {}

@@ -103,11 +103,11 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
         let outcome = carry_advance(ctx, change, txn, (attempt, ready), &mut done);
         done.or_named(attempt, &format!("{} in '{}'", change.branch.short(), change.path), outcome)?;
     }
-    for path in operation.worktrees.iter().map(|change| &change.path).chain(operation.advances.iter().map(|change| &change.path))
-    {
-        if let Ok(there) = worktree(ctx, path) {
-            ctx.repo.restore().write_what_annex_put_off(&there);
-        }
+    let advanced = operation.advances.iter().map(|change| &change.path);
+    let written = operation.worktrees.iter().map(|change| &change.path).chain(advanced);
+    // The worktree is looked up only where it is needed.
+    for there in written.filter(|_| ctx.repo.restore().annex_has_put_off()).filter_map(|path| worktree(ctx, path).ok()) {
+        ctx.repo.restore().write_what_annex_put_off(&there);
     }
     env::fault_point("journal.before-refs");
     let outcome = move_refs(ctx, &operation.refs, &operation.title, txn, attempt, &mut done);

@@ -106,18 +106,17 @@ impl Reading<'_> {
         if edits.iter().any(|edit| edit.path.as_bytes().ends_with(b".gitattributes")) {
             return Ok(None);
         }
-        let untracked = self.with_sizes(sorted.untracked);
+        let (unsure, untracked) = (self.entries_with_sizes(sorted.unsure), self.with_sizes(sorted.untracked));
         // Found out only after much was read, it would be read twice in the same time.
-        if self.until.is_some()
-            && (untracked.iter().any(|(_, size)| *size > LARGE) || sorted.unsure.iter().any(|entry| self.is_large(*entry)))
-        {
+        let mut sizes = unsure.iter().map(|(_, size)| size).chain(untracked.iter().map(|(_, size)| size));
+        if self.until.is_some() && sizes.any(|size| *size > LARGE) {
             return Ok(None);
         }
         let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
         // Files whose line ends a checkout may write differently.
         let mut doubtful = Vec::new();
         let mut blobs = NewBlobs::of(self.repository);
-        let Some(tracked) = self.tracked(sorted.unsure, conversion, &mut blobs, gaps)? else { return Ok(None) };
+        let Some(tracked) = self.tracked(unsure, conversion, &mut blobs, gaps)? else { return Ok(None) };
         let Some(untracked) = self.untracked(untracked, conversion, &mut blobs, (coverage, gaps))? else {
             return Ok(None);
         };
@@ -137,16 +136,16 @@ impl Reading<'_> {
     /// Reads tracked files that may have changed; `None` if git has to do it.
     fn tracked(
         &self,
-        entries: Vec<usize>,
+        entries: Vec<(usize, u64)>,
         conversion: Conversion,
         blobs: &mut NewBlobs<'_>,
         gaps: &mut Gaps,
     ) -> Result<Option<Differing>> {
         let Differing { mut edits, mut doubtful } = Differing::default();
         let mut looks = Looks::below(self.worktree.path());
-        let place = |entry: &usize| (Rank::Tracked, size_of(self.worktree, &RepoPath::new(self.index.path(*entry))));
+        let place = |(_, size): &(usize, u64)| (Rank::Tracked, *size);
         let late = as_time_allows((self.repository, self.until), entries, place, |part| {
-            for entry in part {
+            for (entry, _) in part {
                 let path = RepoPath::new(self.index.path(entry));
                 match self.content(&mut looks, &path, u64::MAX, conversion)? {
                     Content::Gone => edits.push(PathEdit { path, new: None }),
@@ -167,12 +166,14 @@ impl Reading<'_> {
             Ok(Some(()))
         })?;
         let Some(late) = late else { return Ok(None) };
-        gaps.add_late(late.into_iter().map(|entry| RepoPath::new(self.index.path(entry))));
+        gaps.add_late(late.into_iter().map(|(entry, _)| RepoPath::new(self.index.path(entry))));
         Ok(Some(Differing { edits, doubtful }))
     }
 
-    fn is_large(&self, entry: usize) -> bool {
-        size_of(self.worktree, &RepoPath::new(self.index.path(entry))) > LARGE
+    /// Entries of the index with the size of each file, where that matters.
+    fn entries_with_sizes(&self, entries: Vec<usize>) -> Vec<(usize, u64)> {
+        let size = |entry: &usize| size_of(self.worktree, &RepoPath::new(self.index.path(*entry)));
+        entries.into_iter().map(|entry| (entry, if self.until.is_some() { size(&entry) } else { 0 })).collect()
     }
 
     /// Untracked files with what is to be read of each, where that matters: of those over the limit nothing is.

@@ -32,7 +32,8 @@ impl Shortcuts<'_> {
         forbids
     }
 
-    fn holds(&self, condition: Condition, worktree: Option<&Worktree>) -> bool {
+    /// Whether a condition holds; of those that a worktree causes, in this one.
+    pub(in crate::git) fn holds(&self, condition: Condition, worktree: Option<&Worktree>) -> bool {
         condition.row().signs.iter().any(|sign| match sign {
             Sign::Not(..) | Sign::Is(..) | Sign::Other(..) | Sign::Set(_) | Sign::Section(_) | Sign::Variable(_) => {
                 // Where the configuration cannot be read, git says why.
