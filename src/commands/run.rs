@@ -14,6 +14,7 @@ use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::commands::task::budget::Budget;
+use crate::domain::base::names::RefName;
 use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
@@ -179,7 +180,7 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
         until_idle: args.until_idle,
         mode: args.mode,
-        target: args.target.as_deref().map(target::branch_named),
+        target: args.target.as_deref().map(RefName::branch_named),
         retry: args.retry,
         after_crash: AfterCrash::default(),
         limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
@@ -193,7 +194,7 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
 
 /// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
 fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Screen) -> Result<()> {
-    let target = target::of_session(ctx, args.target.as_deref().map(target::branch_named).as_ref())?;
+    let target = target::of_session(ctx, args.target.as_deref().map(RefName::branch_named).as_ref())?;
     // It is started again in the main worktree.
     let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
     let arguments = arguments(args, target, from_here(args.program.clone(), &super::working_dir(global)?)?);

@@ -442,7 +442,7 @@ pub fn target_branch(ctx: &Context) -> Result<RefName> {
         return Ok(session.target.clone());
     }
     if let Some(target) = &ctx.config.merge.target {
-        return Ok(crate::ops::supervise::target::branch_named(target));
+        return Ok(RefName::branch_named(target));
     }
     match ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch() {
         Some(branch) => Ok(branch.clone()),

@@ -119,6 +119,11 @@ impl RefName {
         Self(format!("refs/heads/{short}"))
     }
 
+    /// A branch as people and git name it: by its short or its full name.
+    pub fn branch_named(name: &str) -> Self {
+        Self::branch(name.strip_prefix("refs/heads/").unwrap_or(name))
+    }
+
     /// A ref by the name that git printed or stored.
     pub fn of_git(name: &[u8]) -> Self {
         Self(spelled(name).into_owned())

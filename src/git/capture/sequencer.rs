@@ -115,7 +115,7 @@ impl Captures<'_> {
         let updated = read("rebase-merge/update-refs")?.into_iter().step_by(3);
         found.extend(updated.map(|name| (RefName::new(name), InProgress::Rebase)));
         let start = read("BISECT_START")?.into_iter().next();
-        found.extend(start.map(|name| (RefName::branch(name.strip_prefix("refs/heads/").unwrap_or(&name)), InProgress::Bisect)));
+        found.extend(start.map(|name| (RefName::branch_named(&name), InProgress::Bisect)));
         Ok(found)
     }
 }

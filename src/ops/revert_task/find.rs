@@ -50,7 +50,7 @@ pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[CaseI
     let merged = |task: &CaseId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
     let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
     let name = match (&wanted.target, went_into.iter().next()) {
-        (Some(short), _) => RefName::branch(short.strip_prefix("refs/heads/").unwrap_or(short)),
+        (Some(short), _) => RefName::branch_named(short),
         (None, Some(_)) if went_into.len() > 1 => {
             let names: Vec<&str> = went_into.iter().map(|name| name.short()).collect();
             return Err(Error::new(Code::InvalidTransition, "the tasks were merged into different branches")

@@ -25,7 +25,7 @@ pub struct Target {
 pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<Target> {
     let here = users_worktree(ctx)?;
     let head = ctx.repo.refs().head(&here)?;
-    let configured = || ctx.config.merge.target.as_deref().map(branch_named);
+    let configured = || ctx.config.merge.target.as_deref().map(RefName::branch_named);
     let branch = match (named.cloned().or_else(configured), head.branch()) {
         (Some(branch), _) => branch,
         (None, Some(branch)) => branch.clone(),
@@ -47,11 +47,6 @@ pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<Target> {
             .hint(format!("make it: git branch {}", branch.short_in_shell()))
             .hint("or name another: git axiom run --target BRANCH, git config axiom.merge.target BRANCH")
     })
-}
-
-/// A branch as people name it.
-pub fn branch_named(name: &str) -> RefName {
-    RefName::branch(name.strip_prefix("refs/heads/").unwrap_or(name))
 }
 
 /// The worktree in which we were called, where it is the user's own; else the main one.
