@@ -3,6 +3,8 @@
 //! A new object is on disk, and in git's object database, only after `Durability::sync_objects`. Changing a ref calls
 //! that, and so does every call of git that writes.
 
+use jiff::Timestamp;
+
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -377,16 +379,17 @@ impl Objects<'_> {
         }
     }
 
-    /// The committer time of a commit, in seconds since 1970.
+    /// The committer time of a commit; `None` where no calendar has it.
     ///
     /// # Errors
     /// As [`Objects::read_object`].
-    pub fn commit_seconds(&self, oid: &Oid) -> Result<i64> {
+    pub fn commit_time(&self, oid: &Oid) -> Result<Option<Timestamp>> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
         let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "));
         let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
-        seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
+        let seconds = seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))?;
+        Ok(Timestamp::from_second(seconds).ok())
     }
 }
 

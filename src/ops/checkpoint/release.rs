@@ -44,7 +44,7 @@ fn release_kept(ctx: &Context) -> Result<()> {
     let open = ctx.state().record.open.as_ref().map(|open| RefName::new(format!("{KEPT}{}", open.txn)));
     let (mut edits, mut oldest) = (Vec::new(), now);
     for kept in ctx.repo.refs().refs_below(KEPT)? {
-        let made = Timestamp::from_second(ctx.repo.objects().commit_seconds(&kept.oid)?).unwrap_or(now);
+        let made = ctx.repo.objects().commit_time(&kept.oid)?.unwrap_or(now);
         if now.duration_since(made) > limit && Some(&kept.name) != open.as_ref() {
             edits.push(RefEdit { name: kept.name, expected: Expected::Value(kept.oid), new: None });
         } else {

@@ -141,8 +141,7 @@ fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Opti
         None => refs.read_ref(&lost_ref(task))?.map_or_else(newest, |kept| Ok(Some(kept)))?,
     };
     let Some(capture) = capture else { return Ok(None) };
-    let seconds = ctx.repo.objects().commit_seconds(&capture)?;
-    let captured_at = Timestamp::from_second(seconds).ok();
+    let captured_at = ctx.repo.objects().commit_time(&capture)?;
     // A capture is made where files were changed, so it is a sign of life too.
     let stopped = stopped.map(|heard| captured_at.map_or(heard, |at| heard.max(at)));
     let wanted = with_commits_since(ctx, workspace, &capture)?;

@@ -219,7 +219,7 @@ pub fn last_sign(
 
 /// When the workspace of a task was captured last.
 fn captured_at(ctx: &Context, task: &CaseId, captures: &BTreeMap<RefName, Oid>) -> Option<Timestamp> {
-    Timestamp::from_second(ctx.repo.objects().commit_seconds(captures.get(&live_ref(task))?).ok()?).ok()
+    ctx.repo.objects().commit_time(captures.get(&live_ref(task))?).ok()?
 }
 
 /// Where a folder that is gone has its files from when it is made again, in words.

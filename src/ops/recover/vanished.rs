@@ -60,7 +60,7 @@ pub fn place(ctx: &Context, task: &CaseId) -> Result<Place> {
 /// outlives an attempt that was put aside.
 pub fn capture_of(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<(Oid, Timestamp)>> {
     let Some(capture) = ctx.repo.refs().read_ref(&live_ref(task))? else { return Ok(None) };
-    let at = Timestamp::from_second(ctx.repo.objects().commit_seconds(&capture)?).unwrap_or(Timestamp::UNIX_EPOCH);
+    let at = ctx.repo.objects().commit_time(&capture)?.unwrap_or(Timestamp::UNIX_EPOCH);
     let reports = ctx.state().reports(task);
     let is_known = reports.and_then(|reports| reports.captured.as_ref()).is_some_and(|known| known.capture == capture);
     let begun = reports.and_then(|reports| reports.started_at);

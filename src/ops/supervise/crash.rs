@@ -103,7 +103,7 @@ impl Supervisor<'_> {
     fn last_sign(&self, agent: &AgentId, work: &Work) -> Timestamp {
         let (refs, objects) = (self.ctx.repo.refs(), self.ctx.repo.objects());
         let newest = refs.read_ref(&live_ref(&work.task)).ok().flatten();
-        let captured = newest.and_then(|capture| Timestamp::from_second(objects.commit_seconds(&capture).ok()?).ok());
+        let captured = newest.and_then(|capture| objects.commit_time(&capture).ok()?);
         last_sign(self.ctx, (agent, work), self.watches.get(agent).and_then(|watch| watch.heard_at), captured)
     }
 

@@ -3,8 +3,6 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
-
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{LIVE, LOST, STASHED};
@@ -69,8 +67,7 @@ pub fn release(ctx: &Context) -> Result<usize> {
     for (folder, live) in below(LIVE)?.chain(below(LOST)?).chain(below(STASHED)?) {
         let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| CaseId::new(task).ok()) else { continue };
         // Nothing is known of a damaged capture; `recover` reports it.
-        let seconds = || ctx.repo.objects().commit_seconds(&live.oid).ok();
-        let made = || seconds().map(|seconds| Timestamp::from_second(seconds).unwrap_or(now));
+        let made = || ctx.repo.objects().commit_time(&live.oid).ok().map(|time| time.unwrap_or(now));
         if retention::live_capture_ends(ctx.state(), &task, made, &rules, now) {
             edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
         }
