@@ -75,6 +75,16 @@ pub struct Restorable {
 }
 
 impl Restorable {
+    /// The group that a case is directly in.
+    pub fn group_of(&self, case: &Case) -> Option<&Case> {
+        self.cases.get(case.parent.as_ref()?)
+    }
+
+    /// The groups that a case is in, the innermost first and its goal last. There is an end also where a damaged state has a circle.
+    pub fn groups_around(&self, case: &Case) -> impl Iterator<Item = &Case> + use<'_> {
+        std::iter::successors(self.group_of(case), |group| self.group_of(group)).take(self.cases.len())
+    }
+
     /// Stops all work: active cases become pending, without a retry counted.
     pub fn put_to_rest(&mut self) {
         for case in self.cases.values_mut().filter(|case| case.status == Status::Active) {

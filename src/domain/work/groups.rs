@@ -39,8 +39,8 @@ impl<'a> Groups<'a> {
         let mut parts: HashMap<&CaseId, Vec<&Case>> = HashMap::new();
         let mut topmost_first = Vec::new();
         for case in cases.values() {
-            match case.parent.as_ref().filter(|parent| cases.contains_key(*parent)) {
-                Some(parent) => parts.entry(parent).or_default().push(case),
+            match state.restorable.group_of(case) {
+                Some(group) => parts.entry(&group.id).or_default().push(case),
                 None => topmost_first.push(case),
             }
         }
@@ -107,13 +107,10 @@ impl<'a> Groups<'a> {
     /// The cases that `case` still waits for: groups around it that are blocked or archived; its own dependencies and those of its groups
     /// that are not merged yet, and of which what is needed is not ready.
     pub fn waits_for(&self, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
-        let cases = &self.state.restorable.cases;
-        let up = move |case: &&'a Case| case.parent.as_ref().and_then(|parent| cases.get(parent));
-        // Parents form no cycle: adding and changing cases checks that.
-        let chain = std::iter::successors(Some(case), up);
+        let around = || self.state.restorable.groups_around(case);
         let is_held = |group: &&Case| matches!(group.status, Status::Blocked | Status::Archived);
-        let held_by = std::iter::successors(Some(case), up).skip(1).filter(is_held).map(|group| &group.id);
-        let waits = chain.flat_map(|case| case.after.iter().map(move |id| (case, id)));
+        let held_by = around().filter(is_held).map(|group| &group.id);
+        let waits = std::iter::once(case).chain(around()).flat_map(|case| case.after.iter().map(move |id| (case, id)));
         let is_waited_for = |(case, id): &(&Case, &CaseId)| !self.is_in_target(id) && !needs::lets_begin(self.state, case, id);
         held_by.chain(waits.filter(is_waited_for).map(|(_, id)| id))
     }

@@ -58,9 +58,7 @@ pub fn body_of(repo: &Repository, case: &Case) -> Result<String> {
 /// # Errors
 /// As [`load`].
 pub fn parents_of<'s>(repo: &Repository, state: &'s State, case: &Case) -> Result<Vec<Part<'s>>> {
-    let cases = &state.restorable.cases;
-    let up = |case: &Case| cases.get(case.parent.as_ref()?);
-    let chain = std::iter::successors(up(case), |parent| up(parent)).take(MOST_PARENTS);
+    let chain = state.restorable.groups_around(case).take(MOST_PARENTS);
     let mut parents = chain.map(|case| Ok(Part { case, body: body_of(repo, case)? })).collect::<Result<Vec<_>>>()?;
     parents.reverse();
     Ok(parents)

@@ -84,13 +84,10 @@ pub fn archive(ctx: &mut Context, ids: &[CaseId], watcher: &mut dyn Watcher) -> 
 
 /// The cases in these groups, however deep; not those that are named themselves.
 fn within<'a>(state: &'a State, ids: &'a [CaseId]) -> impl Iterator<Item = &'a Case> {
-    let cases = &state.restorable.cases;
-    let up = move |case: &&'a Case| case.parent.as_ref().and_then(|parent| cases.get(parent));
-    let is_within = move |case: &&'a Case| {
-        let mut above = std::iter::successors(Some(*case), up).take(cases.len()).skip(1);
-        !ids.contains(&case.id) && above.any(|group| ids.contains(&group.id))
-    };
-    cases.values().filter(is_within)
+    let all = &state.restorable;
+    let is_within =
+        move |case: &&'a Case| !ids.contains(&case.id) && all.groups_around(case).any(|group| ids.contains(&group.id));
+    all.cases.values().filter(is_within)
 }
 
 /// Stops the agents that work on tasks of these groups, which are held by now; returns them.

@@ -53,11 +53,9 @@ pub struct CutPart {
 
 /// The goals of these tasks with all groups in them, each before its parts, in the order of the tasks.
 pub fn groups_of(state: &State, cut_off: &[&CaseId]) -> Vec<CutGroup> {
-    let cases = &state.restorable.cases;
     let tree = Groups::of(state);
     let above = |task: &CaseId| -> Vec<&Case> {
-        let up = |case: &&Case| cases.get(case.parent.as_ref()?);
-        std::iter::successors(cases.get(task), up).skip(1).take(cases.len()).collect()
+        state.restorable.cases.get(task).into_iter().flat_map(|case| state.restorable.groups_around(case)).collect()
     };
     let is_hit: BTreeSet<&CaseId> = cut_off.iter().flat_map(|task| above(task)).map(|case| &case.id).collect();
     let mut seen = BTreeSet::new();

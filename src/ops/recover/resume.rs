@@ -60,15 +60,12 @@ pub struct Recovered {
 /// # Errors
 /// `UNKNOWN_TASK`.
 pub fn tasks_of(state: &State, ids: &[CaseId]) -> Result<BTreeSet<CaseId>> {
-    let cases = &state.restorable.cases;
+    let all = &state.restorable;
     for id in ids {
         state.case(id)?;
     }
-    let is_meant = |case: &Case| {
-        let up = |case: &&Case| case.parent.as_ref().and_then(|parent| cases.get(parent));
-        std::iter::successors(Some(case), up).take(cases.len()).any(|one| ids.contains(&one.id))
-    };
-    Ok(cases.values().filter(|case| case.kind == Kind::Task && is_meant(case)).map(|case| case.id.clone()).collect())
+    let is_meant = |case: &Case| std::iter::once(case).chain(all.groups_around(case)).any(|one| ids.contains(&one.id));
+    Ok(all.cases.values().filter(|case| case.kind == Kind::Task && is_meant(case)).map(|case| case.id.clone()).collect())
 }
 
 /// What there is to do with the tasks that a human means.

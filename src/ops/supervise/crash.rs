@@ -199,11 +199,9 @@ impl Supervisor<'_> {
         let case = state.case(&work.task)?;
         let record = state.record.cases.get(&work.task).cloned().unwrap_or_default();
         let workspace = state.restorable.workspaces.get(&work.task).map(|workspace| workspace.path.as_str());
-        let cases = &state.restorable.cases;
-        let parents = std::iter::successors(Some(case), |case| cases.get(case.parent.as_ref()?)).take(cases.len());
-        let goal = parents.last().filter(|goal| goal.id != case.id).map(|goal| goal.title.as_str());
+        let goal = state.restorable.groups_around(case).last().map(|goal| goal.title.as_str());
         let is_past = |case: &&Case| case.kind == Kind::Task && case.status == Status::Done;
-        let past = cases.values().filter(is_past).take(MOST_PAST);
+        let past = state.restorable.cases.values().filter(is_past).take(MOST_PAST);
         let question = Question {
             schema: SCHEMA,
             goal,

@@ -33,20 +33,16 @@ pub fn dependents(state: &State, tasks: &[CaseId]) -> Vec<CaseId> {
 
 /// The dependencies of a case: its own and those of its groups.
 fn needs<'s>(state: &'s State, case: &'s Case) -> impl Iterator<Item = &'s CaseId> {
-    std::iter::successors(Some(case), |case| up(state, case)).flat_map(|case| &case.after)
+    std::iter::once(case).chain(state.restorable.groups_around(case)).flat_map(|case| &case.after)
 }
 
 /// Whether a case is one of these, or a group that contains one of these.
 fn is_or_holds(state: &State, id: &CaseId, concerned: &BTreeSet<CaseId>) -> bool {
+    let cases = &state.restorable.cases;
     let within = |one: &CaseId| {
-        let case = state.restorable.cases.get(one);
-        std::iter::successors(case, |case| up(state, case)).any(|case| case.id == *id)
+        cases.get(one).is_some_and(|case| case.id == *id || state.restorable.groups_around(case).any(|group| group.id == *id))
     };
     concerned.contains(id) || concerned.iter().any(within)
-}
-
-fn up<'s>(state: &'s State, case: &Case) -> Option<&'s Case> {
-    case.parent.as_ref().and_then(|parent| state.restorable.cases.get(parent))
 }
 
 /// The edits that make tasks open again: pending, not merged, no reason. Archived tasks stay archived.
