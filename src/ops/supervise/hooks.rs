@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use super::claim::MOST_CLAIM_GATES;
 use super::notice::Notice;
+use super::running_hooks::HooksSaid;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::plural::count_of;
 use crate::domain::hook::event::HookEvent;
@@ -13,7 +14,7 @@ use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::By;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::Doing;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
 use crate::domain::work::ready;
 use crate::domain::work::session::SessionState;
@@ -21,25 +22,17 @@ use crate::env;
 use crate::error::Result;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, AfterFailure, Job, Runner, Running};
 use crate::ops::watch::LOOK;
 
 /// After how long is said at the end of a session that hooks are waited for.
 const SAYS_AFTER: Duration = Duration::from_secs(1);
 
-/// Hooks that are told something.
-#[derive(Debug)]
-pub(super) struct Reporting {
-    facts: Facts,
-    running: Running,
-}
-
 impl Supervisor<'_> {
     /// Tells hooks what has happened; returns whether anything was done.
     pub(super) fn look_after_reports(&mut self) -> bool {
         if let Some(reporting) = &self.reporting {
-            let Some(verdict) = reporting.running.verdict() else { return false };
-            let runs = work::records(&reporting.facts, &verdict.ran);
+            // None of them decides anything: what one says is in its run.
+            let Some(HooksSaid { runs, objection: _ }) = reporting.said() else { return false };
             self.reporting = None;
             for run in runs.iter().filter(|run| run.failure.is_some()) {
                 let last = run.lines.last().map_or_else(String::new, |line| format!(": {line}"));
@@ -58,24 +51,17 @@ impl Supervisor<'_> {
         }
         let Some(facts) = self.ctx.hooks.next_due() else { return false };
         let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(facts.event) else { return true };
-        match work::of(self.ctx, (&hooks, &tree), &facts) {
-            Ok(steps) => {
-                let job = Job::new(self.ctx, Runner::Session, AfterFailure::GoOn, steps);
-                let running = steps::start(job, self.bell.rope().ok());
-                self.reporting = Some(Reporting { facts, running });
-            }
-            Err(error) => self.warn(format!("hooks of {} were not run: {error}", facts.event)),
+        let event = facts.event;
+        match self.run_hooks(facts, &hooks, &tree) {
+            Ok(running) => self.reporting = Some(running),
+            Err(error) => self.warn(format!("hooks of {event} were not run: {error}")),
         }
         true
     }
 
     /// Which hook is told something, for people who look.
     pub(super) fn reporting_doing(&self) -> Option<Doing> {
-        let Reporting { facts, running } = self.reporting.as_ref()?;
-        let now = running.now()?;
-        let name = format!("{} ({})", facts.event, now.name);
-        let about = Doing { task_id: facts.task_id.clone(), ..Doing::of_session(What::TellsHook, now.since) };
-        Some(about.step(&name, (now.place, now.of), now.limit))
+        self.reporting.as_ref()?.doing()
     }
 
     /// Nothing is left to do now: tells hooks once whether all is finished, or what is left waits. A session that found things so when it

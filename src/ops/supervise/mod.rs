@@ -38,6 +38,7 @@ mod recording;
 mod redirecting;
 mod requests;
 mod resuming;
+mod running_hooks;
 mod session;
 mod settle;
 mod shared_stash;
@@ -267,7 +268,7 @@ struct Supervisor<'a> {
     /// Claims that are under way.
     starting: BTreeMap<CaseId, starting::Starting>,
     /// Requests to send an agent elsewhere, about which hooks are asked first.
-    redirects: HashMap<RequestId, starting::Asked>,
+    redirects: HashMap<RequestId, running_hooks::RunningHooks>,
     /// Tasks that hooks have let start when they were asked before an agent was sent there.
     may_start: HashSet<CaseId>,
     /// Workspaces that git makes.
@@ -277,7 +278,7 @@ struct Supervisor<'a> {
     /// What is said of what is being done, since it was said last.
     doing: doing::Told,
     /// Hooks that are told something.
-    reporting: Option<hooks::Reporting>,
+    reporting: Option<running_hooks::RunningHooks>,
     /// The merge whose result is being verified.
     merge_check: Option<Check>,
     /// How many times in a row the merge of a task had changed when its verification ended.

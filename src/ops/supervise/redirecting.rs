@@ -4,13 +4,11 @@
 use std::path::Path;
 
 use super::notice::Notice;
-use super::starting::Asked;
+use super::running_hooks::HooksSaid;
 use super::{Supervisor, Then};
 use crate::domain::base::ids::{AgentId, CaseId, RequestId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::Facts;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Case;
@@ -20,8 +18,6 @@ use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::hooks::standing::AtEvent;
-use crate::ops::hooks::work;
-use crate::ops::steps::{self, AfterFailure, Job, Runner};
 use crate::ops::workspaces;
 
 /// A request to send an agent to another task.
@@ -43,15 +39,11 @@ impl Supervisor<'_> {
     /// Asks the hooks of the task to which an agent is sent, before anybody is stopped; then as [`Supervisor::redirect`]. `None` while
     /// they are asked.
     pub(super) fn redirect_or_ask(&mut self, id: &RequestId, wanted: &Redirect) -> Result<Option<(bool, String)>> {
-        if let Some(Asked { facts, running }) = self.redirects.get(id) {
-            let Some(verdict) = running.verdict() else { return Ok(None) };
-            let runs = work::records(facts, &verdict.ran);
+        if let Some(asked) = self.redirects.get(id) {
+            let Some(HooksSaid { runs, objection }) = asked.said() else { return Ok(None) };
             self.redirects.remove(id);
             self.record_runs(&runs)?;
-            if let Some(error) = verdict.not_run {
-                return Err(error);
-            }
-            if let Some(failure) = verdict.failure {
+            if let Some(failure) = objection? {
                 let said = runs.last().and_then(|run| run.lines.last()).map_or_else(String::new, |line| format!(": {line}"));
                 let reason = failure.summary.replacen("hook", "the hook pre-task-start", 1);
                 return Ok(Some((false, format!("{} stays with {}: {reason}{said}", wanted.agent, wanted.from))));
@@ -64,12 +56,8 @@ impl Supervisor<'_> {
             AtEvent::Nothing => self.redirect(wanted).map(Some),
             AtEvent::NotApproved(what) => Ok(Some((false, format!("{what}: git axiom trust")))),
             AtEvent::Run(hooks, tree) => {
-                let about = of_task(self.ctx.state(), &wanted.to, HookEvent::PreTaskStart, env::now());
-                let facts = Facts { agent: Some(wanted.agent.clone()), ..about };
-                let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
-                let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
-                let running = steps::start(job, self.bell.rope().ok());
-                self.redirects.insert(id.clone(), Asked { facts, running });
+                let asked = self.run_hooks(self.facts_of_start(&wanted.to, &wanted.agent), &hooks, &tree)?;
+                self.redirects.insert(id.clone(), asked);
                 Ok(None)
             }
         }

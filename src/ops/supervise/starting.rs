@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 
 use super::Supervisor;
 use super::hooks::rejected_start;
+use super::running_hooks::{HooksSaid, RunningHooks};
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::Facts;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::Doing;
 use crate::domain::work::gate::GateKind;
 use crate::env;
 use crate::error::Result;
 use crate::ops::hooks::standing::AtEvent;
-use crate::ops::hooks::work;
-use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+use crate::ops::steps::Failure;
 
 /// A claim that is about to be made.
 #[derive(Debug, Clone)]
@@ -31,14 +29,8 @@ pub(super) struct Claim {
 #[derive(Debug)]
 pub(super) struct Starting {
     claim: Claim,
-    asked: Option<Asked>,
-}
-
-/// Hooks that are asked whether a task may be started.
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) facts: Facts,
-    pub(super) running: Running,
+    /// The hooks that are asked whether the task may start.
+    asked: Option<RunningHooks>,
 }
 
 /// What follows a look at a claim.
@@ -46,7 +38,7 @@ enum Next {
     /// It still waits.
     Waits,
     /// Its workspace is there: hooks are asked.
-    Asks(Box<Asked>),
+    Asks(Box<RunningHooks>),
     /// Nothing keeps the task from starting.
     Takes,
     /// A hook does, and the task waits for a human.
@@ -126,20 +118,16 @@ impl Supervisor<'_> {
     }
 
     fn next_of(&mut self, claim: &Claim) -> Result<Next> {
-        let Some(Starting { asked: Some(Asked { facts, running }), .. }) = self.starting.get(&claim.task) else {
+        let Some(Starting { asked: Some(asked), .. }) = self.starting.get(&claim.task) else {
             if !self.workspace_is_made(&claim.task, &claim.workspace)? {
                 return Ok(Next::Waits);
             }
             env::fault_point("claim.workspace-made");
             return self.ask_to_start(claim);
         };
-        let Some(verdict) = running.verdict() else { return Ok(Next::Waits) };
-        let runs = work::records(facts, &verdict.ran);
+        let Some(HooksSaid { runs, objection }) = asked.said() else { return Ok(Next::Waits) };
         self.record_runs(&runs)?;
-        if let Some(error) = verdict.not_run {
-            return Err(error);
-        }
-        let Some(Failure { summary, .. }) = verdict.failure else { return Ok(Next::Takes) };
+        let Some(Failure { summary, .. }) = objection? else { return Ok(Next::Takes) };
         let lines = runs.last().map(|run| run.lines.clone()).unwrap_or_default();
         let reason = summary.replacen("hook", "hook pre-task-start", 1);
         self.veto(&claim.task, format!("{reason}; approve to ask it again"), lines)?;
@@ -152,12 +140,8 @@ impl Supervisor<'_> {
             return Ok(Next::Takes);
         }
         let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(HookEvent::PreTaskStart) else { return Ok(Next::Takes) };
-        let about = of_task(self.ctx.state(), &claim.task, HookEvent::PreTaskStart, env::now());
-        let facts = Facts { agent: Some(claim.agent.clone()), ..about };
-        let steps = work::of(self.ctx, (&hooks, &tree), &facts)?;
-        let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
-        let running = steps::start(job, self.bell.rope().ok());
-        Ok(Next::Asks(Box::new(Asked { facts, running })))
+        let asked = self.run_hooks(self.facts_of_start(&claim.task, &claim.agent), &hooks, &tree)?;
+        Ok(Next::Asks(Box::new(asked)))
     }
 
     /// Whether a claim would be made as things are now, whatever they were when it was prepared.
@@ -175,7 +159,7 @@ impl Supervisor<'_> {
     fn abandon_start(&mut self, task: &CaseId) {
         self.leaving.add(task, self.makings.give_up(task), None);
         if let Some(Starting { asked: Some(asked), .. }) = self.starting.remove(task) {
-            self.leaving.add(task, asked.running.give_up(), None);
+            self.leaving.add(task, asked.give_up(), None);
         }
     }
 
@@ -188,10 +172,6 @@ impl Supervisor<'_> {
     /// Which hooks are asked, for people who look.
     pub(super) fn starting_doing(&self) -> impl Iterator<Item = Doing> {
         let asked = self.starting.values().filter_map(|starting| starting.asked.as_ref());
-        asked.chain(self.redirects.values()).filter_map(|Asked { facts, running }| {
-            let now = running.now()?;
-            let about = Doing { task_id: facts.task_id.clone(), ..Doing::of_session(What::AsksHook, now.since) };
-            Some(about.step(&now.name, (now.place, now.of), now.limit))
-        })
+        asked.chain(self.redirects.values()).filter_map(RunningHooks::doing)
     }
 }

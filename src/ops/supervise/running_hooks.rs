@@ -1,0 +1,82 @@
+//! The hooks of one event that run beside the work of a session: started, looked at, shown. What follows from what they said is in
+//! `starting` and `redirecting` (those that are asked) and in `hooks` (those that are told).
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::Supervisor;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::hook::due::of_task;
+use crate::domain::hook::event::{HookEvent, Power};
+use crate::domain::hook::facts::Facts;
+use crate::domain::hook::run::HookRun;
+use crate::domain::work::doing::{Doing, What};
+use crate::env;
+use crate::error::{Error, Result};
+use crate::hook::approved_tree::ApprovedTree;
+use crate::hook::selection::Hook;
+use crate::ops::hooks::work;
+use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+
+/// Hooks at work.
+#[derive(Debug)]
+pub(super) struct RunningHooks {
+    facts: Facts,
+    running: Running,
+}
+
+/// What hooks have said, once they have ended.
+#[derive(Debug)]
+pub(super) struct HooksSaid {
+    /// Those that ran, for the log.
+    pub(super) runs: Vec<HookRun>,
+    /// The one that objects, or an error where one could not be run.
+    pub(super) objection: Result<Option<Failure>>,
+}
+
+impl RunningHooks {
+    /// What they have said; `None` while they run.
+    pub(super) fn said(&self) -> Option<HooksSaid> {
+        let verdict = self.running.verdict()?;
+        let objection = verdict.not_run.map_or(Ok(verdict.failure), Err::<_, Error>);
+        Some(HooksSaid { runs: work::records(&self.facts, &verdict.ran), objection })
+    }
+
+    /// Which of them runs, for people who look.
+    pub(super) fn doing(&self) -> Option<Doing> {
+        let now = self.running.now()?;
+        let (what, name) = match self.facts.event.power() {
+            Power::Veto => (What::AsksHook, now.name),
+            Power::Report => (What::TellsHook, format!("{} ({})", self.facts.event, now.name)),
+        };
+        let about = Doing { task_id: self.facts.task_id.clone(), ..Doing::of_session(what, now.since) };
+        Some(about.step(&name, (now.place, now.of), now.limit))
+    }
+
+    /// Ends them. The returned thread ends with them.
+    pub(super) fn give_up(self) -> Option<JoinHandle<()>> {
+        self.running.give_up()
+    }
+}
+
+impl Supervisor<'_> {
+    /// Starts the hooks of an event. One that objects is the last that is asked; all are told.
+    ///
+    /// # Errors
+    /// Those of [`work::of`].
+    pub(super) fn run_hooks(&self, facts: Facts, hooks: &[Hook], tree: &Arc<ApprovedTree>) -> Result<RunningHooks> {
+        let steps = work::of(self.ctx, (hooks, tree), &facts)?;
+        let after = match facts.event.power() {
+            Power::Veto => AfterFailure::Stop,
+            Power::Report => AfterFailure::GoOn,
+        };
+        let job = Job::new(self.ctx, Runner::Session, after, steps);
+        Ok(RunningHooks { facts, running: steps::start(job, self.bell.rope().ok()) })
+    }
+
+    /// What hooks are told that are asked whether a task may start with this agent.
+    pub(super) fn facts_of_start(&self, task: &CaseId, agent: &AgentId) -> Facts {
+        let about = of_task(self.ctx.state(), task, HookEvent::PreTaskStart, env::now());
+        Facts { agent: Some(agent.clone()), ..about }
+    }
+}
