@@ -24,6 +24,7 @@ pub(super) mod own_settings;
 pub(super) mod ownership;
 pub(super) mod pager;
 pub(super) mod program;
+pub(super) mod reopening;
 pub(super) mod repository;
 #[cfg(test)]
 pub(super) mod scratch;

@@ -1,7 +1,6 @@
 //! Merge drivers are programs of the user's: they run aside, in a thread, and only the task whose merge needs them waits
 //! (`git::history::merge_memory`). When they have ended, the same step is tried again and finds the result.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -106,13 +105,12 @@ impl Supervisor<'_> {
 }
 
 fn begin(repo: &Repository, asked: Asked, rope: Option<Rope>) -> Result<Drivers> {
-    let main = repo.worktrees().main_worktree()?;
-    let (place, entry) = (main.path().to_owned(), repo.worktrees().main_entry());
+    let reopening = repo.reopening()?;
     let (to, merged) = channel();
     let given_up = Arc::new(AtomicBool::new(false));
     let until = Arc::clone(&given_up);
     let work = move || {
-        drop(to.send(run(&place, entry.as_deref(), asked, until)));
+        drop(to.send(reopening.open().and_then(|repo| repo.history().run_merge(asked, until))));
         if let Some(rope) = rope {
             rope.ring();
         }
@@ -120,12 +118,4 @@ fn begin(repo: &Repository, asked: Asked, rope: Option<Rope>) -> Result<Drivers>
     let begun = std::thread::Builder::new().name("merge drivers".into()).spawn(work);
     begun.map_err(|e| Error::cannot_start("a thread that waits for merge drivers", e))?;
     Ok(Drivers::AtWork(AtWork { given_up, merged }))
-}
-
-fn run(place: &Path, entry: Option<&str>, asked: Asked, given_up: Arc<AtomicBool>) -> Result<KnownMerge> {
-    let repo = Repository::discover(place)?;
-    if let Some(entry) = entry {
-        repo.worktrees().choose_main(entry);
-    }
-    repo.history().run_merge(asked, given_up)
 }

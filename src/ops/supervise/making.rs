@@ -2,7 +2,6 @@
 //! meanwhile, which may install for minutes. Only the task itself waits.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -17,7 +16,7 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::doing::{Doing, What};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Added, Repository};
+use crate::git::Added;
 use crate::ops::workspaces::{self, ToMake};
 use crate::process::os::bell::Rope;
 
@@ -108,13 +107,12 @@ impl Supervisor<'_> {
     }
 
     fn begin_making(&self, to_make: ToMake, aside: Option<String>) -> Result<Making> {
-        let worktrees = self.ctx.repo.worktrees();
-        let (main, entry) = (worktrees.main_worktree()?.path().to_owned(), worktrees.main_entry());
+        let reopening = self.ctx.repo.reopening()?;
         let (given_up, is_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (to, came_to) = channel();
         let (until, over, rope) = (Arc::clone(&given_up), Arc::clone(&is_over), self.bell.rope().ok());
         let work = move || {
-            let added = add(&main, entry.as_deref(), &to_make, until);
+            let added = reopening.open().and_then(|repo| to_make.add(&repo, until));
             drop(to.send((to_make, added)));
             over.store(true, Ordering::SeqCst);
             rope.iter().for_each(Rope::ring);
@@ -123,13 +121,4 @@ impl Supervisor<'_> {
         let thread = begun.map_err(|e| Error::cannot_start("a thread that makes a workspace", e))?;
         Ok(Making { since: env::now(), given_up, is_over, came_to, aside, thread })
     }
-}
-
-/// With a repository of its own: what it writes belongs to no operation, and holds no lock of one.
-fn add(main: &Path, entry: Option<&str>, to_make: &ToMake, given_up: Arc<AtomicBool>) -> Result<Added> {
-    let repo = Repository::discover(main)?;
-    if let Some(entry) = entry {
-        repo.worktrees().choose_main(entry);
-    }
-    to_make.add(&repo, given_up)
 }

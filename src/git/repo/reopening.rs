@@ -1,0 +1,39 @@
+//! Opening the same repository once more, for a thread of its own: what that writes belongs to no operation of this one, and holds no
+//! lock of one.
+
+use std::path::PathBuf;
+
+use super::repository::Repository;
+use crate::error::Result;
+
+/// Where a repository is opened again, as the same one; also where it is bare.
+#[derive(Debug)]
+pub struct Reopening {
+    main: PathBuf,
+    entry: Option<String>,
+}
+
+impl Repository {
+    /// How another thread opens this repository for itself.
+    ///
+    /// # Errors
+    /// As `Worktrees::main_worktree`.
+    pub fn reopening(&self) -> Result<Reopening> {
+        let worktrees = self.worktrees();
+        Ok(Reopening { main: worktrees.main_worktree()?.path().to_owned(), entry: worktrees.main_entry() })
+    }
+}
+
+impl Reopening {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// As [`Repository::discover`].
+    pub fn open(&self) -> Result<Repository> {
+        let repo = Repository::discover(&self.main)?;
+        if let Some(entry) = &self.entry {
+            repo.worktrees().choose_main(entry);
+        }
+        Ok(repo)
+    }
+}
