@@ -47,7 +47,7 @@ pub use checkpoint::held_refs::HeldRefs;
 pub use checkpoint::notes::Notes;
 pub use checkpoint::refs::{CheckpointObjects, CheckpointRef, Marking, TagData};
 pub use checkpoint::texts::TEXT_LIMIT;
-pub use history::merge::{Asked, MergeResult};
+pub use history::merge::{MergeResult, MergeToRun};
 pub use history::merge_memory::KnownMerge;
 pub use history::patch::FileLines;
 pub use history::questions::{FileId, LoggedCommit, TreeChange};

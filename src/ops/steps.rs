@@ -218,7 +218,7 @@ impl Job {
 
 /// The step that runs.
 #[derive(Debug, Clone)]
-pub struct Now {
+pub struct RunningStep {
     /// The command as it is written, or the hook.
     pub name: String,
     /// Which of its job it is, from 0.
@@ -237,7 +237,7 @@ pub struct Now {
 pub struct Running {
     ended: Receiver<Ran>,
     verdict: Receiver<Verdict>,
-    now: Arc<Mutex<Option<Now>>>,
+    now: Arc<Mutex<Option<RunningStep>>>,
     cancelled: Arc<AtomicBool>,
     runner: Runner,
     thread: Option<JoinHandle<()>>,
@@ -245,7 +245,7 @@ pub struct Running {
 
 impl Running {
     /// The step that runs now.
-    pub fn now(&self) -> Option<Now> {
+    pub fn now(&self) -> Option<RunningStep> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -353,12 +353,12 @@ pub fn start(job: Job, rope: Option<Rope>) -> Running {
     Running { ended, verdict, now, cancelled, runner, thread }
 }
 
-fn run(job: &Job, cancelled: &AtomicBool, now: &Mutex<Option<Now>>, each: &dyn Fn(&Ran)) -> Verdict {
+fn run(job: &Job, cancelled: &AtomicBool, now: &Mutex<Option<RunningStep>>, each: &dyn Fn(&Ran)) -> Verdict {
     let mut ran = Vec::new();
     for (place, work) in job.work.iter().enumerate() {
         let begun = Instant::now();
         let of = job.work.len();
-        let runs = Now { name: work.name.clone(), place, of, since: env::now(), limit: work.limit };
+        let runs = RunningStep { name: work.name.clone(), place, of, since: env::now(), limit: work.limit };
         *now.lock().unwrap_or_else(PoisonError::into_inner) = Some(runs);
         let Ended { failure, output, exit, used } = match run_step(job, work, cancelled) {
             Ok(done) => done,

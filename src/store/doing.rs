@@ -12,7 +12,7 @@ use crate::files;
 const LIMIT: u64 = 1024 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Written {
+struct WrittenDoing {
     pid: u32,
     doing: Vec<Doing>,
 }
@@ -23,7 +23,7 @@ struct Written {
 /// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &Layout, doing: Vec<Doing>) -> Result<()> {
     let pid = std::process::id();
-    let bytes = serde_json::to_vec(&Written { pid, doing })
+    let bytes = serde_json::to_vec(&WrittenDoing { pid, doing })
         .map_err(|e| Error::new(Code::Internal, "what a session does is no JSON").because(e))?;
     let new = layout.tmp_dir().join(format!("doing-{pid}"));
     files::write_scratch(&new, &bytes)?;
@@ -33,7 +33,7 @@ pub fn write(layout: &Layout, doing: Vec<Doing>) -> Result<()> {
 /// What the session of process `pid` does; nothing where that is not known.
 pub fn read(layout: &Layout, pid: u32) -> Vec<Doing> {
     let read = files::read_optional(&layout.doing(), LIMIT).ok().flatten();
-    let written = read.and_then(|bytes| serde_json::from_slice::<Written>(&bytes).ok());
+    let written = read.and_then(|bytes| serde_json::from_slice::<WrittenDoing>(&bytes).ok());
     written.filter(|written| written.pid == pid).map(|written| written.doing).unwrap_or_default()
 }
 
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
     use crate::domain::base::ids::CaseId;
-    use crate::domain::work::doing::What;
+    use crate::domain::work::doing::DoingKind;
 
     #[test]
     fn only_the_process_that_wrote_it_is_believed_and_half_a_file_says_nothing() {
@@ -52,7 +52,7 @@ mod tests {
         layout.ensure().unwrap();
         let (ours, task) = (std::process::id(), CaseId::new("t").unwrap());
         assert!(read(&layout, ours).is_empty());
-        let doing = vec![Doing::of_task(What::Merges, &task, jiff::Timestamp::UNIX_EPOCH)];
+        let doing = vec![Doing::of_task(DoingKind::Merges, &task, jiff::Timestamp::UNIX_EPOCH)];
         write(&layout, doing.clone()).unwrap();
         assert_eq!(read(&layout, ours), doing);
         assert!(read(&layout, ours + 1).is_empty());

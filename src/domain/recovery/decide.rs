@@ -109,7 +109,7 @@ impl CrashDecision {
 
 /// Where the work on a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum WorkPlace {
     /// In its workspace.
     There,
     /// Its folder is gone, and is made again with what the capture of this time holds.
@@ -164,7 +164,7 @@ pub struct Facts {
     /// Whether the work was given back to an agent, and none has reported it as complete since.
     pub given_back: bool,
     /// Where the work is.
-    pub place: Place,
+    pub place: WorkPlace,
     /// Whether the verify steps of the task passed, or one failed, on the commit that is there and on nothing else.
     pub tests_pass: Option<bool>,
     /// Whether the task has verify steps.
@@ -248,9 +248,9 @@ pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDec
 /// Where nothing of the work is left: there is nothing to weigh.
 fn gone(facts: &Facts) -> Option<CrashDecision> {
     let action = match facts.place {
-        Place::There | Place::Captured(_) | Place::Committed => return None,
-        Place::Gone(MayBeginAnew::Yes) => Action::RestartTask,
-        Place::Gone(MayBeginAnew::Asks) => Action::HumanReview,
+        WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed => return None,
+        WorkPlace::Gone(MayBeginAnew::Yes) => Action::RestartTask,
+        WorkPlace::Gone(MayBeginAnew::Asks) => Action::HumanReview,
     };
     Some(CrashDecision { action, reasoning: GONE.to_owned(), by: Decider::Rules, follow: Follow::RestartIteration })
 }

@@ -2,7 +2,7 @@
 //! processes is in `tests/it/run/recovering.rs`, by the same names.
 
 use super::decide::Action::{ContinueTask, HumanReview, NextTask, RestartTask};
-use super::decide::{Decided, Facts, Limits, MANY_FILES, MayBeginAnew, Place, by_rules, certain, certain_after_pause};
+use super::decide::{Decided, Facts, Limits, MANY_FILES, MayBeginAnew, WorkPlace, by_rules, certain, certain_after_pause};
 use super::marker::{Effect, Follow, MarkerKind, Recorded};
 use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
 use crate::domain::agent::adapter::ToolKind;
@@ -61,13 +61,13 @@ fn what_was_given_back_to_an_agent_goes_on() {
 fn edge_case_6_a_workspace_that_is_gone_begins_anew_or_a_human_agrees() {
     for percent in [None, Some(5), Some(80), Some(100)] {
         let there = Facts { progress: percent, given_back: percent == Some(5), ..facts() };
-        let gone = |may| Facts { place: Place::Gone(may), changed: 0, ..there.clone() };
+        let gone = |may| Facts { place: WorkPlace::Gone(may), changed: 0, ..there.clone() };
         both(&gone(MayBeginAnew::Yes), RestartTask);
         both(&gone(MayBeginAnew::Asks), HumanReview);
     }
     // What was saved of it is there again.
-    both(&Facts { place: Place::Captured(NOW), progress: Some(80), ..facts() }, ContinueTask);
-    both(&Facts { place: Place::Committed, progress: Some(80), ..facts() }, ContinueTask);
+    both(&Facts { place: WorkPlace::Captured(NOW), progress: Some(80), ..facts() }, ContinueTask);
+    both(&Facts { place: WorkPlace::Committed, progress: Some(80), ..facts() }, ContinueTask);
 }
 
 #[test]

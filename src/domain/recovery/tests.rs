@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::decide::{Action, CrashDecision, Decider, Facts, Limits, Place, by_rules, certain, is_too_old};
+use super::decide::{Action, CrashDecision, Decider, Facts, Limits, WorkPlace, by_rules, certain, is_too_old};
 use super::evaluator::answer;
 use super::marker::{Effect, Follow, Marker, MarkerKind, Recorded, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
@@ -46,7 +46,7 @@ pub(super) fn facts() -> Facts {
         progress: None,
         said_of_this: true,
         given_back: false,
-        place: Place::There,
+        place: WorkPlace::There,
         tests_pass: None,
         has_steps: false,
         changed: 2,

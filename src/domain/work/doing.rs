@@ -14,7 +14,7 @@ use crate::domain::base::times;
 #[serde(rename_all = "camelCase")]
 pub struct Doing {
     /// What it is.
-    pub what: What,
+    pub what: DoingKind,
     /// The task that waits for it.
     pub task_id: Option<CaseId>,
     /// The agent on whose behalf.
@@ -34,7 +34,7 @@ pub struct Doing {
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum What {
+pub enum DoingKind {
     /// git makes a workspace, with the project's filters and its post-checkout hook.
     MakesWorkspace,
     /// A hook is asked whether a task may be started.
@@ -57,12 +57,12 @@ pub enum What {
 
 impl Doing {
     /// Something of the session.
-    pub fn of_session(what: What, since: Timestamp) -> Self {
+    pub fn of_session(what: DoingKind, since: Timestamp) -> Self {
         Self { what, task_id: None, agent_id: None, name: None, place: None, of: None, since, limit_seconds: None }
     }
 
     /// Something for a task.
-    pub fn of_task(what: What, task: &CaseId, since: Timestamp) -> Self {
+    pub fn of_task(what: DoingKind, task: &CaseId, since: Timestamp) -> Self {
         Self { task_id: Some(task.clone()), ..Self::of_session(what, since) }
     }
 
@@ -83,14 +83,14 @@ impl Doing {
     /// Whether the outcome decides if a task is merged.
     pub fn is_verification(&self) -> bool {
         match self.what {
-            What::Verifies | What::VerifiesMerge => true,
-            What::MakesWorkspace
-            | What::AsksHook
-            | What::TellsHook
-            | What::Evaluates
-            | What::Filters
-            | What::Merges
-            | What::Plans => false,
+            DoingKind::Verifies | DoingKind::VerifiesMerge => true,
+            DoingKind::MakesWorkspace
+            | DoingKind::AsksHook
+            | DoingKind::TellsHook
+            | DoingKind::Evaluates
+            | DoingKind::Filters
+            | DoingKind::Merges
+            | DoingKind::Plans => false,
         }
     }
 
@@ -103,15 +103,15 @@ impl Doing {
             (_, _) => String::new(),
         };
         match self.what {
-            What::MakesWorkspace => format!("{about}git makes its workspace, with the project's filters and hooks"),
-            What::AsksHook => format!("{about}the hook {name} is asked whether it may start{place}"),
-            What::TellsHook => format!("{about}the hook {name} runs{place}"),
-            What::Verifies => format!("{about}its verify step '{name}' runs{place}"),
-            What::VerifiesMerge => format!("{about}'{name}' checks the result of its merge{place}"),
-            What::Evaluates => format!("{about}recovery.evaluator is asked what becomes of it"),
-            What::Filters => format!("{about}filters store what its agent left"),
-            What::Merges => format!("{about}it is being merged"),
-            What::Plans => format!("{about}the planner works on the phase {name}"),
+            DoingKind::MakesWorkspace => format!("{about}git makes its workspace, with the project's filters and hooks"),
+            DoingKind::AsksHook => format!("{about}the hook {name} is asked whether it may start{place}"),
+            DoingKind::TellsHook => format!("{about}the hook {name} runs{place}"),
+            DoingKind::Verifies => format!("{about}its verify step '{name}' runs{place}"),
+            DoingKind::VerifiesMerge => format!("{about}'{name}' checks the result of its merge{place}"),
+            DoingKind::Evaluates => format!("{about}recovery.evaluator is asked what becomes of it"),
+            DoingKind::Filters => format!("{about}filters store what its agent left"),
+            DoingKind::Merges => format!("{about}it is being merged"),
+            DoingKind::Plans => format!("{about}the planner works on the phase {name}"),
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
             place: Some(2),
             of: Some(3),
             limit_seconds: Some(1800),
-            ..Doing::of_task(What::Verifies, &task, since)
+            ..Doing::of_task(DoingKind::Verifies, &task, since)
         };
         let said = step.in_words(Timestamp::from_second(12).unwrap());
         assert_eq!(said, "t: its verify step 'tests' runs (2 of 3), for 12s, at most 30min");

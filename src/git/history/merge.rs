@@ -5,7 +5,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::merge_memory::KnownMerge;
-use super::merge_place::{DRIVER_LIMIT, Place, Programs, failed};
+use super::merge_place::{DRIVER_LIMIT, MergeFolder, MergePrograms, failed};
 use crate::git::index::file::ConflictStage;
 use crate::git::objects::database::{NewCommit, Signature};
 use crate::git::repo::handles::History;
@@ -18,7 +18,7 @@ const A_FEW: usize = 64;
 
 /// A merge for git to compute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct MergeToRun {
     /// The commit whose attributes files count.
     pub(super) attributes: Oid,
     /// What differs between this commit and `theirs` is applied; without it git finds where the two begin to differ.
@@ -27,7 +27,7 @@ pub struct Asked {
     theirs: Oid,
 }
 
-impl Asked {
+impl MergeToRun {
     /// The commits whose trees are compared.
     pub(super) fn merged(&self, repo: &Repository) -> Result<Vec<Oid>> {
         let base = match &self.base {
@@ -86,7 +86,7 @@ impl History<'_> {
         if let Some(tree) = self.tree_on_top_of(ours, theirs)? {
             return Ok(MergeResult::Clean(tree));
         }
-        let asked = Asked { attributes: ours.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() };
+        let asked = MergeToRun { attributes: ours.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() };
         self.merge(asked).map(MergeResult::from)
     }
 
@@ -95,7 +95,7 @@ impl History<'_> {
     /// # Errors
     /// As [`History::merge_in_memory`].
     pub(in crate::git) fn merge_with_markers(&self, ours: &Oid, theirs: &Oid) -> Result<MarkedMerge> {
-        self.merge(Asked { attributes: theirs.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() })
+        self.merge(MergeToRun { attributes: theirs.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() })
     }
 
     /// Applies the difference between `base` and `theirs` to `ours`, by the attributes of a fourth commit. With the commit to be
@@ -105,18 +105,18 @@ impl History<'_> {
     /// As [`History::merge_in_memory`].
     pub fn merge_with_base(&self, base: &Oid, (ours, attributes): (&Oid, &Oid), theirs: &Oid) -> Result<MergeResult> {
         let (base, attributes) = (Some(base.clone()), attributes.clone());
-        self.merge(Asked { attributes, base, ours: ours.clone(), theirs: theirs.clone() }).map(MergeResult::from)
+        self.merge(MergeToRun { attributes, base, ours: ours.clone(), theirs: theirs.clone() }).map(MergeResult::from)
     }
 
-    pub(super) fn merge(&self, asked: Asked) -> Result<MarkedMerge> {
+    pub(super) fn merge(&self, asked: MergeToRun) -> Result<MarkedMerge> {
         if let Some(known) = self.known_merge(&asked) {
             return Ok(known);
         }
-        let place = Place::make(self.repo, &asked)?;
+        let place = MergeFolder::make(self.repo, &asked)?;
         let drivers = match self.repo.merge_programs()? {
-            Programs::None => return read(&place.git().args(asked.arguments()).run()?),
-            Programs::Drivers(drivers) => drivers,
-            Programs::Some => Vec::new(),
+            MergePrograms::None => return read(&place.git().args(asked.arguments()).run()?),
+            MergePrograms::Drivers(drivers) => drivers,
+            MergePrograms::Some => Vec::new(),
         };
         if !drivers.is_empty() {
             let output = place.without(&drivers).args(asked.arguments()).run()?;

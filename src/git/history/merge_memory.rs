@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::merge::{Asked, MarkedMerge};
-use super::merge_place::Programs;
+use super::merge::{MarkedMerge, MergeToRun};
+use super::merge_place::MergePrograms;
 use crate::error::{Code, Error, Result};
 use crate::git::repo::handles::History;
 
@@ -19,7 +19,7 @@ const MOST: usize = 200;
 /// A merge, and what came of it.
 #[derive(Debug, Clone)]
 pub struct KnownMerge {
-    pub(super) asked: Asked,
+    pub(super) asked: MergeToRun,
     pub(super) merge: MarkedMerge,
 }
 
@@ -28,7 +28,7 @@ pub struct KnownMerge {
 pub(in crate::git) struct MergeMemory {
     known: Mutex<Vec<KnownMerge>>,
     runs_aside: AtomicBool,
-    to_run: Mutex<Option<Asked>>,
+    to_run: Mutex<Option<MergeToRun>>,
     given_up: Mutex<Option<Arc<AtomicBool>>>,
 }
 
@@ -43,11 +43,11 @@ impl History<'_> {
     /// # Errors
     /// `GIT_MISSING`.
     pub fn may_run_drivers(&self) -> Result<bool> {
-        self.repo.merge_programs().map(|programs| programs != Programs::None)
+        self.repo.merge_programs().map(|programs| programs != MergePrograms::None)
     }
 
     /// The merge that the last one to end with `BUSY` waits for.
-    pub fn take_merge_to_run(&self) -> Option<Asked> {
+    pub fn take_merge_to_run(&self) -> Option<MergeToRun> {
         self.repo.merges.to_run.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -55,7 +55,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// As [`History::merge_in_memory`].
-    pub fn run_merge(&self, asked: Asked, given_up: Arc<AtomicBool>) -> Result<KnownMerge> {
+    pub fn run_merge(&self, asked: MergeToRun, given_up: Arc<AtomicBool>) -> Result<KnownMerge> {
         *self.repo.merges.given_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(given_up);
         let merge = self.merge(asked.clone())?;
         self.repo.durability().sync_objects()?;
@@ -71,7 +71,7 @@ impl History<'_> {
         known.push(merge);
     }
 
-    pub(super) fn known_merge(&self, asked: &Asked) -> Option<MarkedMerge> {
+    pub(super) fn known_merge(&self, asked: &MergeToRun) -> Option<MarkedMerge> {
         let known = self.repo.merges.known.lock().unwrap_or_else(PoisonError::into_inner);
         let merge = known.iter().rev().find(|known| known.asked == *asked)?.merge.clone();
         // A garbage collection may have taken what nothing refers to.
@@ -79,7 +79,7 @@ impl History<'_> {
     }
 
     /// Notes a merge and refuses where its programs run aside; otherwise what ends them before their time.
-    pub(super) fn may_run_programs(&self, asked: &Asked) -> Result<Arc<AtomicBool>> {
+    pub(super) fn may_run_programs(&self, asked: &MergeToRun) -> Result<Arc<AtomicBool>> {
         let memory = &self.repo.merges;
         if memory.runs_aside.load(Ordering::SeqCst) {
             *memory.to_run.lock().unwrap_or_else(PoisonError::into_inner) = Some(asked.clone());

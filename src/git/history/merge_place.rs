@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::merge::Asked;
+use super::merge::MergeToRun;
 use crate::domain::base::git_config;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
@@ -33,7 +33,7 @@ const CALLED: &str = "called";
 
 /// Which programs a merge may start.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Programs {
+pub(super) enum MergePrograms {
     /// None.
     None,
     /// These drivers, where attributes name them.
@@ -42,7 +42,7 @@ pub(super) enum Programs {
     Some,
 }
 
-impl Programs {
+impl MergePrograms {
     /// Of what `git config --null --get-regexp ^merge\.` prints.
     fn of(listed: &str, filters: bool) -> Self {
         let (mut drivers, mut renormalizes) = (Vec::new(), false);
@@ -64,26 +64,26 @@ impl Programs {
 
 impl Repository {
     /// The programs that merges may start, by the configuration as it is now.
-    pub(super) fn merge_programs(&self) -> Result<Programs> {
+    pub(super) fn merge_programs(&self) -> Result<MergePrograms> {
         if self.config_lacks_section("merge") {
-            return Ok(Programs::None);
+            return Ok(MergePrograms::None);
         }
         // Exit code 1 means that there is nothing.
         let listed = self.git().args(["config", "--null", "--get-regexp", r"^merge\."]).run()?;
-        Ok(Programs::of(&String::from_utf8_lossy(&listed.stdout), !self.filter_names().is_empty()))
+        Ok(MergePrograms::of(&String::from_utf8_lossy(&listed.stdout), !self.filter_names().is_empty()))
     }
 }
 
 /// The folder. A crash leaves it for cleanup.
-pub(super) struct Place<'r> {
+pub(super) struct MergeFolder<'r> {
     repo: &'r Repository,
     scratch: ScratchFolder,
     worktree: Worktree,
 }
 
-impl<'r> Place<'r> {
+impl<'r> MergeFolder<'r> {
     /// Makes it, with the attributes files that can matter for a merge.
-    pub fn make(repo: &'r Repository, asked: &Asked) -> Result<Self> {
+    pub fn make(repo: &'r Repository, asked: &MergeToRun) -> Result<Self> {
         let scratch = repo.scratch_folder()?;
         let files = scratch.path().join("files");
         files::make_scratch_folder(&files)?;
@@ -131,7 +131,7 @@ impl<'r> Place<'r> {
 
 /// The attributes files of a commit, and what names its submodules, as far as they can matter for a merge: those of folders that
 /// differ between the merged trees.
-fn attributes_files(repo: &Repository, asked: &Asked) -> Result<Vec<(RepoPath, Oid)>> {
+fn attributes_files(repo: &Repository, asked: &MergeToRun) -> Result<Vec<(RepoPath, Oid)>> {
     let objects = repo.objects();
     let merged = asked.merged(repo)?.iter().map(|commit| objects.tree_of(commit).map(Some)).collect::<Result<Vec<_>>>()?;
     let (mut found, mut folders) = (Vec::new(), vec![(PathBuf::new(), objects.tree_of(&asked.attributes)?, merged)]);
@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn the_programs_of_merges_are_drivers_and_filters_that_renormalize() {
-        let of = |listed: &str, filters| Programs::of(listed, filters);
-        assert_eq!(of("", true), Programs::None);
-        assert_eq!(of("merge.conflictstyle\ndiff3\0merge.renormalize\nfalse\0", true), Programs::None);
-        assert_eq!(of("merge.renormalize\0", false), Programs::None);
-        assert_eq!(of("merge.renormalize\0", true), Programs::Some);
-        assert_eq!(of("merge.renormalize\ntrue\0merge.renormalize\noff\0", true), Programs::None);
+        let of = |listed: &str, filters| MergePrograms::of(listed, filters);
+        assert_eq!(of("", true), MergePrograms::None);
+        assert_eq!(of("merge.conflictstyle\ndiff3\0merge.renormalize\nfalse\0", true), MergePrograms::None);
+        assert_eq!(of("merge.renormalize\0", false), MergePrograms::None);
+        assert_eq!(of("merge.renormalize\0", true), MergePrograms::Some);
+        assert_eq!(of("merge.renormalize\ntrue\0merge.renormalize\noff\0", true), MergePrograms::None);
         let two = of("merge.a.name\nx\0merge.a.driver\ntrue\0merge.b.c.driver\ny %O\nz\0", true);
-        assert_eq!(two, Programs::Drivers(vec!["a".to_owned(), "b.c".to_owned()]));
-        assert_eq!(of("merge.a=b.driver\ntrue\0", false), Programs::Some);
+        assert_eq!(two, MergePrograms::Drivers(vec!["a".to_owned(), "b.c".to_owned()]));
+        assert_eq!(of("merge.a=b.driver\ntrue\0", false), MergePrograms::Some);
     }
 }

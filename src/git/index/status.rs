@@ -14,7 +14,7 @@ use crate::git::repo::program::Git;
 use crate::git::repo::worktrees::Worktree;
 
 /// The entries, the folders that git could not read, and what it said of others.
-type Said = (Vec<StatusEntry>, Vec<RepoPath>, Option<String>);
+type StatusOutput = (Vec<StatusEntry>, Vec<RepoPath>, Option<String>);
 
 /// How a path differs from HEAD or from the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Index<'_> {
     /// The entries, the folders that git could not read, and what it said of others. Of an index of ours, no filter is at work: a
     /// file with a filter whose stat data are no proof counts as changed, and whoever stores it finds out that it is not. Else
     /// filters have a limit.
-    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<Said> {
+    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<StatusOutput> {
         let filters = if index.is_some() { Filters::default() } else { self.repo.conversions().filters(self.worktree)? };
         if filters.is_empty() {
             return self.status_of_all(index, config, |git| git);
@@ -122,7 +122,7 @@ impl Index<'_> {
 
     /// Where git fails at a submodule (its configuration is torn, for example), it looks into none, and those that can be looked into
     /// are looked at here.
-    fn status_of_all(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<Said> {
+    fn status_of_all(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<StatusOutput> {
         let error = match self.status_by(index, config, &with) {
             Err(error) if error.code() == Code::GitFailed => error,
             told => return told,
@@ -156,7 +156,7 @@ impl Index<'_> {
         Some(StatusEntry { path, kind: StatusKind::Tracked { index: b'.', worktree: letter, dirty_submodule } })
     }
 
-    fn status_by(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<Said> {
+    fn status_by(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<StatusOutput> {
         let git = config.iter().fold(with(self.repo.git_in(self.worktree)), |git, pair| git.config(*pair));
         let git = git.config("status.renames=false").args([
             "status",

@@ -61,7 +61,7 @@ pub(super) struct Saved {
 }
 
 /// How far the thread is that saves.
-enum Step {
+enum SavingStep {
     /// The program waits so long at most.
     Waits(Duration),
     Ended(Result<Box<Saved>>),
@@ -81,11 +81,11 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
         let saved = open(&folder).and_then(|mut ctx| {
             let deadline = Duration::from_secs(ctx.config.attach.deadline.into());
             // Whoever waits no more needs no answer.
-            let _ = to.send(Step::Waits(deadline + LONGER));
+            let _ = to.send(SavingStep::Waits(deadline + LONGER));
             ctx.set_patience(deadline);
             with(ctx, &Wanted { waits_since: Some(begun), ..wanted })
         });
-        drop(to.send(Step::Ended(saved.map(Box::new))));
+        drop(to.send(SavingStep::Ended(saved.map(Box::new))));
     };
     std::thread::Builder::new()
         .name("save".into())
@@ -94,8 +94,8 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
     let mut longest = TO_BEGIN;
     loop {
         match from.recv_timeout(longest.saturating_sub(begun.elapsed())) {
-            Ok(Step::Waits(most)) => longest = most,
-            Ok(Step::Ended(saved)) => return saved.map(|saved| *saved),
+            Ok(SavingStep::Waits(most)) => longest = most,
+            Ok(SavingStep::Ended(saved)) => return saved.map(|saved| *saved),
             Err(_) => return Err(Error::new(Code::Busy, format!("nothing was saved within {} s", longest.as_secs()))),
         }
     }

@@ -24,7 +24,7 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::standing::AtEvent;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, About, AfterFailure, Difference, Job, Now, Runner, Running, Verdict, Work};
+use crate::ops::steps::{self, About, AfterFailure, Difference, Job, Runner, Running, RunningStep, Verdict, Work};
 use crate::ops::watch::{Waiting, Watch};
 use crate::process::os::bell::Rope;
 
@@ -125,10 +125,10 @@ impl Check {
     }
 
     /// The step that runs now, counted among all that the merge has to pass.
-    pub fn now(&self) -> Option<Now> {
+    pub fn now(&self) -> Option<RunningStep> {
         let now = self.running.now()?;
         let passed = self.demands.names().count().saturating_sub(now.of);
-        Some(Now { place: now.place + passed, of: now.of + passed, ..now })
+        Some(RunningStep { place: now.place + passed, of: now.of + passed, ..now })
     }
 
     /// What is known while it still runs, where a step has ended since the last call.
@@ -195,18 +195,18 @@ impl Check {
     }
 
     /// Ends it, and waits for nothing: when the returned thread has ended, what is left can be removed.
-    pub fn give_up(self) -> (Option<JoinHandle<()>>, Left) {
-        (self.running.give_up(), Left { place: self.place })
+    pub fn give_up(self) -> (Option<JoinHandle<()>>, CheckRemains) {
+        (self.running.give_up(), CheckRemains { place: self.place })
     }
 }
 
 /// What is left of a verification that has ended: its worktree, and the lock that keeps others from the same merge.
 #[derive(Debug)]
-pub struct Left {
+pub struct CheckRemains {
     place: Place,
 }
 
-impl Left {
+impl CheckRemains {
     /// Removes the worktree. The returned thread deletes the files.
     pub fn remove(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
         match self.place {

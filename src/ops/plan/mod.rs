@@ -17,7 +17,7 @@ use crate::domain::planning::plan::{PLANNER_AGENT, Plan};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::{Doing, DoingKind};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
@@ -70,7 +70,7 @@ pub fn planner_doing(ctx: &Context) -> Result<Option<Doing>> {
     let name = Some(plan.phase.as_str().to_owned());
     let limit_seconds = Some(ctx.config.verify.time_limit);
     let agent_id = AgentId::new(PLANNER_AGENT).ok();
-    Ok(Some(Doing { name, limit_seconds, agent_id, ..Doing::of_session(What::Plans, since) }))
+    Ok(Some(Doing { name, limit_seconds, agent_id, ..Doing::of_session(DoingKind::Plans, since) }))
 }
 
 /// Asks the process that runs the planner to end it, and waits until it has; returns whether one ran. What the planner printed by then

@@ -18,7 +18,7 @@ use crate::domain::base::path_set::PathSet;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::known_paths::together;
 use crate::domain::operation::journaled::{Operation, OperationKind, WorktreeChange};
-use crate::domain::recovery::decide::Place;
+use crate::domain::recovery::decide::WorkPlace;
 use crate::domain::recovery::lost::{OnDisk, comes_back};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::wip;
@@ -134,7 +134,7 @@ fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Opti
     let refs = ctx.repo.refs();
     let newest = || refs.read_ref(&live_ref(task));
     // A folder that is gone is made again, with all that its newest capture holds.
-    let is_brought_back = matches!(vanished::place(ctx, task)?, Place::Captured(_));
+    let is_brought_back = matches!(vanished::place(ctx, task)?, WorkPlace::Captured(_));
     let capture = match stopped {
         Some(_) => newest()?,
         None if is_brought_back => newest()?,

@@ -9,7 +9,7 @@ use super::scan::{self, Counted};
 use super::verified;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::decide::{Action, CrashDecision, Place, by_rules, decided};
+use crate::domain::recovery::decide::{Action, CrashDecision, WorkPlace, by_rules, decided};
 use crate::domain::recovery::estimate::Piece;
 use crate::domain::recovery::heard::{Heard, Signs};
 use crate::domain::recovery::marker::{LastHeard, Marker};
@@ -223,11 +223,11 @@ fn captured_at(ctx: &Context, task: &CaseId, captures: &BTreeMap<RefName, Oid>) 
 }
 
 /// Where a folder that is gone has its files from when it is made again, in words.
-pub fn back_from(place: Place) -> Option<String> {
+pub fn back_from(place: WorkPlace) -> Option<String> {
     match place {
-        Place::Captured(at) => Some(format!("from its newest capture, of {}", at.strftime("%Y-%m-%dT%H:%M:%SZ"))),
-        Place::Committed => Some("from the commits on its branch".to_owned()),
-        Place::There | Place::Gone(_) => None,
+        WorkPlace::Captured(at) => Some(format!("from its newest capture, of {}", at.strftime("%Y-%m-%dT%H:%M:%SZ"))),
+        WorkPlace::Committed => Some("from the commits on its branch".to_owned()),
+        WorkPlace::There | WorkPlace::Gone(_) => None,
     }
 }
 

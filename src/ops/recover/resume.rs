@@ -37,7 +37,7 @@ pub struct Done {
 /// A task that was taken up before, and what becomes of it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Earlier {
+pub struct EarlierTask {
     /// The task.
     pub task_id: CaseId,
     /// What becomes of it; `None` where nothing does, since nobody asked for it.
@@ -142,7 +142,7 @@ pub fn look_and_plan(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)>
 }
 
 /// What becomes of the tasks that were taken up before; where nobody asked for anything, those are named that failed by crashes.
-fn earlier(state: &State, plan: &Plan, wanted: &Wanted) -> Result<Vec<Earlier>> {
+fn earlier(state: &State, plan: &Plan, wanted: &Wanted) -> Result<Vec<EarlierTask>> {
     let Some(action) = wanted.action else {
         let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
         let is_meant = |case: &&Case| case.status == Status::Failed && state.is_interrupted(&case.id);
@@ -152,9 +152,10 @@ fn earlier(state: &State, plan: &Plan, wanted: &Wanted) -> Result<Vec<Earlier>> 
             let why = case.reason.as_deref().unwrap_or("it crashed too often");
             format!("{why}; git axiom recover --reset {} begins it anew", case.id)
         };
-        return Ok(named.map(|case| Earlier { task_id: case.id.clone(), decision: None, what: what(case) }).collect());
+        return Ok(named.map(|case| EarlierTask { task_id: case.id.clone(), decision: None, what: what(case) }).collect());
     };
-    let one = |task: &CaseId| Earlier { task_id: task.clone(), decision: Some(action), what: would_become(state, task, action) };
+    let one =
+        |task: &CaseId| EarlierTask { task_id: task.clone(), decision: Some(action), what: would_become(state, task, action) };
     Ok(plan.before.iter().map(one).collect())
 }
 

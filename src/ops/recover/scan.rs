@@ -178,7 +178,7 @@ pub fn facts(ctx: &Context, task: &CaseId, run: (Recorded, Option<&CutOff>), cou
 
 /// What was found in a workspace.
 #[derive(Debug, Default)]
-struct Looked {
+struct WorkspaceScan {
     /// The branch's commit, where nothing is uncommitted.
     clean_at: Option<Oid>,
     /// When a changed file was changed last.
@@ -194,8 +194,8 @@ pub fn file_state(ctx: &Context, task: &CaseId, saved_at: Option<Timestamp>) -> 
 }
 
 /// The files in which the branch differs from where it began, and those that are uncommitted.
-fn count_changes(ctx: &Context, (task, workspace): (&CaseId, &Workspace), facts: &mut Facts) -> Result<Looked> {
-    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(Looked::default()) };
+fn count_changes(ctx: &Context, (task, workspace): (&CaseId, &Workspace), facts: &mut Facts) -> Result<WorkspaceScan> {
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(WorkspaceScan::default()) };
     let (mut is_clean, mut left) = (false, Vec::new());
     let mut changed: HashSet<String> = HashSet::new();
     // A commit that the machine lost is a reason to recover, so it is none to fail.
@@ -234,7 +234,7 @@ fn count_changes(ctx: &Context, (task, workspace): (&CaseId, &Workspace), facts:
     facts.changed = changed.len() as u64;
     let times = times_of(Path::new(&workspace.path), &changed);
     facts.recent = recent_of(&times, facts.saved_at.unwrap_or(Timestamp::MAX));
-    Ok(Looked { clean_at: is_clean.then_some(tip), newest: times.into_iter().max() })
+    Ok(WorkspaceScan { clean_at: is_clean.then_some(tip), newest: times.into_iter().max() })
 }
 
 /// The files in which a branch differs from where it began, and its newest commits since.

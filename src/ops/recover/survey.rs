@@ -10,7 +10,7 @@ use super::lost_files::{self, LostFiles};
 pub use super::orphans::Orphan;
 use super::orphans::{self, Asked};
 use super::parts::{self, CutGroup};
-use super::resume::{Earlier, tasks_of};
+use super::resume::{EarlierTask, tasks_of};
 use super::{left, repair, wedged};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::own_names::LIVE;
@@ -56,7 +56,7 @@ pub struct View {
     /// Tasks that stay as the crash left them, since a human wants something of others only.
     pub left: Vec<Orphan>,
     /// Tasks that a crash had cut off and that were taken up before, where something becomes of them or they failed.
-    pub earlier: Vec<Earlier>,
+    pub earlier: Vec<EarlierTask>,
     /// Files of workspaces that are lost and that their newest captures hold.
     pub lost_files: Vec<LostFiles>,
     /// The operation that was interrupted.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::decide::{MayBeginAnew, Place};
+use crate::domain::recovery::decide::{MayBeginAnew, WorkPlace};
 use crate::domain::state::event::By;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::session::Mode;
@@ -21,9 +21,9 @@ use crate::ops::workspaces;
 
 /// What came back.
 #[derive(Debug)]
-pub struct Back {
+pub struct RemadeFolder {
     /// Where it was taken from.
-    pub from: Place,
+    pub from: WorkPlace,
     /// The operation that an undo takes back, where files came from a capture.
     pub operation: Option<TxnId>,
     /// What is said of a repository that was in the folder.
@@ -40,19 +40,19 @@ pub fn is_vanished(path: &Path) -> bool {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn place(ctx: &Context, task: &CaseId) -> Result<Place> {
-    let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(Place::There) };
+pub fn place(ctx: &Context, task: &CaseId) -> Result<WorkPlace> {
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(WorkPlace::There) };
     if !is_vanished(Path::new(&workspace.path)) {
-        return Ok(Place::There);
+        return Ok(WorkPlace::There);
     }
     if let Some((_, at)) = capture_of(ctx, task, workspace)? {
-        return Ok(Place::Captured(at));
+        return Ok(WorkPlace::Captured(at));
     }
     let tip = ctx.repo.refs().read_ref(&workspace.branch)?;
     Ok(match (tip, ctx.state().restorable.mode) {
-        (Some(tip), _) if tip != workspace.base => Place::Committed,
-        (_, Mode::Autopilot) => Place::Gone(MayBeginAnew::Yes),
-        (_, Mode::SemiAuto | Mode::Review) => Place::Gone(MayBeginAnew::Asks),
+        (Some(tip), _) if tip != workspace.base => WorkPlace::Committed,
+        (_, Mode::Autopilot) => WorkPlace::Gone(MayBeginAnew::Yes),
+        (_, Mode::SemiAuto | Mode::Review) => WorkPlace::Gone(MayBeginAnew::Asks),
     })
 }
 
@@ -82,17 +82,17 @@ pub fn capture_of(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result
 ///
 /// # Errors
 /// Those of making a workspace and of an operation; what was done until then stays, and the next call goes on.
-pub fn bring_back(ctx: &mut Context, task: &CaseId) -> Result<Option<Back>> {
+pub fn bring_back(ctx: &mut Context, task: &CaseId) -> Result<Option<RemadeFolder>> {
     let from = place(ctx, task)?;
     match from {
-        Place::There | Place::Gone(_) => return Ok(None),
-        Place::Captured(_) => ctx.with_operation_lock(|ctx| lost_files::keep_capture(ctx, task))?,
-        Place::Committed => {}
+        WorkPlace::There | WorkPlace::Gone(_) => return Ok(None),
+        WorkPlace::Captured(_) => ctx.with_operation_lock(|ctx| lost_files::keep_capture(ctx, task))?,
+        WorkPlace::Committed => {}
     }
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(None) };
     let aside = workspaces::ensure(ctx, task, &workspace)?;
-    let operation = if let Place::Captured(_) = from { files_back(ctx, task)? } else { None };
-    Ok(Some(Back { from, operation, aside }))
+    let operation = if let WorkPlace::Captured(_) = from { files_back(ctx, task)? } else { None };
+    Ok(Some(RemadeFolder { from, operation, aside }))
 }
 
 /// All files come back that the kept capture holds; then it is not kept for a choice any more.

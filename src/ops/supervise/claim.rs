@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Supervisor;
 use super::hooks::rejected_start;
 use super::notice::Notice;
-use super::starting::Claim;
+use super::starting::BegunClaim;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Workspace;
@@ -124,7 +124,7 @@ impl Supervisor<'_> {
     }
 
     /// Who takes a task, and in which workspace, which may still have to be made.
-    pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<Claim> {
+    pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<BegunClaim> {
         self.budget_can_be_kept(task)?;
         disk::has_room_to_begin(self.ctx, "make a workspace")?;
         let case = &self.ctx.state().case(task)?.clone();
@@ -138,13 +138,13 @@ impl Supervisor<'_> {
             Some(workspace) => workspace,
             None => self.announced_workspace(case, &agent)?,
         };
-        Ok(Claim { task: task.clone(), agent, workspace, why: why.to_owned() })
+        Ok(BegunClaim { task: task.clone(), agent, workspace, why: why.to_owned() })
     }
 
     /// Claims a task, if that is still to be done.
-    pub(super) fn take(&mut self, claim: &Claim) -> Result<()> {
+    pub(super) fn take(&mut self, claim: &BegunClaim) -> Result<()> {
         env::fault_point("claim.before-claim");
-        let Claim { task, agent, workspace, why } = claim;
+        let BegunClaim { task, agent, workspace, why } = claim;
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {
             // Another process may have edited, blocked, archived or rolled back the task meanwhile.

@@ -4,7 +4,7 @@
 use super::Supervisor;
 use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::{Doing, DoingKind};
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -27,7 +27,7 @@ pub fn now(ctx: &Context) -> Result<Vec<Doing>> {
 
 /// What was written last.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ToldDoing {
     last: Vec<Doing>,
     /// The merge that is being made: the loop does that itself.
     merging: Option<Doing>,
@@ -41,25 +41,25 @@ impl Supervisor<'_> {
         let task_of = |agent| Some(state.restorable.agents.get(agent)?.work.as_ref()?.task.clone());
         for (agent, verifying) in &self.verifying {
             let Some((task, now)) = task_of(agent).zip(verifying.now()) else { continue };
-            let doing = Doing::of_task(What::Verifies, &task, now.since).by(agent);
+            let doing = Doing::of_task(DoingKind::Verifies, &task, now.since).by(agent);
             all.push(doing.step(&now.name, (now.place, now.of), now.limit));
         }
         if let Some((check, now)) = self.merge_check.as_ref().and_then(|check| Some((check, check.now()?))) {
-            let doing = Doing::of_task(What::VerifiesMerge, &check.task, now.since);
+            let doing = Doing::of_task(DoingKind::VerifiesMerge, &check.task, now.since);
             all.push(doing.step(&now.name, (now.place, now.of), now.limit));
         }
         for (agent, running) in &self.evaluating {
             let Some((task, now)) = task_of(agent).zip(running.now()) else { continue };
             all.push(Doing {
                 limit_seconds: Some(now.limit.as_secs()),
-                ..Doing::of_task(What::Evaluates, &task, now.since).by(agent)
+                ..Doing::of_task(DoingKind::Evaluates, &task, now.since).by(agent)
             });
         }
         for (token, filters) in &self.filters {
             let is_its = |agent: &&Agent| agent.token() == Some(token);
             let agent = state.busy_agents().find(is_its);
             let Some((agent, work)) = agent.and_then(|agent| Some((&agent.id, agent.work.as_ref()?))) else { continue };
-            all.push(Doing::of_task(What::Filters, &work.task, filters.since()).by(agent));
+            all.push(Doing::of_task(DoingKind::Filters, &work.task, filters.since()).by(agent));
         }
         all.extend(self.reporting_doing());
         all.extend(self.doing.merging.clone());
@@ -83,7 +83,7 @@ impl Supervisor<'_> {
 
     /// A merge begins, which the loop itself makes, or has ended.
     pub(super) fn tell_merging(&mut self, task: Option<&CaseId>) {
-        self.doing.merging = task.map(|task| Doing::of_task(What::Merges, task, env::now()));
+        self.doing.merging = task.map(|task| Doing::of_task(DoingKind::Merges, task, env::now()));
         self.tell_doing();
     }
 }

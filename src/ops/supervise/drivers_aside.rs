@@ -13,7 +13,7 @@ use crate::domain::work::delay::{self, Delay};
 use crate::domain::work::failures::Step;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Asked, KnownMerge, Repository};
+use crate::git::{KnownMerge, MergeToRun, Repository};
 use crate::process::os::bell::Rope;
 
 /// How long is waited until drivers that nobody wants any more have been ended.
@@ -22,19 +22,19 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 /// What became of the drivers that a task waits for.
 #[derive(Debug)]
 pub(super) enum Drivers {
-    AtWork(AtWork),
+    AtWork(DriversAtWork),
     /// Until the step is tried again.
     Failed(Error),
 }
 
 /// Drivers at work: while this lives, somebody wants what they do.
 #[derive(Debug)]
-pub(super) struct AtWork {
+pub(super) struct DriversAtWork {
     given_up: Arc<AtomicBool>,
     merged: Receiver<Result<KnownMerge>>,
 }
 
-impl Drop for AtWork {
+impl Drop for DriversAtWork {
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::SeqCst);
         // They are ended by their thread, which would end with this process.
@@ -104,7 +104,7 @@ impl Supervisor<'_> {
     }
 }
 
-fn begin(repo: &Repository, asked: Asked, rope: Option<Rope>) -> Result<Drivers> {
+fn begin(repo: &Repository, asked: MergeToRun, rope: Option<Rope>) -> Result<Drivers> {
     let reopening = repo.reopening()?;
     let (to, merged) = channel();
     let given_up = Arc::new(AtomicBool::new(false));
@@ -117,5 +117,5 @@ fn begin(repo: &Repository, asked: Asked, rope: Option<Rope>) -> Result<Drivers>
     };
     let begun = std::thread::Builder::new().name("merge drivers".into()).spawn(work);
     begun.map_err(|e| Error::cannot_start("a thread that waits for merge drivers", e))?;
-    Ok(Drivers::AtWork(AtWork { given_up, merged }))
+    Ok(Drivers::AtWork(DriversAtWork { given_up, merged }))
 }

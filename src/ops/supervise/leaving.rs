@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use crate::domain::base::ids::CaseId;
-use crate::ops::merge::verified::Left;
+use crate::ops::merge::verified::CheckRemains;
 
 /// How often is looked whether they have ended, where nothing else is left to do: the end of a thread rings no bell.
 const LOOK: Duration = Duration::from_millis(10);
@@ -16,16 +16,16 @@ struct Thread {
     task: CaseId,
     thread: JoinHandle<()>,
     /// What can be removed once it has ended.
-    left: Option<Left>,
+    left: Option<CheckRemains>,
 }
 
 /// Threads that are about to end.
 #[derive(Debug, Default)]
-pub(super) struct Leaving(Vec<Thread>);
+pub(super) struct LeavingThreads(Vec<Thread>);
 
-impl Leaving {
+impl LeavingThreads {
     /// From now on it is about to end.
-    pub(super) fn add(&mut self, task: &CaseId, thread: Option<JoinHandle<()>>, left: Option<Left>) {
+    pub(super) fn add(&mut self, task: &CaseId, thread: Option<JoinHandle<()>>, left: Option<CheckRemains>) {
         self.0.extend(thread.map(|thread| Thread { task: task.clone(), thread, left }));
     }
 

@@ -7,7 +7,7 @@ use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::plural::count_of;
-use crate::domain::recovery::decide::{GONE, MayBeginAnew, Place};
+use crate::domain::recovery::decide::{GONE, MayBeginAnew, WorkPlace};
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::gate::{Cause, Gate, GateKind};
@@ -16,7 +16,7 @@ use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files::{self, LostFile};
 use crate::ops::recover::orphans::back_from;
-use crate::ops::recover::vanished::{self, Back};
+use crate::ops::recover::vanished::{self, RemadeFolder};
 
 /// How many files a message names.
 const MOST_NAMES: usize = 5;
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
     /// Makes the folder of a task again that is gone, with what was saved of the work, and tells its next agent. Where nothing was
     /// saved, nothing is done.
     pub(super) fn bring_back_folder(&mut self, task: &CaseId) -> Result<()> {
-        let Some(Back { from, operation, aside }) = self.ctx.patiently(|ctx| vanished::bring_back(ctx, task))? else {
+        let Some(RemadeFolder { from, operation, aside }) = self.ctx.patiently(|ctx| vanished::bring_back(ctx, task))? else {
             return Ok(());
         };
         env::fault_point("crash.folder-back");
@@ -85,8 +85,8 @@ impl Supervisor<'_> {
     /// Whether the folder of a task is gone and nothing of its work was saved, and whether it may begin anew then without a human.
     pub(super) fn is_gone_for_good(&self, task: &CaseId) -> Option<MayBeginAnew> {
         match vanished::place(self.ctx, task) {
-            Ok(Place::Gone(may)) => Some(may),
-            Ok(Place::There | Place::Captured(_) | Place::Committed) | Err(_) => None,
+            Ok(WorkPlace::Gone(may)) => Some(may),
+            Ok(WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed) | Err(_) => None,
         }
     }
 

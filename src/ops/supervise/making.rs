@@ -13,7 +13,7 @@ use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::{Doing, DoingKind};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Added;
@@ -22,7 +22,7 @@ use crate::process::os::bell::Rope;
 
 /// A workspace that git makes.
 #[derive(Debug)]
-struct Making {
+struct WorkspaceMaking {
     since: Timestamp,
     given_up: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
@@ -34,7 +34,7 @@ struct Making {
 /// The workspaces that are being made, by task.
 #[derive(Debug, Default)]
 pub(super) struct Makings {
-    by_task: BTreeMap<CaseId, Making>,
+    by_task: BTreeMap<CaseId, WorkspaceMaking>,
 }
 
 impl Makings {
@@ -67,7 +67,7 @@ impl Makings {
 
     /// What is being made, for people who look.
     pub(super) fn doing(&self) -> impl Iterator<Item = Doing> {
-        self.by_task.iter().map(|(task, making)| Doing::of_task(What::MakesWorkspace, task, making.since))
+        self.by_task.iter().map(|(task, making)| Doing::of_task(DoingKind::MakesWorkspace, task, making.since))
     }
 }
 
@@ -106,7 +106,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    fn begin_making(&self, to_make: ToMake, aside: Option<String>) -> Result<Making> {
+    fn begin_making(&self, to_make: ToMake, aside: Option<String>) -> Result<WorkspaceMaking> {
         let reopening = self.ctx.repo.reopening()?;
         let (given_up, is_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (to, came_to) = channel();
@@ -119,6 +119,6 @@ impl Supervisor<'_> {
         };
         let begun = std::thread::Builder::new().name("workspace".into()).spawn(work);
         let thread = begun.map_err(|e| Error::cannot_start("a thread that makes a workspace", e))?;
-        Ok(Making { since: env::now(), given_up, is_over, came_to, aside, thread })
+        Ok(WorkspaceMaking { since: env::now(), given_up, is_over, came_to, aside, thread })
     }
 }

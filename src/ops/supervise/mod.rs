@@ -97,7 +97,7 @@ pub use redirecting::Redirect;
 pub use requests::HaltRequest;
 use space::{Looked, Room};
 pub use stopping::{Interrupts, longest_end};
-use target::Target;
+use target::SessionTarget;
 use turns::Until;
 
 /// How long the loop sleeps when there is nothing to do.
@@ -274,9 +274,9 @@ struct Supervisor<'a> {
     /// Workspaces that git makes.
     makings: making::Makings,
     /// What was given up on.
-    leaving: leaving::Leaving,
+    leaving: leaving::LeavingThreads,
     /// What is said of what is being done, since it was said last.
-    doing: doing::Told,
+    doing: doing::ToldDoing,
     /// Hooks that are told something.
     reporting: Option<running_hooks::RunningHooks>,
     /// The merge whose result is being verified.
@@ -338,7 +338,7 @@ struct Supervisor<'a> {
 /// `SUPERVISOR_RUNNING`; what prevents a session (identity, target, program …); a state that cannot be written.
 pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
     session::check(ctx, &options)?;
-    let Target { branch, in_linked_worktree } = target::of_session(ctx, options.target.as_ref())?;
+    let SessionTarget { branch, in_linked_worktree } = target::of_session(ctx, options.target.as_ref())?;
     ctx.layout().ensure()?;
     let lock = match FileLock::take(&ctx.layout().supervisor_lock(), LOCK_PATIENCE)? {
         LockAttempt::Taken(lock) => lock,
@@ -410,8 +410,8 @@ impl<'a> Supervisor<'a> {
             redirects: HashMap::new(),
             may_start: HashSet::new(),
             makings: making::Makings::default(),
-            leaving: leaving::Leaving::default(),
-            doing: doing::Told::default(),
+            leaving: leaving::LeavingThreads::default(),
+            doing: doing::ToldDoing::default(),
             reporting: None,
             merge_check: None,
             verified_again: HashMap::new(),

@@ -10,7 +10,7 @@ use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::{HookEvent, Power};
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::{Doing, DoingKind};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
@@ -46,8 +46,8 @@ impl RunningHooks {
     pub(super) fn doing(&self) -> Option<Doing> {
         let now = self.running.now()?;
         let (what, name) = match self.facts.event.power() {
-            Power::Veto => (What::AsksHook, now.name),
-            Power::Report => (What::TellsHook, format!("{} ({})", self.facts.event, now.name)),
+            Power::Veto => (DoingKind::AsksHook, now.name),
+            Power::Report => (DoingKind::TellsHook, format!("{} ({})", self.facts.event, now.name)),
         };
         let about = Doing { task_id: self.facts.task_id.clone(), ..Doing::of_session(what, now.since) };
         Some(about.step(&name, (now.place, now.of), now.limit))

@@ -18,7 +18,7 @@ use crate::ops::steps::Failure;
 
 /// A claim that is about to be made.
 #[derive(Debug, Clone)]
-pub(super) struct Claim {
+pub(super) struct BegunClaim {
     pub(super) task: CaseId,
     pub(super) agent: AgentId,
     pub(super) workspace: Workspace,
@@ -28,13 +28,13 @@ pub(super) struct Claim {
 /// A claim that waits for its workspace, or for what hooks say.
 #[derive(Debug)]
 pub(super) struct Starting {
-    claim: Claim,
+    claim: BegunClaim,
     /// The hooks that are asked whether the task may start.
     asked: Option<RunningHooks>,
 }
 
 /// What follows a look at a claim.
-enum Next {
+enum AfterLook {
     /// It still waits.
     Waits,
     /// Its workspace is there: hooks are asked.
@@ -101,8 +101,8 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         let next = match self.next_of(&claim) {
-            Ok(Next::Waits) => return Ok(false),
-            Ok(Next::Asks(asked)) => {
+            Ok(AfterLook::Waits) => return Ok(false),
+            Ok(AfterLook::Asks(asked)) => {
                 if let Some(starting) = self.starting.get_mut(task) {
                     starting.asked = Some(*asked);
                 }
@@ -111,41 +111,41 @@ impl Supervisor<'_> {
             next => next,
         };
         self.abandon_start(task);
-        match next.and_then(|next| if matches!(next, Next::Takes) { self.take(&claim) } else { Ok(()) }) {
+        match next.and_then(|next| if matches!(next, AfterLook::Takes) { self.take(&claim) } else { Ok(()) }) {
             Ok(()) => Ok(true),
             Err(error) => self.claim_failed(task, error).map(|()| true),
         }
     }
 
-    fn next_of(&mut self, claim: &Claim) -> Result<Next> {
+    fn next_of(&mut self, claim: &BegunClaim) -> Result<AfterLook> {
         let Some(Starting { asked: Some(asked), .. }) = self.starting.get(&claim.task) else {
             if !self.workspace_is_made(&claim.task, &claim.workspace)? {
-                return Ok(Next::Waits);
+                return Ok(AfterLook::Waits);
             }
             env::fault_point("claim.workspace-made");
             return self.ask_to_start(claim);
         };
-        let Some(HooksSaid { runs, objection }) = asked.said() else { return Ok(Next::Waits) };
+        let Some(HooksSaid { runs, objection }) = asked.said() else { return Ok(AfterLook::Waits) };
         self.record_runs(&runs)?;
-        let Some(Failure { summary, .. }) = objection? else { return Ok(Next::Takes) };
+        let Some(Failure { summary, .. }) = objection? else { return Ok(AfterLook::Takes) };
         let lines = runs.last().map(|run| run.lines.clone()).unwrap_or_default();
         let reason = summary.replacen("hook", "hook pre-task-start", 1);
         self.veto(&claim.task, format!("{reason}; approve to ask it again"), lines)?;
-        Ok(Next::Vetoed)
+        Ok(AfterLook::Vetoed)
     }
 
-    fn ask_to_start(&mut self, claim: &Claim) -> Result<Next> {
+    fn ask_to_start(&mut self, claim: &BegunClaim) -> Result<AfterLook> {
         // Asked before an agent was sent here.
         if self.may_start.remove(&claim.task) {
-            return Ok(Next::Takes);
+            return Ok(AfterLook::Takes);
         }
-        let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(HookEvent::PreTaskStart) else { return Ok(Next::Takes) };
+        let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(HookEvent::PreTaskStart) else { return Ok(AfterLook::Takes) };
         let asked = self.run_hooks(self.facts_of_start(&claim.task, &claim.agent), &hooks, &tree)?;
-        Ok(Next::Asks(Box::new(asked)))
+        Ok(AfterLook::Asks(Box::new(asked)))
     }
 
     /// Whether a claim would be made as things are now, whatever they were when it was prepared.
-    fn still_claims(&mut self, claim: &Claim) -> bool {
+    fn still_claims(&mut self, claim: &BegunClaim) -> bool {
         let task = &claim.task;
         let state = self.ctx.state();
         let is_there = state.restorable.workspaces.get(task) == Some(&claim.workspace);

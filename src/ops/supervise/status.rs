@@ -11,7 +11,7 @@ use crate::domain::work::agent::{Agent, Work};
 use crate::domain::work::budget::{Limits, Used, UsedLine};
 use crate::domain::work::case::{Case, Status as CaseStatus};
 use crate::domain::work::delay::Delay;
-use crate::domain::work::doing::{Doing, What};
+use crate::domain::work::doing::{Doing, DoingKind};
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
@@ -248,7 +248,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.attached = attached(ctx);
     status.doing = doing::now(ctx)?;
-    let planner = status.doing.iter().find(|doing| doing.what == What::Plans).map(planner_view);
+    let planner = status.doing.iter().find(|doing| doing.what == DoingKind::Plans).map(planner_view);
     status.agents.extend(planner);
     if let Some(damage) = damaged(ctx)? {
         status.recovery.needed = true;

@@ -11,7 +11,7 @@ use crate::ops::merge::scratch;
 
 /// A target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct SessionTarget {
     /// The branch.
     pub branch: RefName,
     /// Whether it is checked out in a linked worktree of the user's, in which we were called.
@@ -22,7 +22,7 @@ pub struct Target {
 ///
 /// # Errors
 /// `DETACHED_HEAD`, `UNBORN_BRANCH`, `TARGET_MISSING`.
-pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<Target> {
+pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<SessionTarget> {
     let here = users_worktree(ctx)?;
     let head = ctx.repo.refs().head(&here)?;
     let configured = || ctx.config.merge.target.as_deref().map(RefName::branch_named);
@@ -37,7 +37,7 @@ pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<Target> {
     };
     let is_here = head.branch() == Some(&branch);
     if ctx.repo.refs().read_ref(&branch)?.is_some() {
-        return Ok(Target { in_linked_worktree: is_here && !here.is_main(), branch });
+        return Ok(SessionTarget { in_linked_worktree: is_here && !here.is_main(), branch });
     }
     Err(if is_here {
         Error::new(Code::UnbornBranch, format!("the branch '{}' has no commit yet", branch.short()))

@@ -18,7 +18,7 @@ use crate::domain::work::gate::Held;
 use crate::error::Result;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::steps::untouched::{self, Found};
-use crate::ops::steps::{self, About, AfterFailure, Difference, Failure, Job, Now, Ran, Runner, Running};
+use crate::ops::steps::{self, About, AfterFailure, Difference, Failure, Job, Ran, Runner, Running, RunningStep};
 
 /// A running verification of a task: of some of its steps.
 #[derive(Debug)]
@@ -43,10 +43,10 @@ impl Verifying {
     }
 
     /// The step that runs now, by its name and counted among all of the task.
-    pub(super) fn now(&self) -> Option<Now> {
+    pub(super) fn now(&self) -> Option<RunningStep> {
         let now = self.running.now()?;
         let (passed, of) = self.counts;
-        Some(Now { name: NamedStep::of(&now.name).label().to_owned(), place: now.place + passed, of, ..now })
+        Some(RunningStep { name: NamedStep::of(&now.name).label().to_owned(), place: now.place + passed, of, ..now })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::base::times;
 use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::estimate::Crash;
 use crate::ops::recover::parts::CutGroup;
-use crate::ops::recover::resume::Earlier;
+use crate::ops::recover::resume::EarlierTask;
 use crate::ops::recover::survey::{Orphan, View};
 
 /// How many ids are named in a line.
@@ -30,7 +30,7 @@ pub fn tasks(view: &View, columns: Option<usize>) -> String {
             text.push_str(&orphan_in_words(title, orphan, columns));
         }
     }
-    for Earlier { task_id, decision, what } in &view.earlier {
+    for EarlierTask { task_id, decision, what } in &view.earlier {
         let title = match decision {
             None => "failed   ",
             Some(Action::RestartTask) => "reset    ",
