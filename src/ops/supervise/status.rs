@@ -148,7 +148,7 @@ pub struct SupervisorView {
 }
 
 /// One agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
     /// Its id.
@@ -462,32 +462,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
 
 /// The planner, which works on no task.
 fn planner_view(doing: &Doing) -> AgentView {
-    AgentView {
-        id: PLANNER_AGENT.to_owned(),
-        state: "running",
-        task_id: None,
-        title: None,
-        iteration: 0,
-        max_iterations: None,
-        workspace: None,
-        branch: None,
-        progress: None,
-        phase: doing.name.clone(),
-        parts: None,
-        confidence: None,
-        estimated_completion: None,
-        waiting_since: None,
-        duration: None,
-        tokens_used: None,
-        cost_usd: None,
-        limits: Vec::new(),
-        budget: None,
-        last_activity: None,
-        doing: None,
-        last_line: None,
-        insertions: None,
-        deletions: None,
-    }
+    AgentView { id: PLANNER_AGENT.to_owned(), state: "running", phase: doing.name.clone(), ..AgentView::default() }
 }
 
 fn waiting_since(state: &State, work: &Work) -> Option<Timestamp> {
