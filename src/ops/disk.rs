@@ -1,6 +1,7 @@
 //! The space on every file system that git axiom writes to: whether there is enough, who uses it, and making some.
 //!
-//! What only a human may decide to delete is in `by_hand`. The levels are in `domain::work::disk`; what a session does at each is in `supervise::space`.
+//! What only a human may decide to delete is in `by_hand`. The levels are in `domain::work::disk`; what a session does at each is
+//! in `supervise::space`.
 
 pub mod by_hand;
 mod thin;
@@ -134,10 +135,10 @@ pub struct Cleaned {
     pub lines: Vec<String>,
 }
 
-/// Makes space with what nobody needs any more: where it is critical, what merged workspaces have that commits and captures hold; then what
-/// is in the trash for longer than `checkpoints.keepDeletedDays`, temporary files of processes that were killed, the folders of ended iterations; old logs, which are
-/// compressed; and then loose objects, which are packed, or deleted after two weeks. A step that fails does not keep the next from being
-/// tried. A crash leaves some of it, which the next clean-up finds.
+/// Makes space with what nobody needs any more: where it is critical, what merged workspaces have that commits and captures hold;
+/// then what is in the trash for longer than `checkpoints.keepDeletedDays`, temporary files of processes that were killed, the
+/// folders of ended iterations; old logs, which are compressed; and then loose objects, which are packed, or deleted after two
+/// weeks. A step that fails does not keep the next from being tried. A crash leaves some of it, which the next clean-up finds.
 ///
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured; `DISK_FULL` where a step found no space: what was done stays

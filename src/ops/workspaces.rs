@@ -47,8 +47,9 @@ pub(in crate::ops) fn are_in_each_copy(ctx: &Context) -> bool {
     matches!(Path::new(&ctx.config.agents.workspace_root).components().next(), Some(Component::Normal(_)))
 }
 
-/// The path for a new workspace. One that another task's workspace has, since its agent went on there, is left to it. Outside the repository, the folder may be shared with a copy of the repository: an existing
-/// entry is left alone there, and the workspace gets another name.
+/// The path for a new workspace. One that another task's workspace has, since its agent went on there, is left to it. Outside the
+/// repository, the folder may be shared with a copy of the repository: an existing entry is left alone there, and the workspace
+/// gets another name.
 ///
 /// # Errors
 /// As [`root`].

@@ -1,5 +1,6 @@
-//! Gaps: what is not read in a worktree, because it cannot be or because there is no time (`in_time`). The rule, for every way of a capture: what can be saved is saved; a gap is left out,
-//! named in the coverage and in the extras, and never changed by whatever goes back to that capture.
+//! Gaps: what is not read in a worktree, because it cannot be or because there is no time (`in_time`). The rule, for every way of a
+//! capture: what can be saved is saved; a gap is left out, named in the coverage and in the extras, and never changed by whatever
+//! goes back to that capture.
 //!
 //! A tracked file that is not read has its blob of the index in the tree, so that no restore takes it for deleted. The
 //! coverage names the first gaps, for people; the extras have all of them, for whatever changes or deletes files.

@@ -79,8 +79,8 @@ impl Workspaces<'_> {
         Ok(torn.then_some("was no longer connected with its repository, and is again"))
     }
 
-    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty or torn `gitdir` that the
-    /// workspace's `.git` names or that has the folder's name.
+    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty
+    /// or torn `gitdir` that the workspace's `.git` names or that has the folder's name.
     fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
         let pointer = path.join(".git");
         let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();

@@ -181,8 +181,8 @@ impl Session {
         !self.ended && self.process.map_or(heard, foreground::is_alive)
     }
 
-    /// Compares what is left out of captures now with what was when it began; of one that has ended, what it saw last counts. The context has the
-    /// configuration.
+    /// Compares what is left out of captures now with what was when it began; of one that has ended, what it saw last counts. The
+    /// context has the configuration.
     pub fn sees_excludes(&mut self, ctx: &Context) {
         let now = excludes::now(ctx);
         match &self.excludes {

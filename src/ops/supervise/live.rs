@@ -53,8 +53,8 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     })
 }
 
-/// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their number. The caller holds the
-/// operation lock, and no operation is open. A crash leaves some of them, which the next call deletes.
+/// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their
+/// number. The caller holds the operation lock, and no operation is open. A crash leaves some of them, which the next call deletes.
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.

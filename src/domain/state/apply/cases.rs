@@ -116,8 +116,9 @@ impl State {
         Ok(())
     }
 
-    /// Follows an edit by which a case is to be worked on again; not one of a rollback or an undo, which say by themselves what counts. Work that was done is given back: what was reported and verified of it
-    /// does not count any more. Its iterations are counted anew, as are those of a task that failed.
+    /// Follows an edit by which a case is to be worked on again; not one of a rollback or an undo, which say by themselves what counts.
+    /// Work that was done is given back: what was reported and verified of it does not count any more. Its iterations are counted anew,
+    /// as are those of a task that failed.
     fn taken_up_again(&mut self, id: &CaseId, was: Status) {
         let Some(new) = self.restorable.cases.get(id) else { return };
         let given_back = match (was, new.status) {

@@ -1,9 +1,9 @@
 //! Captures an ordinary worktree with few calls of git.
 //!
 //! Everything here returns `None` when it meets something that only git handles correctly (what
-//! [`crate::git::repo::shortcuts`] forbids, a sparse index, flags and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system that
-//! changes meanwhile): then git makes the whole capture. git always decides which paths are ignored, and which attributes a
-//! path has.
+//! [`crate::git::repo::shortcuts`] forbids, a sparse index, flags and conflicts, submodules, filters, folders that cannot be read,
+//! nested repositories, odd names, a file system that changes meanwhile): then git makes the whole capture. git always decides
+//! which paths are ignored, and which attributes a path has.
 //!
 //! | file | what lives there |
 //! | --- | --- |
