@@ -18,7 +18,7 @@ esac
 text=$(printf '%s' "$text" | head -c 300 | iconv -c -f UTF-8 -t UTF-8 2>/dev/null | LC_ALL=C tr -d '\000-\037\177')
 
 rang=
-for terminal in $(who 2>/dev/null | while read -r user terminal _; do [ "$user" = "$(id -un)" ] && echo "/dev/$terminal"; done); do
+for terminal in $(who 2>/dev/null | while read -r user line _; do [ "$user" = "$(id -un)" ] && echo "/dev/$line"; done); do
     if [ -c "$terminal" ] && [ -w "$terminal" ]; then
         printf '\a\r\ngit axiom: %s\r\n' "$text" >"$terminal" && rang=yes
     fi
