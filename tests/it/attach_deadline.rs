@@ -91,6 +91,11 @@ fn newest_of(env: &TestEnv, trigger: &str) -> Option<String> {
 }
 
 #[test]
+fn the_same_where_git_makes_the_capture() {
+    what_does_not_fit("*.none filter=none\n");
+}
+
+#[test]
 fn what_does_not_fit_into_the_deadline_is_named_left_alone_and_held_by_a_checkpoint_in_the_background() {
     let env = what_does_not_fit("");
     // Something that no checkpoint has yet.
