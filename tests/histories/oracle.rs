@@ -144,8 +144,8 @@ fn indexes_and_heads(place: &Place, (saved, after): (&World, &World), not_held: 
     }
 }
 
-/// The submodules of a checkpoint that it does not hold any more, since their repositories went, or in which it finds what it cannot
-/// save: the dry run has to name them.
+/// The submodules of a checkpoint that it does not hold any more, since their repositories went or others took their places, or in
+/// which it finds what it cannot save: the dry run has to name them.
 fn submodules_not_held(place: &Place, saved: &World, before: &World, dry: &Run) -> Vec<String> {
     let document: Value = serde_json::from_str(&dry.stdout).unwrap();
     let named = |at: &str, reason: &str| {
@@ -156,10 +156,13 @@ fn submodules_not_held(place: &Place, saved: &World, before: &World, dry: &Run) 
     let mut not_held = Vec::new();
     for (at, tree) in saved.submodules_of("repo") {
         let one = tree.submodule.as_ref().unwrap();
-        let is_known = before.submodules_of("repo").any(|(other, _)| other == at);
-        if went(one) || named(at, "submoduleNotCaptured") && !is_known {
+        let now = before.submodules_of("repo").find(|(other, _)| *other == at).and_then(|(_, tree)| tree.submodule.as_ref());
+        let is_another = now.is_some_and(|now| now.inode != one.inode);
+        let has_moved = now.is_some_and(|now| now.inode == one.inode && now.git_dir != one.git_dir);
+        if is_another || went(one) && !has_moved || named(at, "submoduleNotCaptured") && now.is_none() {
             not_held.push(at.to_owned());
-            let said = named(at, "submoduleNotHeld") || named(at, "submoduleNotCaptured");
+            let reasons = ["submoduleNotHeld", "submoduleNotCaptured", "submoduleMoved", "submoduleReplaced"];
+            let said = reasons.iter().any(|reason| named(at, reason));
             assert!(said, "{}the submodule {at} is not held, and that is not said:\n{dry}", place.story());
         }
     }

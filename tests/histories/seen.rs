@@ -106,9 +106,7 @@ impl<'a> Seen<'a> {
     }
 
     pub fn heads_changed(&self) -> Words {
-        // What an undo does with HEADs of submodules is not in its preview yet.
-        let is_undo = !self.document["redo"].is_null();
-        let moved = self.worktrees().filter(|(_, was, is)| was.head != is.head && !(is_undo && is.submodule.is_some()));
+        let moved = self.worktrees().filter(|(_, was, is)| was.head != is.head);
         moved.map(|(name, _, _)| name.clone()).collect()
     }
 

@@ -134,7 +134,8 @@ pub(super) fn preview(
         name: advance.branch.clone(),
         value: Change::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
     });
-    let heads = operation.worktrees.iter().filter(|change| change.head.old != change.head.new);
+    let of_submodules = operation.submodules.iter().map(|change| &change.worktree);
+    let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
     let workspaces = operation.workspaces.iter();
     Ok(Preview {
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
