@@ -163,6 +163,48 @@ fn a_worktree_that_cannot_be_captured_costs_only_itself() {
 }
 
 #[test]
+fn an_index_that_cannot_be_read_costs_what_is_staged_and_no_file() {
+    let scratch = Scratch::new();
+    let linked = scratch.path().parent().unwrap().join("linked");
+    scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "linked"]);
+    scratch.write("new", "n\n");
+    scratch.write("a.txt", "edited\n");
+    std::fs::write(linked.join("a.txt"), "there\n").unwrap();
+    let index = scratch.path().join(".git/index");
+    let (good, of_linked) = (std::fs::read(&index).unwrap(), scratch.path().join(".git/worktrees/linked/index"));
+    // Torn, of no kind, of a newer one, and closed.
+    let newer = [&b"DIRC\0\0\0\x63"[..], &good[8..]].concat();
+    for (name, bytes, mode) in [("torn", &good[..20], 0o644), ("none", b"x", 0o644), ("newer", &newer, 0o644), ("shut", &good, 0)]
+    {
+        for place in [&index, &of_linked] {
+            std::fs::write(place, bytes).unwrap();
+            set_mode(place, mode);
+        }
+        let (made, _) = bound(&scratch, &["checkpoint", "create", name, "--json"]);
+        assert_eq!(paths(&coverage(&made, &scratch.path())["unreadable"]), [".git/index"], "{name}: {made}");
+        // A linked worktree whose git directory is closed is left out, and named.
+        let linked = coverage(&made, &linked);
+        assert!(paths(&linked["unreadable"]) == [".git/index"] || mode == 0 && linked["notCaptured"].is_string(), "{linked}");
+        let held = |path: &str| git_there(&scratch, &["show", &format!("refs/axiom/captures/{name}:{path}")]);
+        assert_eq!((held("a.txt").as_str(), held("new").as_str(), held("sub/b.txt").as_str()), ("edited", "n", "b"), "{name}");
+        [&index, &of_linked].into_iter().for_each(|place| set_mode(place, 0o644));
+    }
+    // Nothing is changed in a worktree whose index is not known, and what mends it is named.
+    std::fs::write(&index, &good[..20]).unwrap();
+    scratch.write("a.txt", "again\n");
+    let refused = said(&scratch, &["rollback", "checkpoint", "newer", "--yes"]);
+    assert!(refused.contains("the index of") && refused.contains("git axiom recover"), "{refused}");
+    assert!(!refused.contains("could not be put back"), "{refused}");
+    assert_eq!((scratch.read("a.txt"), std::fs::read(&index).unwrap()), ("again\n".to_owned(), good[..20].to_vec()));
+    bound(&scratch, &["recover", "--yes"]);
+    let (_, words) = bound(&scratch, &["rollback", "checkpoint", "newer", "--yes"]);
+    assert!(words.contains(".git/index (it could not be read"), "{words}");
+    assert_eq!(scratch.read("a.txt"), "edited\n");
+    bound(&scratch, &["undo", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "again\n");
+}
+
+#[test]
 fn a_registered_worktree_is_nobodys_content_whatever_its_git_file_is() {
     for rest in ["", "gitdir: ", "gitdir: /"] {
         let scratch = Scratch::new();

@@ -384,6 +384,9 @@ impl PathSample {
     }
 }
 
+/// How an index that cannot be read is named among what is not held, wherever it lies.
+pub const INDEX: &str = ".git/index";
+
 /// What a capture does not hold, or does not hold exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -399,7 +402,7 @@ pub struct Coverage {
     pub too_large: PathSample,
     /// Sockets, fifos and devices.
     pub special: PathSample,
-    /// Files and folders that cannot be read.
+    /// Files and folders that cannot be read; [`INDEX`] among them is the index, in whose place the capture has HEAD's.
     pub unreadable: PathSample,
     /// Files that a program did not wait for: see `in_time`. The next checkpoint, made in the background, is to hold them.
     #[serde(skip_serializing_if = "PathSample::is_empty")]

@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::checkpoint::document::INDEX;
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -20,7 +21,8 @@ use super::named_ignored::NamedPaths;
 use super::permissions::Usual;
 use super::raw::RawFile;
 use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::file::{IndexInfo, copy_index, in_folder, index_facts, mark};
+use crate::git::index::file::{IndexInfo, copy_index, in_folder, mark};
+use crate::git::index::instead::{CopiedIndex, copy_or_make};
 use crate::git::index::path_patterns::PathPatterns;
 use crate::git::index::staged_paths::StagedPaths;
 use crate::git::index::status::{StatusEntry, StatusKind};
@@ -147,8 +149,8 @@ impl Captures<'_> {
         let folder = self.repo.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
-        copy_index(self.repo.hash(), &worktree.index_file(), &staged)?;
-        let facts = index_facts(self.repo, worktree, &staged)?;
+        let CopiedIndex { facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged))?;
+        let worktree = with_head.as_ref().unwrap_or(worktree);
         // A file that exists in spite of its 'skip-worktree' flag is content like any other. Without a sparse checkout, a
         // missing file with this flag was deleted like any other.
         let sparse = !facts.skip_worktree.is_empty() && self.repo.index(worktree).is_sparse()?;
@@ -165,6 +167,9 @@ impl Captures<'_> {
         let as_is = facts.assume_unchanged.is_empty() && present.is_empty();
         let looked_at = if as_is { staged.clone() } else { another("index")? };
         let (mut coverage, mut gaps) = (Coverage::default(), Gaps::default());
+        if with_head.is_some() {
+            coverage.unreadable.add(RepoPath::new(INDEX));
+        }
         let closed = self.closed_to_git(&folder, options)?;
         let looked = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
         let (mut entries, mut unread) = looked;
@@ -178,10 +183,7 @@ impl Captures<'_> {
         let named = (&mut coverage, &mut gaps);
         let Content { mut changed, untracked, narrow, attributes, included } =
             self.content_of(worktree, found, options, named)?;
-        let nested = coverage.nested_repositories.paths.iter();
-        let as_modules =
-            |path: &&RepoPath| self.repo.worktrees().keeps_as_module(worktree, &worktree.path().join(path.to_path()));
-        submodules.extend(nested.filter(as_modules).cloned());
+        submodules.extend(self.kept_as_modules(worktree, &coverage));
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
@@ -219,6 +221,12 @@ impl Captures<'_> {
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules })
+    }
+
+    /// The nested repositories that git keeps as those of submodules.
+    fn kept_as_modules(&self, worktree: &Worktree, coverage: &Coverage) -> Vec<RepoPath> {
+        let is_kept = |path: &&RepoPath| self.repo.worktrees().keeps_as_module(worktree, &worktree.path().join(path.to_path()));
+        coverage.nested_repositories.paths.iter().filter(is_kept).cloned().collect()
     }
 
     /// Sorts the status entries into paths to be read and paths that are only listed.

@@ -15,6 +15,7 @@ pub(super) mod filter_memory;
 pub(super) mod filters;
 pub(super) mod folders;
 pub(super) mod install;
+pub(super) mod instead;
 pub(super) mod lock;
 pub(super) mod odd_names;
 pub(super) mod path_patterns;

@@ -181,7 +181,7 @@ impl<'r> Git<'r> {
         Self {
             repository,
             worktree,
-            index: None,
+            index: worktree.and_then(Worktree::other_index).map(|index| index.as_os_str().to_owned()),
             config: Vec::new(),
             arguments: Vec::new(),
             variables: Vec::new(),

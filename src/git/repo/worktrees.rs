@@ -30,6 +30,8 @@ pub struct Worktree {
     path: PathBuf,
     git_dir: PathBuf,
     role: Role,
+    /// An index in the place of its own.
+    index: Option<PathBuf>,
 }
 
 /// The role of a worktree for git axiom.
@@ -60,19 +62,19 @@ pub struct WorktreeEntry {
 
 impl Worktree {
     pub(in crate::git) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::Main }
+        Self { path, git_dir, role: Role::Main, index: None }
     }
 
     pub(in crate::git) fn main_of_bare(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::MainOfBare }
+        Self { path, git_dir, role: Role::MainOfBare, index: None }
     }
 
     pub(in crate::git) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::Linked }
+        Self { path, git_dir, role: Role::Linked, index: None }
     }
 
     pub(in crate::git) fn submodule(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::Submodule }
+        Self { path, git_dir, role: Role::Submodule, index: None }
     }
 
     /// Whether it is the worktree of a submodule.
@@ -105,6 +107,11 @@ impl Worktree {
         }
     }
 
+    /// An index in the place of its own, if it is read with one.
+    pub(in crate::git) fn other_index(&self) -> Option<&Path> {
+        self.index.as_deref()
+    }
+
     /// The git directory of this worktree, which contains its HEAD and index.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
@@ -126,9 +133,9 @@ impl Worktree {
         }
     }
 
-    /// The index file.
+    /// The index file that its calls of git use.
     pub fn index_file(&self) -> PathBuf {
-        self.git_dir.join("index")
+        self.index.clone().unwrap_or_else(|| self.git_dir.join("index"))
     }
 
     /// Why it is locked, if it is and can be.
@@ -142,7 +149,12 @@ impl Worktree {
 
     /// The same git directory with another folder for its files, in which contents are prepared.
     pub(in crate::git) fn with_files_in(&self, folder: &Path) -> Self {
-        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main }
+        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main, index: self.index.clone() }
+    }
+
+    /// The same worktree, read with an index in the place of its own.
+    pub(in crate::git) fn with_index(&self, index: &Path) -> Self {
+        Self { index: Some(index.to_owned()), ..self.clone() }
     }
 
     /// Checks that the folder is still a worktree of this git directory. Call it before every write.

@@ -142,6 +142,11 @@ impl DamagedWorktree {
         git_dir == self.registration
     }
 
+    /// Whether nothing but its index is damaged: its files can still be captured.
+    pub fn lacks_only_its_index(&self) -> bool {
+        self.unread.is_none() && !self.half_made && self.parts == [Part::Index]
+    }
+
     /// What is wrong, for error messages.
     pub fn why(&self) -> String {
         if let Some(unread) = &self.unread {

@@ -292,7 +292,8 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
     let mut known = Vec::new();
-    for one in damaged {
+    let damaged: Vec<&DamagedWorktree> = damaged.iter().filter(|one| !one.lacks_only_its_index()).collect();
+    for one in &damaged {
         known.extend(one.folder().map(Path::to_owned));
         coverage.insert(one.place().display().to_string(), Coverage::of_nothing(one.why()));
     }

@@ -18,7 +18,7 @@ use super::{mounts, submodules};
 /// are compared one by one when they are moved: each is in a capture by then.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`,
+/// `CHANGED_MEANWHILE`, `GIT_FAILED` (an index cannot be read, for example), `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`,
 /// `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
@@ -82,6 +82,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
 }
 
 fn can_be_restored(repo: &Repository, restore: &Restore<'_>) -> Result<()> {
+    repo.index(restore.worktree).can_be_read()?;
     repo.restore().check_obstacles(restore)?;
     repo.restore().check_permissions(restore)
 }

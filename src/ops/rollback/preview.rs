@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::git::TreeChange;
 use crate::ops::operation::in_progress::OperationLine;
 
+use super::not_restored::INDEX_UNREADABLE;
 use super::refs::{MovedRef, RefLeft, RefLine};
 use crate::ops::operation::stop_agents::AgentLine;
 
@@ -140,6 +141,7 @@ impl NotRestored {
             "nestedRepositories" => "a nested repository",
             "special" => "not a regular file",
             "unreadable" => "it could not be read",
+            INDEX_UNREADABLE => "it could not be read: the index becomes that of the commit, and nothing is staged",
             NOT_IN_TIME => "it did not fit into attach.deadline; a later checkpoint may hold it",
             "notCaptured" => "this worktree cannot be captured",
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
