@@ -23,6 +23,7 @@ mod driver;
 mod faults;
 mod keepers;
 mod measured;
+mod merged;
 mod planner;
 mod supervisor;
 mod whatever;

@@ -93,8 +93,8 @@ impl History {
             match blow.victim {
                 Victim::Planner => drop(self.planning.take()),
                 Victim::Supervisor => live.kill(),
-                Victim::Keeper => one_dies(&keepers(&self.world), blow.which),
-                Victim::Agent => one_dies(&agents(&self.world), blow.which),
+                Victim::Keeper => one_dies(&running_keepers(&self.world), blow.which),
+                Victim::Agent => one_dies(&programs_of_keepers(&self.world), blow.which),
                 Victim::Everything => {
                     live.kill();
                     all_die(&self.world);
@@ -172,13 +172,14 @@ fn intervenes(world: &World, deed: &[&[&str]], note: &str) {
     }
 }
 
-fn keepers(world: &World) -> Vec<i32> {
+/// The keepers that run.
+pub fn running_keepers(world: &World) -> Vec<i32> {
     world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
 }
 
 /// The programs that keepers have started.
-fn agents(world: &World) -> Vec<i32> {
-    let keepers = keepers(world);
+pub fn programs_of_keepers(world: &World) -> Vec<i32> {
+    let keepers = running_keepers(world);
     let parent = |pid: i32| -> Option<i32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
@@ -187,14 +188,15 @@ fn agents(world: &World) -> Vec<i32> {
     pids.filter(|pid| parent(*pid).is_some_and(|parent| keepers.contains(&parent))).collect()
 }
 
-fn one_dies(pids: &[i32], which: u64) {
+/// Kills one of them, if there is any.
+pub fn one_dies(pids: &[i32], which: u64) {
     if !pids.is_empty() {
         kill(pids[which as usize % pids.len()]);
     }
 }
 
-/// Again and again: one may begin a child between the look and the blow.
-fn all_die(world: &World) {
+/// Kills everything, again and again: one may begin a child between the look and the blow.
+pub fn all_die(world: &World) {
     while !world.processes().is_empty() {
         for (pid, _) in world.processes() {
             kill(pid);
