@@ -141,7 +141,7 @@ fn no_first_line_is_kept_where_none_is_wanted() {
 fn a_risky_command_that_nothing_was_saved_before_is_asked_about_or_told() {
     let env = TestEnv::new();
     env.ok(&["init"]);
-    env.write(".git/index", "no index\n");
+    env.git(&["update-index", "--add", "--cacheinfo", "100644,1111111111111111111111111111111111111111,lost"]);
     let unprotected =
         || env.json(&["sessions"])["sessions"].as_array().unwrap().iter().filter(|one| !one["unprotected"].is_null()).count();
     let asked = risky(&env, "claude");
@@ -151,8 +151,7 @@ fn a_risky_command_that_nothing_was_saved_before_is_asked_about_or_told() {
     env.git(&["config", "axiom.attach.onFailure", "continue"]);
     assert_eq!(risky(&env, "claude").stdout, "");
     assert!(env.ok(&["status"]).contains("UNPROTECTED"));
-    std::fs::remove_file(env.repo().join(".git/index")).unwrap();
-    env.git(&["reset", "-q"]);
+    env.git(&["update-index", "--force-remove", "lost"]);
     assert_eq!(risky(&env, "claude").stdout, "");
     assert_eq!(unprotected(), 1, "only the other one");
 }

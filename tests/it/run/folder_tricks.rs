@@ -74,7 +74,8 @@ fn a_session_with_odd_agents_ends_with_the_good_ones_merged() {
         std::thread::sleep(Duration::from_millis(200));
     }
     world.env.ok(&["checkpoint", "create", "meanwhile"]);
-    assert!(not_captured(&world, "meanwhile") >= 11, "{}", world.env.ok(&["checkpoint", "show", "meanwhile"]));
+    // Of the one without an index, the files are held.
+    assert!(not_captured(&world, "meanwhile") >= 10, "{}", world.env.ok(&["checkpoint", "show", "meanwhile"]));
     world.signal_file("go");
     let begun = Instant::now();
     while !TRICKS.iter().all(|(name, _)| is_settled(&world, name)) {

@@ -68,13 +68,12 @@ fn agents_go_on_when_the_checkpoint_fails_or_is_killed_in_the_middle() {
     command.env("AXIOM_TEST_FAULT", "git.capture-before-objects:1");
     assert!(!command.output().unwrap().status.success());
     goes_on(&world);
-    // Fails while the agent is held: what is staged cannot be read.
-    let (index, aside) = (world.env.repo().join(".git/index"), world.env.repo().join(".git/index-aside"));
-    std::fs::rename(&index, &aside).unwrap();
-    std::fs::write(&index, "no index").unwrap();
+    // Fails while the agent is held: what is staged is nowhere.
+    let lost = "100644,1111111111111111111111111111111111111111,lost";
+    world.env.git(&["update-index", "--add", "--cacheinfo", lost]);
     assert_ne!(world.env.axiom(&["checkpoint", "create", "fails"]).code, Some(0));
     goes_on(&world);
-    std::fs::rename(&aside, &index).unwrap();
+    world.env.git(&["update-index", "--force-remove", "lost"]);
     world.signal_file("end");
     live.wait().code(0);
     world.all_is_well();
