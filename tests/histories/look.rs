@@ -36,6 +36,10 @@ pub fn look(place: &Place) -> World {
         }
     }
     world.stash = env.try_git(&["stash", "list", "--format=%H"]).stdout.lines().map(str::to_owned).collect();
+    // Without a log (`git reflog expire`) the entry on top is one by its ref alone.
+    if let Some(top) = world.refs.get("refs/stash").filter(|top| !world.stash.contains(top)) {
+        world.stash.insert(0, top.clone());
+    }
     if place.odd.has(places::Oddity::Stash) {
         // What comes back comes on top, also where others were put there since.
         world.stash.sort();

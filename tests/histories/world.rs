@@ -121,12 +121,15 @@ impl World {
         whole
     }
 
-    /// The submodules of a worktree, those within others too, by their paths in it.
+    /// The submodules of a worktree, those within others too, by their paths in it; not those of worktrees that lie in it.
     pub fn submodules_of(&self, name: &str) -> impl Iterator<Item = (&str, &Tree)> {
         let prefix = format!("{name}/");
+        let linked = self.worktrees.iter().filter(|(_, tree)| tree.submodule.is_none()).map(|(other, _)| format!("{other}/"));
+        let within: Vec<String> = linked.filter(|other| other.starts_with(&prefix) && *other != prefix).collect();
         self.worktrees.iter().filter_map(move |(other, tree)| {
             tree.submodule.as_ref()?;
-            Some((other.strip_prefix(&prefix)?, tree))
+            let is_within = within.iter().any(|linked| other.starts_with(linked));
+            Some((other.strip_prefix(&prefix).filter(|_| !is_within)?, tree))
         })
     }
 
