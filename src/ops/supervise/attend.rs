@@ -77,6 +77,8 @@ impl Supervisor<'_> {
                 && !blocked
                 && self.verifying.is_empty()
                 && self.evaluating.is_empty()
+                // An iteration has ended only once its filters have.
+                && self.filters.is_empty()
                 && (!waits || started.elapsed() > patience)
             {
                 return self.ctx.store.save_snapshot();

@@ -9,7 +9,7 @@ use super::failing::reason_of;
 use super::notice::Notice;
 use super::{Halted, Supervisor, Then};
 use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, Token};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::state::event::{By, Event};
@@ -66,7 +66,8 @@ impl Supervisor<'_> {
                 NotCommitted::Yet => return Ok(true),
                 NotCommitted::Ended(outcome, broken) => (outcome, broken, Kept::nothing(&from), LeftBehind::Unchanged),
                 NotCommitted::InConflict(outcome, conflict_round) => {
-                    (outcome, None, Kept { conflict_round, ..Kept::nothing(&from) }, LeftBehind::InConflict)
+                    let left_out = self.left_in_conflict(&case.id);
+                    (outcome, None, Kept { conflict_round, left_out, ..Kept::nothing(&from) }, LeftBehind::InConflict)
                 }
             },
         };
@@ -106,6 +107,14 @@ impl Supervisor<'_> {
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(true) } else { self.save_snapshot().map(|()| true) }
+    }
+
+    /// What an iteration that left a conflict open has left uncommitted: its next one finds the same, and may go on from there.
+    fn left_in_conflict(&self, task: &CaseId) -> Vec<String> {
+        let workspace = self.ctx.state().restorable.workspaces.get(task);
+        let place = workspace.and_then(|workspace| self.workplace(workspace).ok());
+        let changes = place.and_then(|place| place.changes).unwrap_or_default();
+        changes.iter().take(MOST_FILES).map(|path| format!("{path} (a conflict is open)")).collect()
     }
 
     /// Records the end of an iteration, and what was decided where its keeper died after its agent had reported that it is complete.

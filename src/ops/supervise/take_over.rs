@@ -54,7 +54,7 @@ impl Supervisor<'_> {
             let adopted = running.iter().filter_map(|agent| self.work_of(agent)).filter(is_looked_after).count();
             let taken = match adopted {
                 0 => "no agent of it runs any more".to_owned(),
-                some => format!("{} taken over", count_of(some, "agent is", "agents are")),
+                some => format!("{} at work", count_of(some, "agent was", "agents were")),
             };
             self.tell(Notice::Recovered { what: format!("the last session {how}; {taken}") });
         }

@@ -177,6 +177,39 @@ fn a_task_that_had_reported_complete_has_its_decision_in_the_audit() {
 }
 
 #[test]
+fn after_recovered_nothing_wants_recovery_where_git_has_a_filter() {
+    let world = world("echo 1 > f.txt", "true");
+    world.env.git(&["config", "filter.some.clean", "cat"]);
+    dies(&world);
+    assert!(recovers(&world).contains("Recovered.\n"));
+    let status = world.env.json(&["status"]);
+    assert_eq!(status["recovery"]["needed"], false, "{status}");
+    assert_eq!(world.env.git(&["show", "axiom/t:f.txt"]), "1", "what it had left is committed");
+}
+
+#[test]
+fn a_program_that_was_cut_off_while_it_settled_a_conflict_goes_on_in_its_own_session() {
+    let world = world_of(
+        r#"1) echo '{"type":"system","subtype":"init","session_id":"s-1"}'
+           echo mine > README; (cd ../.. && echo theirs > README && git commit -qam theirs); git axiom signal complete;;
+        2) echo '{"type":"system","subtype":"init","session_id":"s-2"}'
+           echo more > other.txt; git merge -q main; touch ../../../begun; sleep 1000;;
+        *) echo "$@" > ../../../called; echo both > README; git axiom signal complete;;"#,
+    );
+    for word in [world.beside("program").to_str().unwrap(), "resume", "{session}"] {
+        world.env.git(&["config", "--add", "axiom.agents.claude.resume", word]);
+    }
+    world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
+    dies_at(&world, "begun");
+    recovers(&world);
+    world.autopilot(&[]).code(0);
+    assert!(!prompt(&world, 3).contains("changed since the last iteration"), "{}", prompt(&world, 3));
+    assert!(world.lines("called")[0].contains("s-2"), "{:?}", world.lines("called"));
+    assert_eq!(world.env.read("README"), "both\n");
+    world.all_is_well();
+}
+
+#[test]
 fn what_a_killed_agent_reported_is_discarded() {
     let world = world_of_a_silent_program(
         "1) git axiom signal learning 'push to prod' --scope project; git axiom signal progress 60; touch ../../../begun; sleep 1000;;\n\
