@@ -32,6 +32,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::merge::branch_of;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::differences::is_decided;
+use crate::ops::operation::differences::{is_within, out_of_reach};
 use crate::ops::operation::stop_agents::{self, Paused};
 use crate::ops::operation::submodules::with_own_submodules;
 use crate::ops::operation::{capture_with, extras_of};
@@ -60,8 +61,10 @@ pub struct Chosen {
 pub struct Undone {
     /// What changed; `old` is what was there before the undo.
     pub preview: Preview,
-    /// The transaction of the undo itself, which can be undone in turn.
+    /// The transaction of the undo itself.
     pub txn: TxnId,
+    /// Whether that can be undone in turn: not where all was as it should be already.
+    pub is_undoable: bool,
     /// The checkpoint made before it, where files or refs changed.
     pub safety: Option<CheckpointName>,
     /// Files that no capture held and that were in the way: they are in the trash.
@@ -119,9 +122,9 @@ pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
 pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
-    let (operation, left_out) = operation(ctx, chosen, captured.as_ref())?;
+    let (operation, stays) = operation(ctx, chosen, captured.as_ref())?;
     operation::rehearse(ctx, &operation)?;
-    preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)
+    preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), stays)
 }
 
 /// Undoes a transaction. Agents are stopped where worktrees change. When this returns, all of it survives a power loss. A
@@ -156,7 +159,7 @@ fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
     }
-    let (mut operation, left_out) = operation(ctx, &chosen, captured.as_ref())?;
+    let (mut operation, stays) = operation(ctx, &chosen, captured.as_ref())?;
     operation.safety = safety.as_ref().map(|record| record.name.clone());
     let main = ctx.repo.worktrees().main_worktree()?;
     for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
@@ -165,19 +168,28 @@ fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     if let Some(captured) = &captured {
         operation::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
-    let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)?;
+    let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), stays)?;
+    let is_undoable = operation.changes_anything();
     let done = operation::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
     checkpoints::follow(ctx, &operation)?;
     let operation::Done { moved_aside, brought_back, still_aside, lost, files: _, left: _, not_put_back: _ } = done;
     preview.lost.extend(lost.iter().map(|place| place.display().to_string()));
     let (txn, safety) = (ctx.txn().clone(), safety.map(|record| record.name));
-    Ok(Undone { preview, txn, safety, moved_aside, brought_back, still_aside })
+    Ok(Undone { preview, txn, is_undoable, safety, moved_aside, brought_back, still_aside })
 }
 
-/// The operation that undoes a transaction, for the present contents of the worktrees; and the worktrees that it leaves out
-/// because they were removed since.
-fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, Vec<String>)> {
+/// What an undo leaves as it is, as absolute paths.
+#[derive(Debug, Default)]
+pub(super) struct Stays {
+    /// Worktrees that were removed since.
+    removed: Vec<String>,
+    /// Files that cannot be read now: what they hold could not be saved first.
+    unread: Vec<String>,
+}
+
+/// The operation that undoes a transaction, for the present contents of the worktrees; and what it leaves as it is.
+fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, Stays)> {
     let Chosen { transaction, what, redo, as_of: _ } = chosen;
     needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
@@ -207,14 +219,15 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     operation.refs = still_to_move(ctx, operation.refs)?;
     let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
-    let mut left_out = gone::leave_out(ctx, &transaction.id, &mut operation, captured)?;
+    let mut stays = Stays { removed: gone::leave_out(ctx, &transaction.id, &mut operation, captured)?, unread: Vec::new() };
     if let Some(captured) = captured {
         let moved: Vec<&RefName> = since::moved(transaction).collect();
-        left_out.extend(submodules::rebase(ctx, &mut operation.submodules, captured)?);
+        submodules::rebase(ctx, &mut operation.submodules, captured, &mut stays)?;
         for change in &mut operation.worktrees {
             let now = capture_of(captured, &change.path)
                 .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
-            *change = rebased(&ctx.repo, &moved, change, now, &submodules::inside(&operation.submodules, &change.path))?;
+            let inside = submodules::inside(&operation.submodules, &change.path);
+            *change = rebased(&ctx.repo, &moved, change, now, (&inside, &mut stays))?;
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
             // A missing workspace is marked as lost already.
@@ -231,7 +244,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     since::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
-    Ok((operation, left_out))
+    Ok((operation, stays))
 }
 
 /// Without branches of tasks that are as the undo wants them already: a branch goes in more than one way once its task is merged.
@@ -263,7 +276,7 @@ pub(super) fn rebased(
     moved: &[&RefName],
     change: &WorktreeChange,
     (worktree, now, commit): Now<'_>,
-    submodules: &BTreeSet<RepoPath>,
+    (submodules, stays): (&BTreeSet<RepoPath>, &mut Stays),
 ) -> Result<WorktreeChange> {
     let left = extras_of(repo, change.captures.old.as_ref())?;
     let mut beside = beside(repo, change, (worktree, now), &left)?;
@@ -274,6 +287,12 @@ pub(super) fn rebased(
     let since = files.since(repo, &wanted)?;
     let untouched = files.untouched(repo, &wanted, &since)?;
     let files = onto(repo, (&change.files, &wanted), (&tree, since), &untouched)?;
+    let reach = out_of_reach(now, &left);
+    let (_, unread): (Vec<TreeChange>, Vec<TreeChange>) =
+        repo.history().diff_trees(&tree, &files)?.into_iter().partition(|change| is_within(&reach, change));
+    let there = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
+    stays.unread.extend(unread.iter().map(|change| there(&change.path)));
+    let files = repo.objects().edit_tree(&files, &unread.into_iter().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let index = &change.index;
     let (entries, since) =
         (repo.history().diff_trees(&index.old, &index.new)?, repo.history().diff_trees(&index.old, &now.index_tree)?);
@@ -281,7 +300,7 @@ pub(super) fn rebased(
     let changes = repo.history().diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(repo, Path::new(&change.path), files, (&changes, submodules))?;
     // Files that the transaction did not change keep their present bytes.
-    beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
+    beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some() && !reach.covers(path));
     if !left.has_operation_of(&now.extras) {
         let files = repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
         let wanted = since::Undoing { worktree, now, files, index: Change::new(&now.index_tree, &index) };

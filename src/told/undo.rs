@@ -69,7 +69,7 @@ impl<'a> UndoToldAnswer<'a> {
             dry_run: false,
             preview: &done.preview,
             safety: done.safety.as_ref().map(ToString::to_string),
-            undo: Some(format!("git axiom undo {}", done.txn)),
+            undo: done.is_undoable.then(|| format!("git axiom undo {}", done.txn)),
             moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
             brought_back: done.brought_back.iter().map(|place| place.display().to_string()).collect(),
             still_aside: done.still_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
@@ -86,6 +86,7 @@ impl<'a> UndoToldAnswer<'a> {
         }
         text.push_str(&self.lost_from_trash("cannot be restored"));
         text.push_str(&self.left_out("would leave out"));
+        text.push_str(&self.unread("would leave as it is"));
         text
     }
 
@@ -103,6 +104,7 @@ impl<'a> UndoToldAnswer<'a> {
         }
         text.push_str(&self.lost_from_trash("not restored"));
         text.push_str(&self.left_out("left out"));
+        text.push_str(&self.unread("left as it is"));
         if let Some(name) = &self.safety {
             text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
         }
@@ -119,6 +121,14 @@ impl UndoToldAnswer<'_> {
     fn left_out(&self, what: &str) -> String {
         let paths = self.preview.left_out.iter();
         paths.map(|path| format!("{what}, since the worktree was removed: {}\n", visible::line(path))).collect()
+    }
+
+    /// Files that cannot be read.
+    fn unread(&self, what: &str) -> String {
+        let paths = self.preview.unread.iter();
+        paths
+            .map(|path| format!("{what}, since it cannot be read and so not be saved first: {}\n", visible::line(path)))
+            .collect()
     }
 
     /// Files that are no longer in the trash.

@@ -163,6 +163,25 @@ fn a_worktree_that_cannot_be_captured_costs_only_itself() {
 }
 
 #[test]
+fn an_undo_leaves_what_cannot_be_read_by_now_as_it_is() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("sub/b.txt");
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write("sub/b.txt", "edited\n");
+    scratch.write("a.txt", "edited\n");
+    scratch.axiom(&["rollback", "checkpoint", "c", "--yes"]);
+    scratch.write("more", "x\n");
+    set_mode(&file, 0);
+    let (said, all) = bound(&scratch, &["undo", "--dry-run", "--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["unread"], serde_json::json!([file.to_str().unwrap()]), "{all}");
+    let (_, words) = bound(&scratch, &["undo", "--yes"]);
+    assert!(words.contains("left as it is, since it cannot be read"), "{words}");
+    set_mode(&file, 0o644);
+    assert_eq!((scratch.read("a.txt").as_str(), scratch.read("sub/b.txt").as_str()), ("edited\n", "b\n"));
+}
+
+#[test]
 fn an_index_that_cannot_be_read_costs_what_is_staged_and_no_file() {
     let scratch = Scratch::new();
     let linked = scratch.path().parent().unwrap().join("linked");

@@ -331,6 +331,13 @@ pub enum Way {
 }
 
 impl Operation {
+    /// Whether it changes a ref, the stash, a file, a workspace, a task or the mode.
+    pub fn changes_anything(&self) -> bool {
+        let Self { refs, stash, advances, worktrees, submodules, workspaces, edits, mode, .. } = self;
+        let moves = !(refs.is_empty() && stash.is_empty() && advances.is_empty() && worktrees.is_empty());
+        moves || !(submodules.is_empty() && workspaces.is_empty() && edits.is_empty()) || mode.is_some()
+    }
+
     /// An operation that changes nothing yet.
     pub fn new(kind: OperationKind, title: impl Into<String>) -> Self {
         Self {

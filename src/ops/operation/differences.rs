@@ -26,7 +26,7 @@ pub(in crate::ops) fn out_of_reach(now: &WorktreeCapture, then: &CaptureExtras) 
 }
 
 /// Whether a change has to be left out because something of it is out of reach.
-fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
+pub(in crate::ops) fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
     !(reach.covers(&change.path) || change.new.is_some() && reach.has_below(&change.path))
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::Stays;
 use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::text::Change;
@@ -59,6 +60,8 @@ pub struct Preview {
     pub lost: Vec<String>,
     /// Absolute paths of worktrees that were removed since: nothing comes back in them.
     pub left_out: Vec<String>,
+    /// Absolute paths of files that cannot be read now, and so stay as they are.
+    pub unread: Vec<String>,
     /// What comes back from the trash, if its place is free then.
     #[serde(skip)]
     pub asides: Vec<AsideChange>,
@@ -87,8 +90,8 @@ pub struct FileLine {
     pub change: FileChange,
 }
 
-/// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `left_out`
-/// the worktrees that it leaves out.
+/// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `stays`
+/// what it leaves as it is.
 ///
 /// # Errors
 /// `GIT_FAILED` where a tree is missing.
@@ -97,7 +100,7 @@ pub(super) fn preview(
     operation: &Operation,
     captured: Option<&Captured>,
     lost: &[AsideChange],
-    left_out: Vec<String>,
+    stays: Stays,
 ) -> Result<Preview> {
     let nothing = CaptureExtras::default();
     let (mut files, mut operations) = (Vec::new(), Vec::new());
@@ -151,7 +154,8 @@ pub(super) fn preview(
         cases: operation.edits.clone(),
         mode: operation.mode,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
-        left_out,
+        left_out: stays.removed,
+        unread: stays.unread,
         // In the order in which the transaction moved them away.
         asides: operation.asides.iter().rev().filter(|aside| aside.way == Way::BringBack).cloned().collect(),
     })

@@ -40,6 +40,11 @@ fn an_entry_that_an_agent_takes_is_named_and_comes_back() {
     assert!(world.env.ok(&["log"]).contains("the stash entry 'On main: mine' went"));
     world.env.git(&["gc", "-q", "--prune=now"]);
     world.env.ok(&["undo", &undo, "--yes"]);
+    // A human takes it out too: then its redo has nothing to do, and names no undo.
+    world.env.git(&["stash", "drop", "-q"]);
+    let redone = world.env.json(&["redo", "--yes"]);
+    assert!(redone["undo"].is_null(), "{redone}");
+    world.env.ok(&["undo", &undo, "--yes"]);
     assert_eq!(stash(&world), "On main: mine");
     // What was taken is in the merge still: it waits for the human all the same.
     world.autopilot(&[]).code(1);
