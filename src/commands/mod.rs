@@ -264,6 +264,9 @@ pub fn open_configured_for(
         loaded => loaded?,
     };
     tell(&told, screen);
+    if purpose == Purpose::Write {
+        ctx.record_restored(&told);
+    }
     Ok(ctx)
 }
 
@@ -273,7 +276,11 @@ pub fn open_configured_for(
 /// As [`Context::open`].
 pub fn open_with_usable_config(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
-    tell(&ctx.load_usable_config()?, screen);
+    let told = ctx.load_usable_config()?;
+    tell(&told, screen);
+    if purpose == Purpose::Write {
+        ctx.record_restored(&told);
+    }
     Ok(ctx)
 }
 

@@ -50,7 +50,7 @@ pub use ended::{ended, refs_again};
 pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
 pub use known::{Kept, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
-pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
+pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
 pub use submodules::CapturedSubmodule;
 pub use total::{Total, known as known_total, limit as total_limit};
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};

@@ -24,6 +24,18 @@ pub fn over_the_total(ctx: &Context) -> Option<String> {
     })
 }
 
+/// That there are more named checkpoints than are to be kept: a name protects each, so retention deletes none of them.
+pub fn over_the_count(ctx: &Context) -> Option<String> {
+    let (named, most) = (checkpoint::protected_by_name(ctx).ok()?, ctx.config.checkpoints.max_count);
+    (named > most as usize).then(|| {
+        let named = words::count_of(named as u64, "checkpoint has a name", "checkpoints have names");
+        format!(
+            "{named}, more than checkpoints.maxCount ({most}): none of them is deleted unasked, and \
+             'git axiom checkpoint delete NAME --protected' deletes one"
+        )
+    })
+}
+
 /// The rows of the table; the first one is the heading.
 pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
     let time = words::time_heading("time");

@@ -2,6 +2,7 @@
 
 use crate::cli::screen::table;
 use crate::cli::{visible, words};
+use crate::domain::base::ids::CaseId;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::plural::count_of;
 use crate::domain::work::choices::Choice;
@@ -70,7 +71,7 @@ pub fn pausing(all: &Pausing) -> String {
 /// A line for each ready task to which an agent can be sent, the best first.
 pub fn choices(open: &[Choice]) -> Vec<String> {
     let row = |(place, choice): (usize, &Choice)| {
-        let group = choice.group.as_ref().map_or_else(String::new, ToString::to_string);
+        let group = choice.groups.iter().rev().map(CaseId::as_str).collect::<Vec<_>>().join(" > ");
         let best = if place == 0 { "  recommended" } else { "" };
         vec![choice.id.to_string(), choice.title.clone(), group, format!("({}){best}", choice.what_waits())]
     };

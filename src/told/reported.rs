@@ -14,6 +14,11 @@ pub fn rows(reported: &Reported<'_>) -> Vec<Vec<String>> {
     if let Some(phase) = reported.phase {
         row("phase", phase);
     }
+    if !reported.confidences.is_empty() {
+        let last = &reported.confidences[reported.confidences.len().saturating_sub(MOST)..];
+        let all: Vec<String> = last.iter().map(|one| format!("{} {:.2}", one.phase, one.confidence)).collect();
+        row("confidence", &all.join(", "));
+    }
     if let Some(at) = reported.estimated_completion {
         row("expected", &words::time(at));
     }
@@ -28,6 +33,12 @@ pub fn rows(reported: &Reported<'_>) -> Vec<Vec<String>> {
     files.take(MOST).for_each(|file| row("file", &file_text(file)));
     if reported.files.len() > MOST {
         row("file", &format!("and {} more, see --json", reported.files.len() - MOST));
+    }
+    if reported.files_modified > 0 {
+        row("changed", &words::count_of(reported.files_modified, "file", "files"));
+    }
+    if let Some(passing) = reported.tests_passing {
+        row("tests", if passing { "passed when they were last run" } else { "failed when they were last run" });
     }
     let lists = [("related", &reported.context.related_files), ("tests", &reported.context.test_files)];
     for (name, files) in lists.into_iter().filter(|(_, files)| !files.is_empty()) {

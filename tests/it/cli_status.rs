@@ -11,7 +11,7 @@ use crate::common::TestEnv;
 fn before_the_first_session() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["status", "--json"]), @r#"
-    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0},"limits":null,"tokensUsed":null,"costUsd":null,"timeUsedMs":0},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0,"filesModified":0,"testsPassing":null}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"stuck":[],"doing":[],"delays":[],"configuration":null,"settling":[],"recovery":{"needed":false,"reasons":[]},"attached":{"sessions":[],"watches":[]}}
+    {"schema":2,"verb":"status","session":{"id":null,"state":"idle","mode":"semi-auto","setAside":0,"lastAction":null,"updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0},"limits":null,"tokensUsed":null,"costUsd":null,"timeUsedMs":0},"project":{"currentTaskId":null,"currentAgentId":null,"lastAction":null,"status":"idle","updatedAt":null,"metadata":{"startedAt":null,"target":null,"slots":null,"startCheckpoint":null,"checkpoints":0,"events":0,"filesModified":0,"testsPassing":null}},"supervisor":{"alive":false,"pid":null},"agents":[],"tasks":{"pending":0,"active":0,"done":0,"blocked":0,"failed":0,"archived":0},"progress":{"total":0,"merged":0,"ready":0,"waiting":0},"gates":[],"stuck":[],"doing":[],"delays":[],"configuration":null,"settling":[],"recovery":{"needed":false,"reasons":[]},"attached":{"sessions":[],"watches":[]}}
     --- exit 0
     "#);
     assert!(!env.axiom_dir().exists(), "looking makes nothing");
@@ -107,7 +107,7 @@ fn while_a_session_runs_and_after_its_supervisor_was_killed() {
     supervisor.wait().unwrap();
     let status = wait_for(&|status| status["session"]["state"] == "crashed");
     assert_eq!((&status["supervisor"]["alive"], &status["recovery"]["needed"]), (&false.into(), &true.into()));
-    assert_eq!(project(&status)[0], "failed");
+    assert_eq!(project(&status)[0], "active");
     env.write("go", "");
     env.axiom(&["run", "--mode", "autopilot", "--until-idle"]).success();
     let status = env.json(&["status"]);

@@ -57,7 +57,7 @@ const BROKEN: [Breaks; 6] = [
 #[test]
 fn config_backup_restored_for_a_file_that_cannot_be_read_and_config_damaged_without_a_backup() {
     let env = TestEnv::new();
-    for (why, breaks) in BROKEN {
+    for (number, (why, breaks)) in (1..).zip(BROKEN) {
         // Nothing has loaded yet.
         clear(&users(&env));
         clear(&backup(&env));
@@ -77,6 +77,10 @@ fn config_backup_restored_for_a_file_that_cannot_be_read_and_config_damaged_with
         breaks(&users(&env));
         let run = env.axiom(&["run", "--until-idle"]).success();
         assert!(run.stderr.contains(RESTORED) && run.stderr.contains(why), "{why}: {run}");
+        env.axiom(&["run", "--until-idle"]).success();
+        let events = env.ok(&["events"]);
+        let recorded: Vec<&str> = events.lines().filter(|line| line.contains("configBackupRestored")).collect();
+        assert!(recorded.len() == number && recorded[number - 1].contains(why), "once each, {why}: {events}");
         let shown = env.axiom(&["config", "show", "agents.count"]).success();
         assert!(shown.stdout.contains("config.toml.backup:2") && shown.stdout.contains('7'), "{shown}");
         assert_eq!(env.axiom(&["config", "check"]).fails_with(Code::ConfigDamaged).code, Some(6));

@@ -28,7 +28,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::told::checkpoints::{only_text, over_the_total, since_deleted, size_text};
+use crate::told::checkpoints::{only_text, over_the_count, over_the_total, since_deleted, size_text};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
@@ -168,7 +168,7 @@ fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Scr
     if let Some(line) = read_by_others(&held) {
         screen.note(&line);
     }
-    if let Some(line) = over_the_total(ctx) {
+    for line in over_the_total(ctx).into_iter().chain(args.name.as_ref().and_then(|_| over_the_count(ctx))) {
         screen.note(&line);
     }
     if let Some(line) = refs_not_held(&document.refs_not_held) {

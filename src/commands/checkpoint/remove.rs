@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, Deleted};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
-use crate::told::checkpoints::{deleted as deleted_in_words, listed};
+use crate::told::checkpoints::{deleted as deleted_in_words, listed, over_the_count};
 
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]
@@ -115,7 +115,7 @@ fn go_ahead(
     if names.is_empty() || consent.dry_run {
         let answer = CheckpointRemoveAnswer { deleted: names, dry_run: consent.dry_run, undo: None };
         screen.answer(&answer, || match names {
-            [] => "There is nothing to delete.\n".to_owned(),
+            [] => over_the_count(ctx).map_or_else(String::new, |line| line + "\n") + "There is nothing to delete.\n",
             names => format!("Would delete {}\n", listed(names)),
         })?;
         return Ok(Exit::Done);

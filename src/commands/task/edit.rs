@@ -70,7 +70,8 @@ fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<O
     if text.is_empty() { Ok(None) } else { make(text).map(Some) }
 }
 
-fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
+/// The fields that are given; `None` where nothing is.
+fn asked(args: &Edit, global: &Global) -> Result<Option<edit::NewFields>> {
     let body = input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?;
     let edit = edit::NewFields {
         title: args.title.clone(),
@@ -82,8 +83,7 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         verify: args.verify.as_ref().map(|all| all.iter().filter(|command| !command.is_empty()).cloned().collect()),
         limits: args.budget.read()?,
     };
-    let nothing = !args.editor
-        && edit.title.is_none()
+    let nothing = edit.title.is_none()
         && edit.body.is_none()
         && edit.parent.is_none()
         && edit.after.is_none()
@@ -91,22 +91,24 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
         && edit.persona.is_none()
         && edit.verify.is_none()
         && edit.limits.is_empty();
-    if nothing {
-        return Err(Error::new(Code::Usage, "nothing to change was given").hint("git axiom task edit -h    lists what can be"));
-    }
-    Ok(edit)
+    Ok(Some(edit).filter(|_| !nothing))
 }
 
-/// Changes fields of a case, and prints the changes.
+/// Changes fields of a case, and prints the changes. Where none is given, a terminal opens the editor.
 ///
 /// # Errors
-/// As [`edit::edit`]; `USAGE` where no field is given.
+/// As [`edit::edit`]; `USAGE` where no field is given, and there is no terminal.
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
-    let mut edit = asked(args, global)?;
+    let given = asked(args, global)?;
+    let by_editor = args.editor || given.is_none() && screen.can_ask();
+    if given.is_none() && !by_editor {
+        return Err(Error::new(Code::Usage, "nothing to change was given").hint("git axiom task edit -h    lists what can be"));
+    }
+    let mut edit = given.unwrap_or_default();
     let decides = !edit.limits.is_empty() || edit.persona.is_some() || edit.verify.is_some();
     let mut ctx = if decides { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
-    if args.editor {
+    if by_editor {
         edit.body = Some(in_editor::body(&ctx, &id, &working_dir(global)?)?);
     }
     let changes = edit::edit(&mut ctx, &id, edit)?;

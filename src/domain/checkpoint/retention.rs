@@ -30,6 +30,13 @@ pub struct Rules {
     pub keep_prompts: u32,
 }
 
+impl Rules {
+    /// Whether what was made then is over its age; never where `maxAgeDays` is 0.
+    fn is_too_old(&self, made: Timestamp, now: Timestamp) -> bool {
+        self.max_age_days > 0 && age_in_days(made, now) >= i64::from(self.max_age_days)
+    }
+}
+
 /// Why a checkpoint is not removed automatically. Ordered: of several reasons, the last is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -138,7 +145,7 @@ pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<Check
         let counted = if record.only.is_none() { &mut complete } else { &mut of_paths };
         *counted += 1;
         let over_count = *counted > rules.max_count;
-        let over_age = age_in_days(record.created_at, now) >= i64::from(rules.max_age_days);
+        let over_age = rules.is_too_old(record.created_at, now);
         if (over_count || over_age) && !kept.contains_key(&record.name) {
             gone.push(record.name.clone());
         }
@@ -160,7 +167,7 @@ impl Attached {
     /// Prompts are counted; of the others stay all of the last hour, one of each hour of the last day, and one of each day.
     fn expires(&mut self, record: &CheckpointRecord, rules: &Rules, now: Timestamp) -> bool {
         const HOUR: i64 = 60 * 60;
-        if age_in_days(record.created_at, now) >= i64::from(rules.max_age_days) {
+        if rules.is_too_old(record.created_at, now) {
             return true;
         }
         if record.trigger == Trigger::Prompt {
@@ -185,7 +192,7 @@ fn may_expire(group: &Group, recent: usize, rules: &Rules, now: Timestamp) -> bo
         Sort::Automatic => false,
     };
     let over_count = recent + group.last > rules.max_count as usize;
-    !is_protected && (over_count || age >= i64::from(rules.max_age_days))
+    !is_protected && (over_count || rules.is_too_old(group.oldest, now))
 }
 
 /// The checkpoints that `cleanup` removes, oldest first: those older than `older_than`, except the newest `keep` and the
@@ -448,6 +455,7 @@ mod tests {
             ("all fit", &[(P, 1); 5], RULES, ""),
             ("over the count, the oldest go", &[(P, 1); 7], RULES, "c0 c1"),
             ("over the age", &[(P, 40), (P, 31), (P, 30), (P, 29), (P, 1), (P, 1)], RULES, "c0 c1 c2"),
+            ("0 days is no age", &[(P, 400), (P, 1), (P, 1), (P, 1), (P, 1)], Rules { max_age_days: 0, ..RULES }, ""),
             ("the last three stay at any age", &[(P, 50), (P, 40), (P, 40), (P, 40)], RULES, "c0"),
             ("the last three stay at any count", &[(P, 1); 4], Rules { max_count: 0, ..RULES }, "c0"),
             ("named ones stay", &[(N, 90), (P, 90), (P, 1), (P, 1), (P, 1)], RULES, "c1"),

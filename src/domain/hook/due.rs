@@ -88,6 +88,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<Facts>
         | Event::WorkspaceCaptured { .. }
         | Event::LearningEdited { .. }
         | Event::LearningForgotten { .. }
+        | Event::ConfigBackupRestored { .. }
         | Event::LogRepaired { .. } => Vec::new(),
     }
 }

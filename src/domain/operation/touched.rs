@@ -90,6 +90,7 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::WorkspaceCaptured { .. }
         | Event::LearningEdited { .. }
         | Event::LearningForgotten { .. }
+        | Event::ConfigBackupRestored { .. }
         | Event::LogRepaired { .. } => Touched::Nothing,
     }
 }

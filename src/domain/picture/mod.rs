@@ -221,6 +221,7 @@ impl Fold {
             Event::GateOpened { .. } | Event::GateDecided { .. } | Event::GateClosed { .. } => {}
             Event::CheckpointIntended { .. } | Event::CheckpointAbandoned { .. } | Event::CheckpointsDeleted { .. } => {}
             Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } | Event::WorkspaceCaptured { .. } => {}
+            Event::ConfigBackupRestored { .. } => {}
             Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } | Event::Purged { .. } => {
             }
         }

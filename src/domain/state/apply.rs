@@ -96,7 +96,7 @@ impl State {
                 }
             }
             Event::GateOpened { gate } => self.open_gate(gate),
-            Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
+            Event::GateDecided { id, decision, complete } => self.decide_gate(id, decision, complete.as_ref())?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
             Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
@@ -118,6 +118,7 @@ impl State {
             Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
             Event::LearningForgotten { id } => self.forget_learning(*id)?,
+            Event::ConfigBackupRestored { what } => self.record.config_restored = Some(what.clone()),
             Event::HookRan { .. } | Event::LogRepaired { .. } | Event::MergedBranchesLeave { .. } => {}
         }
         Ok(())

@@ -147,6 +147,7 @@ impl Audit {
             | Event::RepositoryPlaced { .. }
             | Event::LearningEdited { .. }
             | Event::LearningForgotten { .. }
+            | Event::ConfigBackupRestored { .. }
             | Event::LogRepaired { .. } => false,
         }
     }
@@ -212,7 +213,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::SessionStarted { session } => (6, format!("session begins, into {}", session.target.short())),
         Event::SessionChanged { state, reason } => (5, session_text(*state, reason)),
         Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
-        Event::GateDecided { id, decision } => (5, decision_text(id, decision)),
+        Event::GateDecided { id, decision, .. } => (5, decision_text(id, decision)),
         // Above the checkpoint that is made before it, in the same transaction.
         Event::Requested { request, .. } => (6, request_text(request)),
         Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
@@ -261,6 +262,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} abandoned: {reason}")),
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::RepositoryPlaced { placing } => (8, placing.words()),
+        Event::ConfigBackupRestored { what } => (1, format!("CONFIG_BACKUP_RESTORED: {what}")),
         Event::LogRepaired { bytes, .. } => (1, format!("an incomplete end of {bytes} bytes was cut off the log")),
         Event::WorkspaceCaptured { task, capture, .. } => (1, format!("captured the workspace of {task} as {}", capture.short())),
         Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
@@ -288,7 +290,7 @@ const LONGEST_TITLE: usize = 200;
 
 /// The title of a transaction that several such events make: each gate that a human let continue is named.
 pub fn with_further(title: &str, event: &Event) -> Option<String> {
-    let Event::GateDecided { id, decision: Decision::Approved } = event else { return None };
+    let Event::GateDecided { id, decision: Decision::Approved, .. } = event else { return None };
     let goes_on = title.starts_with(APPROVED) && !title.ends_with('…');
     let further = if title.len() + id.as_str().len() > LONGEST_TITLE { ", …".to_owned() } else { format!(", {id}") };
     goes_on.then(|| format!("{title}{further}"))
@@ -448,6 +450,7 @@ mod tests {
         let approved = |number: usize| Event::GateDecided {
             id: GateId::new(format!("claim-t{number}")).unwrap(),
             decision: Decision::Approved,
+            complete: None,
         };
         let titled = |count| {
             (1..count).fold("approved gate claim-t0".to_owned(), |title, n| with_further(&title, &approved(n)).unwrap_or(title))

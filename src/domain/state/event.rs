@@ -305,6 +305,9 @@ pub enum Event {
         id: GateId,
         /// The decision.
         decision: Decision,
+        /// The commit at which a human said that the task is complete.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        complete: Option<Oid>,
     },
     /// A gate was closed: the decision was carried out, or is no longer needed.
     GateClosed {
@@ -416,6 +419,11 @@ pub enum Event {
         /// The learning.
         id: LearningId,
     },
+    /// Something stands in for a configuration file that cannot be read (`CONFIG_BACKUP_RESTORED`).
+    ConfigBackupRestored {
+        /// What stands in for which file, and why.
+        what: String,
+    },
     /// A damaged end of the log was cut off and saved.
     LogRepaired {
         /// How many bytes.
@@ -481,6 +489,7 @@ impl Event {
             Self::WorkspaceCaptured { .. } => "workspaceCaptured",
             Self::LearningEdited { .. } => "learningEdited",
             Self::LearningForgotten { .. } => "learningForgotten",
+            Self::ConfigBackupRestored { .. } => "configBackupRestored",
             Self::LogRepaired { .. } => "logRepaired",
         }
     }

@@ -61,7 +61,9 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
         }
         Event::Delayed { id, delay } => (Interest::Info, delay_facts(id, delay.as_deref())),
         Event::GateOpened { gate } => info([("gate", gate.id.to_string())]),
-        Event::GateDecided { id, decision } => info([("gate", id.to_string()), ("decision", decision_word(decision).to_owned())]),
+        Event::GateDecided { id, decision, .. } => {
+            info([("gate", id.to_string()), ("decision", decision_word(decision).to_owned())])
+        }
         Event::CheckpointCreated { checkpoint } => info([("checkpoint", checkpoint.name.to_string())]),
         Event::CheckpointsDeleted { names } => info([("checkpoints", names.len().to_string())]),
         Event::OperationBegan { operation } => (Interest::Info, operation_facts(operation)),
@@ -69,6 +71,7 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
             info([("end", end_word(*end).to_owned()), ("cases", edits.len().to_string()), ("merges", merges(edits).to_string())])
         }
         Event::MergedBranchesLeft { gone, stay } => info([("gone", gone.len().to_string()), ("stay", stay.len().to_string())]),
+        Event::ConfigBackupRestored { what } => info([("what", what.clone())]),
         Event::LogRepaired { bytes, .. } => info([("bytes", bytes.to_string())]),
         Event::OperationReversed { .. } | Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } => info([]),
         Event::Planned { step: _ } => {

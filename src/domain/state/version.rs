@@ -62,6 +62,8 @@ impl Event {
             FOURTH
         } else if let Self::RecoveryDecided { paused, .. } = self {
             since(SIXTH, *paused).max(FIFTH)
+        } else if let Self::ConfigBackupRestored { .. } = self {
+            EIGHTH
         } else if let Self::MergedBranchesLeave { .. } | Self::MergedBranchesLeft { .. } | Self::Planned { .. } = self {
             SIXTH
         } else if let Self::Purged { .. } = self {

@@ -152,6 +152,9 @@ pub struct Record {
     pub tasks_completed: u32,
     /// The last event, in words.
     pub last_action: Option<String>,
+    /// What stands in for a configuration file that cannot be read, as it was last recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_restored: Option<String>,
 }
 
 /// What attached sessions have led to: numbers that are never used again.

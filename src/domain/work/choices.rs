@@ -12,8 +12,8 @@ pub struct Choice {
     pub id: CaseId,
     /// Its title.
     pub title: String,
-    /// The group that it is a part of.
-    pub group: Option<CaseId>,
+    /// The groups that it is a part of, the innermost first, and the goal of all last.
+    pub groups: Vec<CaseId>,
     /// How many open cases wait for it, directly or not.
     pub unblocks: usize,
 }
@@ -33,7 +33,7 @@ pub fn choices(state: &State, agent: &AgentId) -> Vec<Choice> {
         .map(|case| Choice {
             id: case.id.clone(),
             title: case.title.clone(),
-            group: case.parent.clone(),
+            groups: state.restorable.groups_around(case).map(|group| group.id.clone()).collect(),
             unblocks: power.get(&case.id).copied().unwrap_or(0),
         })
         .collect()
@@ -42,6 +42,7 @@ pub fn choices(state: &State, agent: &AgentId) -> Vec<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::work::case::Kind;
 
     #[test]
     fn ready_tasks_of_the_persona_are_offered_and_what_unblocks_most_is_first() {
@@ -59,11 +60,21 @@ mod tests {
         add("b", None, &[]);
         add("c", None, &["b"]);
         add("d", Some("ed"), &[]);
+        add("goal", None, &[]);
+        add("milestone", None, &[]);
+        for (id, parent, kind) in
+            [("milestone", "goal", Kind::Operation), ("goal", "", Kind::Directive), ("b", "milestone", Kind::Task)]
+        {
+            let case = state.restorable.cases.get_mut(&CaseId::new(id).unwrap()).unwrap();
+            (case.kind, case.parent) = (kind, CaseId::new(parent).ok());
+        }
         let of = |agent: &str| {
             let all = choices(&state, &AgentId::new(agent).unwrap());
             all.iter().map(|choice| format!("{} {}", choice.id, choice.what_waits())).collect::<Vec<_>>()
         };
         assert_eq!(of("agent-001"), ["b unblocks 1", "a atomic"]);
         assert_eq!(of("ed-001"), ["d atomic"]);
+        let around = &choices(&state, &AgentId::new("agent-001").unwrap())[0].groups;
+        assert_eq!(around.iter().map(CaseId::as_str).collect::<Vec<_>>(), ["milestone", "goal"]);
     }
 }

@@ -12,13 +12,13 @@ use crate::domain::state::whole::State;
 pub enum ProjectStatus {
     /// No session runs.
     Idle,
-    /// A session is running.
+    /// A session is running, or it crashed and its work waits to be recovered.
     Active,
-    /// A session is pausing or paused.
+    /// A session is pausing or paused, or it ended while it was paused.
     Paused,
     /// Every task is merged.
     Completed,
-    /// The session crashed, or the remaining tasks have failed or are blocked.
+    /// The remaining tasks have failed or are blocked.
     Failed,
 }
 
@@ -51,15 +51,17 @@ impl SessionNow {
     }
 }
 
-/// The status of a project, from its session and its tasks.
-pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskProgress) -> ProjectStatus {
+/// The status of a project, from its session and its tasks; `set_aside` are those whose session ended while it was paused.
+pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskProgress, set_aside: usize) -> ProjectStatus {
     let is_over = progress.total > 0 && progress.merged == progress.total;
     let is_stuck = tasks.failed + tasks.blocked > 0 && tasks.active == 0 && progress.ready == 0;
     match session {
-        SessionNow::Crashed => ProjectStatus::Failed,
+        SessionNow::Crashed if is_over => ProjectStatus::Completed,
+        SessionNow::Crashed => ProjectStatus::Active,
         SessionNow::Pausing | SessionNow::Paused => ProjectStatus::Paused,
         SessionNow::Running => ProjectStatus::Active,
         SessionNow::Idle if is_over => ProjectStatus::Completed,
+        SessionNow::Idle if set_aside > 0 => ProjectStatus::Paused,
         SessionNow::Idle if is_stuck => ProjectStatus::Failed,
         SessionNow::Idle => ProjectStatus::Idle,
     }
@@ -89,9 +91,13 @@ mod tests {
             (tasks(0, 0, 2, 2), Completed),
         ];
         for ((counts, progress), alone) in table {
-            let status = |session| project_status(session, &counts, &progress);
+            let status = |session| project_status(session, &counts, &progress, 0);
             let all = [SessionNow::Idle, SessionNow::Running, SessionNow::Paused, SessionNow::Crashed].map(status);
-            assert_eq!(all, [alone, Active, Paused, Failed], "{counts:?} {progress:?}");
+            // A crash alone is no failure: what it cut off waits to be recovered.
+            let crashed = if alone == Completed { Completed } else { Active };
+            assert_eq!(all, [alone, Active, Paused, crashed], "{counts:?} {progress:?}");
         }
+        let (counts, progress) = tasks(0, 1, 0, 2);
+        assert_eq!(project_status(SessionNow::Idle, &counts, &progress, 1), Paused, "its session ended while it was paused");
     }
 }

@@ -23,6 +23,8 @@ pub const MOST_DEPENDENCIES: usize = 100;
 pub const MOST_READY: usize = 50;
 /// How many names of changed files are kept while a task is worked on.
 const MOST_CHANGED: usize = 500;
+/// Of how many phases it is kept how sure the agent was.
+const MOST_PHASES: usize = 50;
 /// How many bytes the names of one task may have together, so that the state stays small.
 pub const MOST_BYTES: usize = 128 * 1024;
 
@@ -42,9 +44,9 @@ pub struct Reports {
     /// The phase of the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How sure the agent is of the work, 0 to 1, as it said last of a phase.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<f64>,
+    /// How sure the agent said that it is of each phase (each loop of its work), in their order; of the last [`MOST_PHASES`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confidences: Vec<PhaseConfidence>,
     /// When the agent expects to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_at: Option<Timestamp>,
@@ -83,6 +85,16 @@ pub struct Reports {
     pub iteration: u32,
 }
 
+/// How sure an agent is of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseConfidence {
+    /// The phase.
+    pub phase: String,
+    /// From 0 to 1.
+    pub confidence: f64,
+}
+
 /// A capture of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -100,6 +112,8 @@ pub struct Captured {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedLines {
+    /// Files that differ.
+    pub files: u64,
     /// Lines that were added.
     pub insertions: u64,
     /// Lines that were removed.
@@ -146,7 +160,9 @@ impl Reports {
             Signal::Progress { percent } => self.progress = Some(*percent),
             Signal::Phase { name, confidence } => {
                 self.phase = Some(name.clone());
-                self.confidence = confidence.or(self.confidence);
+                if let Some(confidence) = *confidence {
+                    self.put_confidence(name, confidence);
+                }
             }
             Signal::Subtask { name, done, planned } => {
                 let stage = match (done, planned) {
@@ -189,7 +205,8 @@ impl Reports {
     /// The work is given back to an agent (a conflict, a rejected merge, a failed verification, a human): what was reported and
     /// verified of it does not count any more. What it uses, and what others began with, stays.
     pub fn give_back(&mut self) {
-        (self.progress, self.phase, self.confidence, self.expected_at) = (None, None, None, None);
+        (self.progress, self.phase, self.expected_at) = (None, None, None);
+        self.confidences.clear();
         self.subtasks.clear();
         self.files.retain(|file| file.role.is_some());
         self.verified = None;
@@ -199,7 +216,7 @@ impl Reports {
     /// Takes back what agents have said since `before`: what git axiom itself found out stays.
     pub fn withdraw(&mut self, before: &Self) {
         let said = before.clone();
-        (self.progress, self.phase, self.confidence) = (said.progress, said.phase, said.confidence);
+        (self.progress, self.phase, self.confidences) = (said.progress, said.phase, said.confidences);
         (self.expected_at, self.left_out) = (said.expected_at, said.left_out);
         (self.subtasks, self.files) = (said.subtasks, said.files);
         (self.dependencies, self.ready) = (said.dependencies, said.ready);
@@ -209,6 +226,20 @@ impl Reports {
     pub fn completed(&mut self) {
         self.changed.clear();
         self.expected_at = None;
+    }
+
+    /// How sure the agent is of the work, 0 to 1, as it said last of a phase.
+    pub fn confidence(&self) -> Option<f64> {
+        self.confidences.last().map(|last| last.confidence)
+    }
+
+    fn put_confidence(&mut self, phase: &str, confidence: f64) {
+        match self.confidences.last_mut().filter(|last| last.phase == phase) {
+            Some(last) => last.confidence = confidence,
+            None => self.confidences.push(PhaseConfidence { phase: phase.to_owned(), confidence }),
+        }
+        let over = self.confidences.len().saturating_sub(MOST_PHASES);
+        self.confidences.drain(..over);
     }
 
     fn put_subtask(&mut self, name: &str, stage: PartStage) {
@@ -326,11 +357,17 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_is_a_time_and_the_newest_confidence_stays() {
+    fn an_estimate_is_a_time_and_confidence_is_kept_by_phase() {
         let phase = |name: &str, confidence| Signal::Phase { name: name.into(), confidence };
-        let reports = heard(&[Signal::Estimate { seconds: 60 }, phase("a", Some(0.5)), phase("b", None)]);
+        let all = [phase("loop1", Some(0.2)), phase("loop1", Some(0.5)), phase("loop2", Some(0.7)), phase("b", None)];
+        let reports = heard(&[&[Signal::Estimate { seconds: 60 }][..], &all].concat());
         assert_eq!(reports.expected_at, Some(Timestamp::from_second(60).unwrap()));
-        assert_eq!((reports.phase.as_deref(), reports.confidence), (Some("b"), Some(0.5)));
+        assert_eq!((reports.phase.as_deref(), reports.confidence()), (Some("b"), Some(0.7)));
+        let series: Vec<_> = reports.confidences.iter().map(|one| (one.phase.as_str(), one.confidence)).collect();
+        assert_eq!(series, [("loop1", 0.5), ("loop2", 0.7)]);
+        let many: Vec<Signal> = (0..100).map(|number| phase(&number.to_string(), Some(0.5))).collect();
+        let reports = heard(&many);
+        assert_eq!((reports.confidences.len(), reports.confidences[0].phase.as_str()), (MOST_PHASES, "50"));
     }
 
     #[test]

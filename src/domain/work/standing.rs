@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::case::{Case, Kind, Status};
 use super::groups::Groups;
-use super::reports::{PartStage, ReadyPoint, Reports};
+use super::reports::{PartStage, PhaseConfidence, ReadyPoint, Reports};
 use super::signal::{FileReport, FileRole};
 use super::view::Shown;
 use crate::domain::base::ids::CaseId;
@@ -129,7 +129,7 @@ pub struct Facts {
 impl Facts {
     /// Of a task.
     pub(super) fn of_task(case: &Case, reports: Option<&Reports>, interrupted: bool) -> Self {
-        let sure = reports.and_then(|reports| reports.confidence);
+        let sure = reports.and_then(Reports::confidence);
         Self {
             started_at: reports.and_then(|reports| reports.started_at),
             recorded_at: reports.and_then(|reports| reports.recorded_at),
@@ -196,6 +196,8 @@ pub(super) fn group_shown<'a>(groups: &Groups<'a>, group: &'a Case) -> Shown {
 pub struct Reported<'a> {
     /// The phase.
     pub phase: Option<&'a str>,
+    /// How sure the agent was of each phase.
+    pub confidences: &'a [PhaseConfidence],
     /// When its agent expects to be done.
     pub estimated_completion: Option<Timestamp>,
     /// The parts.
@@ -245,6 +247,7 @@ impl<'a> Reported<'a> {
         let with = |role: Option<FileRole>| reports.files.iter().filter(move |file| file.role == role);
         Self {
             phase: reports.phase.as_deref(),
+            confidences: &reports.confidences,
             estimated_completion: reports.expected_at,
             subtasks: &reports.subtasks,
             files: with(None).map(ReportedFile::of).collect(),

@@ -126,7 +126,9 @@ pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
 /// The sum of the output of `--numstat -z`. A binary file has no lines.
 fn sum_of_lines(bytes: &[u8]) -> ChangedLines {
     let mut sum = ChangedLines::default();
-    for (insertions, deletions) in numstat(bytes).into_iter().filter_map(|(_, lines)| lines) {
+    let all = numstat(bytes);
+    sum.files = all.len() as u64;
+    for (insertions, deletions) in all.into_iter().filter_map(|(_, lines)| lines) {
         sum.insertions = sum.insertions.saturating_add(insertions);
         sum.deletions = sum.deletions.saturating_add(deletions);
     }
@@ -400,7 +402,7 @@ mod tests {
     #[test]
     fn changed_lines_are_summed_and_binary_files_have_none() {
         let sum = sum_of_lines(b"3\t1\ta b\0-\t-\tpicture\x002\t0\tc\td\0");
-        assert_eq!(sum, ChangedLines { insertions: 5, deletions: 1 });
+        assert_eq!(sum, ChangedLines { files: 3, insertions: 5, deletions: 1 });
         assert_eq!(sum_of_lines(b""), ChangedLines::default());
     }
 

@@ -93,6 +93,15 @@ pub fn cleanup_plan(
     }
 }
 
+/// How many checkpoints their names alone keep from being deleted unasked.
+///
+/// # Errors
+/// Those of older checkpoints that cannot be read.
+pub fn protected_by_name(ctx: &Context) -> Result<usize> {
+    let kept = retention::protections(ctx.state(), &rules(ctx), env::now())?;
+    Ok(kept.values().filter(|reasons| reasons.contains(&Protection::Named)).count())
+}
+
 /// Deletes checkpoints; waits for other operations. Their contents are kept for `keepDeletedDays`, so that undo can bring
 /// them back. A crash leaves all of them, or an operation that the next recovery finishes.
 ///

@@ -8,6 +8,7 @@ use super::handle::Context;
 use super::stand_in::{self, Users};
 use super::trust::Trust;
 use crate::config::{self, GitEntry, Layers, Loaded, Usable, byte_order_mark};
+use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, Small};
@@ -229,6 +230,20 @@ impl Context {
         let Trusted { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
         self.take_config(usable.whole()?, &trust, !stood_in.is_empty());
         Ok(Told { warnings: stood_in, notes: note_on(&trust).into_iter().collect() })
+    }
+
+    /// Records what stands in for a configuration file that cannot be read, once for each such content. Nothing depends on it, so
+    /// where it cannot be recorded, the verb goes on.
+    pub fn record_restored(&mut self, told: &Told) {
+        let all: Vec<String> = told.warnings.iter().map(|warning| warning.to_string()).collect();
+        let what = all.join("; ");
+        if what.is_empty() || self.state().record.config_restored.as_ref() == Some(&what) {
+            return;
+        }
+        let recorded = self.in_its_own_transaction(By::User, |ctx| ctx.append(Event::ConfigBackupRestored { what }));
+        if let Err(error) = recorded {
+            tracing::warn!(%error, "it is not recorded that a backup of the configuration counts");
+        }
     }
 
     /// As [`Context::load_config`], for verbs that have to work whatever the configuration says: what cannot be used is left out

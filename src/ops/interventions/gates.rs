@@ -8,20 +8,22 @@ use crate::domain::planning;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::{self, NewLimits};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
-use crate::domain::work::gate::{Decision, Gate, GateKind, is_of_conflict};
+use crate::domain::work::gate::{AfterCrash, Decision, Gate, GateKind, is_of_conflict};
 use crate::domain::work::verification::{Checker, StepResult};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
 use crate::ops::merge::sides::Sides;
 use crate::ops::plan;
+use crate::ops::recover::resume;
 use crate::ops::task_diff::{self, TaskDiff};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
 /// id. Returns the gates as they were when that was recorded.
 ///
 /// # Errors
-/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; `INVALID_INPUT` where the answer at the gate of a budget is no limit.
+/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; `INVALID_INPUT` where the answer at the gate of a budget is no limit, at one of recovery neither
+/// 'complete' nor 'anew', and where a gate takes no words.
 pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<Gate>> {
     let mut ids: Vec<GateId> = Vec::new();
     for name in names {
@@ -31,6 +33,9 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
         }
     }
     let raised = raised(ctx, &ids, decision)?;
+    if let Some(gates) = answered_after_crash(ctx, &ids, decision)? {
+        return Ok(gates);
+    }
     let of_plan = |id: &&GateId| GateKind::of_gate(id.as_str()) == Some(GateKind::Planning);
     if ids.iter().any(|id| of_plan(&id)) {
         plan::at_rest(ctx)?;
@@ -38,7 +43,7 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
     // What a decision on a plan comes to needs no session: it is carried out here.
     let decided = |id: &GateId| match of_plan(&id) {
         true => Ok(Event::Planned { step: Box::new(planning::gates::decided(id, decision)?) }),
-        false => Ok(Event::GateDecided { id: id.clone(), decision: decision.clone() }),
+        false => Ok(Event::GateDecided { id: id.clone(), decision: decision.clone(), complete: None }),
     };
     let mut gates = Vec::new();
     ctx.append_with(|state| {
@@ -53,6 +58,31 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
         edited.into_iter().map(Ok).chain(ids.iter().map(decided)).collect()
     })?;
     Ok(gates)
+}
+
+/// Carries out an answer at the gates at which a human decides what becomes of work that a crash cut off; `None` at other gates that
+/// take words.
+fn answered_after_crash(ctx: &mut Context, ids: &[GateId], decision: &Decision) -> Result<Option<Vec<Gate>>> {
+    let Decision::Answered { text } = decision else { return Ok(None) };
+    let gates: Vec<Gate> = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id).cloned()).collect();
+    let Some(answer) = AfterCrash::of(&gates, text)? else { return Ok(None) };
+    for gate in &gates {
+        let Some(task) = gate.task_id.as_ref() else { continue };
+        match answer {
+            AfterCrash::Anew => drop(resume::begin_anew(ctx, task)?),
+            AfterCrash::Complete => {
+                let workspace = ctx.state().restorable.workspaces.get(task);
+                let branch = workspace.map(|workspace| workspace.branch.clone());
+                let tip = branch.map(|branch| ctx.repo.refs().read_ref(&branch)).transpose()?.flatten();
+                let tip = tip.ok_or_else(|| {
+                    let what = format!("nothing is there of task {task} that could be complete");
+                    Error::new(Code::InvalidInput, what).hint(format!("git axiom gate answer {} anew    begins it anew", gate.id))
+                })?;
+                ctx.append(Event::GateDecided { id: gate.id.clone(), decision: decision.clone(), complete: Some(tip) })?;
+            }
+        }
+    }
+    Ok(Some(gates))
 }
 
 /// The new limits that an answer gives at gates of budgets, by task.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::orphans::last_sign;
 use super::parts::{self, CutGroup};
 use super::survey::{Orphan, View};
 use crate::domain::base::ids::CaseId;
@@ -97,7 +98,9 @@ pub fn state(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<CrashState> {
     } else {
         tasks_of(state, ids)?.into_iter().collect()
     };
-    let groups = parts::groups_of(state, &tasks.iter().collect::<Vec<_>>());
+    let named: Vec<&CaseId> = tasks.iter().collect();
+    let cut_off: Vec<&CaseId> = view.all_cut_off().into_iter().chain(named.iter().copied()).collect();
+    let groups = parts::groups_around(state, &named, &cut_off);
     let tree = Groups::of(state);
     let tasks = tasks.iter().map(|task| one(ctx, &tree, view, task)).collect::<Result<Vec<_>>>()?;
     Ok(CrashState { crash: view.crash.clone(), groups, tasks })
@@ -137,7 +140,7 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
             confidence: file.confidence,
         }),
         started_at: reports.and_then(|reports| reports.started_at),
-        saved_at: found.as_ref().and_then(|orphan| orphan.saved_at).or(reports.and_then(|reports| reports.recorded_at)),
+        saved_at: found.as_ref().and_then(|orphan| orphan.saved_at).or(last_sign_of(ctx, task)),
         waits_for: groups.waits_for(case).cloned().collect(),
         branch: workspace.map(|workspace| workspace.branch.short().to_owned()),
         workspace: workspace.map(|workspace| workspace.path.clone()),
@@ -147,6 +150,15 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
         cut_off: found,
         recovery_context: told::attempts(ctx, task, None)?.map(|told| told.context),
     })
+}
+
+/// The last sign of life of a task: what was recorded, or is seen of the agent that works on it.
+fn last_sign_of(ctx: &Context, task: &CaseId) -> Option<Timestamp> {
+    let reports = ctx.state().reports(task);
+    let captured = reports.and_then(|reports| reports.captured.as_ref()).map(|captured| captured.at);
+    let agent = ctx.state().agent_on(task);
+    let seen = agent.and_then(|agent| Some(last_sign(ctx, (&agent.id, agent.work.as_ref()?), None, captured)));
+    reports.and_then(|reports| reports.recorded_at).max(seen)
 }
 
 fn check_line(check: &Check<'_>) -> CheckLine {

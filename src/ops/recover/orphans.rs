@@ -292,6 +292,6 @@ fn orphan(ctx: &Context, agent: &AgentId, work: &Work, (reason, reports): (Strin
             section: file.section.clone(),
             next: file.next.clone(),
         }),
-        confidence: reports.and_then(|reports| reports.confidence).or_else(|| last?.confidence),
+        confidence: reports.and_then(Reports::confidence).or_else(|| last?.confidence),
     }
 }

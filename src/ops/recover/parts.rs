@@ -53,19 +53,24 @@ pub struct CutPart {
 
 /// The goals of these tasks with all groups in them, each before its parts, in the order of the tasks.
 pub fn groups_of(state: &State, cut_off: &[&CaseId]) -> Vec<CutGroup> {
+    groups_around(state, cut_off, cut_off)
+}
+
+/// As [`groups_of`], around some of the tasks that were cut off.
+pub fn groups_around(state: &State, tasks: &[&CaseId], cut_off: &[&CaseId]) -> Vec<CutGroup> {
     let tree = Groups::of(state);
     let above = |task: &CaseId| -> Vec<&Case> {
         state.restorable.cases.get(task).into_iter().flat_map(|case| state.restorable.groups_around(case)).collect()
     };
     let is_hit: BTreeSet<&CaseId> = cut_off.iter().flat_map(|task| above(task)).map(|case| &case.id).collect();
     let mut seen = BTreeSet::new();
-    let goals = cut_off.iter().filter_map(|task| above(task).pop()).filter(|goal| seen.insert(&goal.id));
+    let goals = tasks.iter().filter_map(|task| above(task).pop()).filter(|goal| seen.insert(&goal.id));
     let mut groups = Vec::new();
     for goal in goals {
         // The first is always the next: nested groups may be deeper than a stack is.
         let mut open = vec![(goal, 0)];
         while let Some((group, depth)) = open.pop() {
-            groups.push(one_group(&tree, (group, depth), cut_off, is_hit.contains(&group.id)));
+            groups.push(one_group(&tree, (group, depth), (tasks, cut_off), is_hit.contains(&group.id)));
             let within = tree.parts(&group.id).iter().filter(|part| part.kind != Kind::Task && part.status != Status::Archived);
             open.extend(within.rev().map(|part| (*part, depth + 1)));
         }
@@ -73,10 +78,15 @@ pub fn groups_of(state: &State, cut_off: &[&CaseId]) -> Vec<CutGroup> {
     groups
 }
 
-fn one_group<'a>(tree: &Groups<'a>, (group, depth): (&'a Case, usize), cut_off: &[&CaseId], is_hit: bool) -> CutGroup {
+fn one_group<'a>(
+    tree: &Groups<'a>,
+    (group, depth): (&'a Case, usize),
+    (wanted, cut_off): (&[&CaseId], &[&CaseId]),
+    is_hit: bool,
+) -> CutGroup {
     let tasks: Vec<&'a Case> = tree.parts(&group.id).iter().copied().filter(|case| case.kind == Kind::Task).collect();
     let tasks: Vec<&'a Case> = tasks.into_iter().filter(|case| case.status != Status::Archived).collect();
-    let of_it = tasks.iter().any(|case| cut_off.contains(&&case.id));
+    let of_it = tasks.iter().any(|case| wanted.contains(&&case.id));
     CutGroup {
         task_id: group.id.clone(),
         parent: group.parent.clone(),

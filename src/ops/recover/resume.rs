@@ -242,6 +242,14 @@ fn became(state: &State, orphan: &Orphan) -> Result<String> {
     })
 }
 
+/// Lets a task begin anew that waits for a human after a crash.
+///
+/// # Errors
+/// As [`revert_task::put_aside`].
+pub fn begin_anew(ctx: &mut Context, task: &CaseId) -> Result<String> {
+    take_up_again(ctx, task, Action::RestartTask)
+}
+
 /// What becomes of a task that was taken up before.
 fn take_up_again(ctx: &mut Context, task: &CaseId, action: Action) -> Result<String> {
     ctx.act_as(By::User)?;
@@ -249,7 +257,7 @@ fn take_up_again(ctx: &mut Context, task: &CaseId, action: Action) -> Result<Str
         edit::unblock(ctx, std::slice::from_ref(task))?;
     }
     if let Some(id) = gate_of(ctx.state(), task) {
-        ctx.append(Event::GateDecided { id, decision: Decision::Approved })?;
+        ctx.append(Event::GateDecided { id, decision: Decision::Approved, complete: None })?;
     }
     if action != Action::RestartTask || !ctx.state().restorable.workspaces.contains_key(task) {
         return Ok(would_become(ctx.state(), task, action));

@@ -102,10 +102,15 @@ impl View {
     /// Leaves out lost files and groups of other tasks than these.
     pub fn keep_only(&mut self, state: &State, tasks: &BTreeSet<CaseId>) {
         self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
+        let cut_off = self.all_cut_off();
+        let meant: Vec<&CaseId> = cut_off.iter().copied().filter(|task| tasks.contains(*task)).collect();
+        self.groups = parts::groups_around(state, &meant, &cut_off);
+    }
+
+    /// All tasks that were cut off, those that are left alone too.
+    pub fn all_cut_off(&self) -> Vec<&CaseId> {
         let left = self.left.iter().filter(|orphan| orphan.decision.is_some());
-        let cut_off: Vec<&CaseId> = self.cut_off().chain(left).map(|orphan| &orphan.task_id).collect();
-        let meant: Vec<&CaseId> = cut_off.into_iter().filter(|task| tasks.contains(*task)).collect();
-        self.groups = parts::groups_of(state, &meant);
+        self.cut_off().chain(left).map(|orphan| &orphan.task_id).collect()
     }
 }
 
@@ -193,9 +198,7 @@ fn look_for_tasks(ctx: &Context, wanted: &Wanted, view: &mut View) -> Result<BTr
         }
     }
     view.crash = estimate::crash(&pieces, env::now());
-    let left = view.left.iter().filter(|orphan| orphan.decision.is_some());
-    let cut_off: Vec<&CaseId> = view.cut_off().chain(left).map(|orphan| &orphan.task_id).collect();
-    view.groups = parts::groups_of(ctx.state(), &cut_off);
+    view.groups = parts::groups_of(ctx.state(), &view.all_cut_off());
     Ok(stopped)
 }
 

@@ -452,7 +452,9 @@ impl<'a> Supervisor<'a> {
             .append_with(|state| {
                 let held = state.restorable.gates.values().filter(|gate| gate.holds());
                 counted_anew.extend(held.clone().filter_map(|gate| gate.task_id.clone()));
-                Ok(held.map(|gate| Event::GateDecided { id: gate.id.clone(), decision: Decision::Approved }).collect())
+                Ok(held
+                    .map(|gate| Event::GateDecided { id: gate.id.clone(), decision: Decision::Approved, complete: None })
+                    .collect())
             })
             .map(drop)
     }

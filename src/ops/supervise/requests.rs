@@ -262,7 +262,7 @@ impl Supervisor<'_> {
     fn approve_merge(&mut self, task: &CaseId) -> Result<(bool, String)> {
         let id = Gate::id_for(GateKind::Merge, task)?;
         let is_open = |state: &State| state.restorable.gates.contains_key(&id);
-        let approve = || Event::GateDecided { id: id.clone(), decision: Decision::Approved };
+        let approve = || Event::GateDecided { id: id.clone(), decision: Decision::Approved, complete: None };
         Ok(match self.step_if(|state| is_open(state).then(approve))? {
             true => (true, format!("merging {task}")),
             false => (false, format!("{task} does not wait to be merged")),

@@ -11,6 +11,7 @@ use crate::domain::work::agent::{Outcome, Stage, Work};
 use crate::domain::work::case::Status;
 use crate::domain::work::checks::kept;
 use crate::domain::work::failures::Step;
+use crate::domain::work::gate::AfterCrash;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
 use crate::domain::work::needs;
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
@@ -212,13 +213,15 @@ impl Supervisor<'_> {
             Cause::ToolDenied => {
                 format!("allow the tool (agents.{program}.command, or the program's own settings), or approve to try again")
             }
-            Cause::VerifyFailed | Cause::HookVeto | Cause::Recovery => "approve to try again".to_owned(),
+            Cause::VerifyFailed | Cause::HookVeto => "approve to try again".to_owned(),
+            Cause::Recovery => "approve to let an agent go on, or answer 'complete' or 'anew'".to_owned(),
         };
         let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
         // Approved, it is verified again, as long as nobody has changed it.
         let (complete, details) = match cause {
             Cause::VerifyFailed => self.what_did_not_pass(&task)?,
-            Cause::SignIn | Cause::ToolDenied | Cause::HookVeto | Cause::Recovery => (None, Vec::new()),
+            Cause::Recovery => (None, AfterCrash::offered(&task)),
+            Cause::SignIn | Cause::ToolDenied | Cause::HookVeto => (None, Vec::new()),
         };
         let held = (cause == Cause::VerifyFailed).then_some(Held::Failed);
         let gate = Gate { cause: Some(cause), held, details, ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };

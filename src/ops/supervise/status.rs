@@ -73,6 +73,8 @@ pub struct SessionView {
     pub state: SessionNow,
     /// semi-auto or autopilot.
     pub mode: &'static str,
+    /// How many tasks were cut short by a session that ended while it was paused.
+    pub set_aside: usize,
     /// The last action, in words.
     pub last_action: Option<String>,
     /// The time of the last event.
@@ -258,8 +260,12 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
         view.doing = status.doing.iter().find(of_agent).map(Doing::what_in_words);
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
-        if is_dead(ctx, agent)? {
-            view.state = "dead";
+        match keeper_of(ctx, agent) {
+            KeeperNow::Works => {}
+            // Without a supervisor, nobody has seen its end yet.
+            KeeperNow::Ended if status.supervisor.alive => {}
+            KeeperNow::Ended => view.state = "ended",
+            KeeperNow::Dead => view.state = "dead",
         }
         if let Some(case) = agent.work.as_ref().and_then(|work| ctx.state().restorable.cases.get(&work.task)) {
             let used = used_of(ctx.state(), case);
@@ -287,15 +293,26 @@ fn damaged(ctx: &Context) -> Result<Option<String>> {
     Ok(damage.map(|damage| damage.words()))
 }
 
-/// Whether the keeper of an agent's iteration has died: no process works on the task until a supervisor handles it.
-fn is_dead(ctx: &Context, agent: &Agent) -> Result<bool> {
-    let Some(token) = agent.token() else { return Ok(false) };
-    Ok(match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
-        Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => true,
-        Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_)) => false,
+/// What is seen of the keeper of an agent's iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeeperNow {
+    /// It works, or is about to; or there is none.
+    Works,
+    /// It has recorded the end of its program.
+    Ended,
+    /// It has died: no process works on the task until a supervisor handles it.
+    Dead,
+}
+
+fn keeper_of(ctx: &Context, agent: &Agent) -> KeeperNow {
+    let Some(token) = agent.token() else { return KeeperNow::Works };
+    match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
+        Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => KeeperNow::Dead,
+        Ok(KeeperState::Ended(_)) => KeeperNow::Ended,
+        Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_)) => KeeperNow::Works,
         // The status does not fail because of an unreadable record.
-        Err(_) => true,
-    })
+        Err(_) => KeeperNow::Dead,
+    }
 }
 
 /// Whether a keeper runs the program of an agent's iteration, or is about to.
@@ -332,12 +349,14 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
     let waiting = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
     let now_is = session_now(state, alive);
+    let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
     Status {
-        project: project_view(state, project_status(now_is, &tasks, &progress), metadata.clone()),
+        project: project_view(state, project_status(now_is, &tasks, &progress, set_aside), metadata.clone()),
         session: SessionView {
             id: session.map(|session| session.id.to_string()),
             state: now_is,
             mode: state.restorable.mode.as_str(),
+            set_aside,
             last_action: state.record.last_action.clone(),
             updated_at: state.updated_at,
             metadata,
@@ -431,7 +450,8 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
     let record = work.and_then(|work| state.record.cases.get(&work.task));
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
     let reports = work.and_then(|work| state.reports(&work.task));
-    let lines = reports.and_then(|reports| reports.captured.as_ref()).and_then(|captured| captured.lines);
+    let captured = reports.and_then(|reports| reports.captured.as_ref());
+    let (captured_at, lines) = (captured.map(|captured| captured.at), captured.and_then(|captured| captured.lines));
     AgentView {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, work)),
@@ -444,7 +464,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         progress: work.and_then(|work| work.progress),
         phase: work.and_then(|work| work.phase.clone()),
         parts: work.map(|_| reports.map(PartCounts::of_reports).unwrap_or_default()),
-        confidence: reports.and_then(|reports| reports.confidence),
+        confidence: reports.and_then(Reports::confidence),
         estimated_completion: reports.and_then(|reports| reports.expected_at),
         waiting_since: work.and_then(|work| waiting_since(state, work)),
         duration: work.map(|work| now.duration_since(work.claimed_at).as_secs().max(0).unsigned_abs()),
@@ -452,7 +472,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         cost_usd: record.and_then(|record| record.cost_usd),
         limits: Vec::new(),
         budget: None,
-        last_activity: work.map(|work| work.last_activity),
+        last_activity: work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity))),
         doing: None,
         last_line: None,
         insertions: lines.map(|lines| lines.insertions),

@@ -101,7 +101,7 @@ fn a_gate_that_a_human_opened_or_decided_first_stands() {
         supervisor.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
         assert_eq!(supervisor.ctx.state().restorable.gates.get(&held.id), Some(&held));
         let decision = Decision::Approved;
-        human.append(Event::GateDecided { id: held.id.clone(), decision }).unwrap();
+        human.append(Event::GateDecided { id: held.id.clone(), decision, complete: None }).unwrap();
         supervisor.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
         assert_eq!(supervisor.ctx.state().restorable.gates[&held.id].decision, Some(Decision::Approved));
     });

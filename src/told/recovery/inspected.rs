@@ -57,9 +57,6 @@ fn in_words(task: &TaskState) -> String {
     if let Some(last) = &task.last_checkpoint {
         line("last file", last_file(&last.file, last.line, (last.function.as_deref(), last.next.as_deref())));
     }
-    if let Some(sure) = task.last_checkpoint.as_ref().and_then(|last| last.confidence) {
-        line("confidence", format!("{sure:.2}"));
-    }
     if !task.waits_for.is_empty() {
         line("waits for", task.waits_for.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", "));
     }

@@ -5,12 +5,16 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::times;
 use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::estimate::Crash;
+use crate::domain::work::reports::PartStage;
 use crate::ops::recover::parts::CutGroup;
 use crate::ops::recover::resume::EarlierTask;
 use crate::ops::recover::survey::{Orphan, View};
 
 /// How many ids are named in a line.
 const MOST_NAMED: usize = 10;
+
+/// How many parts that are still to do are named; `recover inspect` has all.
+const MOST_PARTS: usize = 5;
 
 /// The tasks that are active while no supervisor runs, and what the crash costs, for a terminal with so many columns.
 pub fn tasks(view: &View, columns: Option<usize>) -> String {
@@ -101,6 +105,15 @@ fn orphan_in_words(title: &str, orphan: &Orphan, columns: Option<usize>) -> Stri
     }
     if let Some(last) = &orphan.last_file {
         more(&format!("last file: {}", last_file(&last.path, last.line, (last.section.as_deref(), last.next.as_deref()))));
+    }
+    let reports = orphan.reports.as_ref();
+    if let Some(phase) = reports.and_then(|reports| reports.phase.as_ref()) {
+        more(&format!("phase: {phase}"));
+    }
+    let open = reports.map_or(&[][..], |reports| &reports.subtasks).iter().filter(|part| part.stage != PartStage::Done);
+    let parts: Vec<&str> = open.take(MOST_PARTS).map(|part| part.name.as_str()).collect();
+    if !parts.is_empty() {
+        more(&format!("parts still to do: {}", parts.join(", ")));
     }
     if let Some(sure) = orphan.confidence {
         more(&format!("confidence: {sure:.2}"));

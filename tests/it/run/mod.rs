@@ -47,6 +47,7 @@ mod reports;
 mod resuming;
 mod shared_stash;
 mod signed;
+mod source_rows;
 mod space;
 mod stop_means_stopped;
 mod stopping;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Result, refuse};
 use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::base::names::Oid;
 use crate::domain::base::text::Change;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Stage, Work};
@@ -109,13 +110,16 @@ impl State {
         }
     }
 
-    pub(super) fn decide_gate(&mut self, id: &GateId, decision: &Decision) -> Result<()> {
+    pub(super) fn decide_gate(&mut self, id: &GateId, decision: &Decision, complete: Option<&Oid>) -> Result<()> {
         match self.restorable.gates.get_mut(id) {
             Some(gate) => {
                 gate.decision = Some(decision.clone());
                 let gate = gate.clone();
                 if gate.kind == GateKind::Budget {
                     self.decide_budget(&gate, decision)?;
+                }
+                if let (Some(complete), Some(task)) = (complete, &gate.task_id) {
+                    self.record.cases.entry(task.clone()).or_default().complete = Some(complete.clone());
                 }
                 if let (Some(answer), Some(task)) = (Answer::given(&gate, decision), &gate.task_id) {
                     self.record.cases.entry(task.clone()).or_default().answer = Some(answer);

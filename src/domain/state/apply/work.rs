@@ -330,6 +330,8 @@ impl State {
         if self.restorable.workspaces.contains_key(task) {
             let reports = self.restorable.reports.entry(task.clone()).or_default();
             reports.captured = Some(Captured { at, capture: capture.clone(), lines });
+            // What is there now, not what iterations that ended had changed.
+            reports.files_modified = lines.map_or(reports.files_modified, |lines| lines.files);
             reports.recorded_at = Some(at);
         }
         self.record.last_action = Some(format!("captured the workspace of {task}"));

@@ -193,6 +193,9 @@ fn report(token: &Token) -> String {
     format!(
         "Run `git axiom signal complete` when the task is complete, `git axiom signal blocked REASON` when you cannot continue,\n\
          `git axiom signal waiting QUESTION` to ask a human, `git axiom signal progress PERCENT` in between.\n\
+         A human sees what you are at by `git axiom signal phase NAME --confidence 0.8`, `git axiom signal estimate 20min`,\n\
+         `git axiom signal subtask NAME` (and again with `--done`), and for each file `git axiom signal file PATH --section DONE\n\
+         --next NEXT --line N` (at its end `--done`): after a crash the work goes on from there.\n\
          Or end your last message with one of these, alone on its line: `<axiom {token}>COMPLETE</axiom>`,\n\
          `<axiom {token}>BLOCKED: reason</axiom>`, `<axiom {token}>WAITING: question</axiom>`."
     )
