@@ -25,24 +25,7 @@ fn touched(event: &Event) -> Touched<'_> {
     match event {
         Event::CasesAdded { cases } => Touched::These(cases.iter().map(|case| &case.id).collect()),
         Event::CasesChanged { edits } => Touched::These(edits.iter().map(|edit| &edit.id).collect()),
-        Event::Planned { step } => match step.as_ref() {
-            PlanStep::Finished { cases, .. } => Touched::These(cases.iter().map(|case| &case.id).collect()),
-            PlanStep::Started { .. }
-            | PlanStep::PlannerStarted {}
-            | PlanStep::PlannerEnded { .. }
-            | PlanStep::Asked { .. }
-            | PlanStep::Answered { .. }
-            | PlanStep::Understood {}
-            | PlanStep::Analyzed { .. }
-            | PlanStep::Proposed { .. }
-            | PlanStep::Revised { .. }
-            | PlanStep::Approved { .. }
-            | PlanStep::CasesMade { .. }
-            | PlanStep::Checked { .. }
-            | PlanStep::Resumed { .. }
-            | PlanStep::StartedOver { .. }
-            | PlanStep::Abandoned { .. } => Touched::Nothing,
-        },
+        Event::Planned { step } => of_plan(step),
         Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
         Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
         Event::OperationEnded { edits, restored, changes, .. } => {
@@ -92,6 +75,27 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::LearningForgotten { .. }
         | Event::ConfigBackupRestored { .. }
         | Event::LogRepaired { .. } => Touched::Nothing,
+    }
+}
+
+fn of_plan(step: &PlanStep) -> Touched<'_> {
+    match step {
+        PlanStep::Finished { cases, .. } => Touched::These(cases.iter().map(|case| &case.id).collect()),
+        PlanStep::Started { .. }
+        | PlanStep::PlannerStarted {}
+        | PlanStep::PlannerEnded { .. }
+        | PlanStep::Asked { .. }
+        | PlanStep::Answered { .. }
+        | PlanStep::Understood {}
+        | PlanStep::Analyzed { .. }
+        | PlanStep::Proposed { .. }
+        | PlanStep::Revised { .. }
+        | PlanStep::Approved { .. }
+        | PlanStep::CasesMade { .. }
+        | PlanStep::Checked { .. }
+        | PlanStep::Resumed { .. }
+        | PlanStep::StartedOver { .. }
+        | PlanStep::Abandoned { .. } => Touched::Nothing,
     }
 }
 

@@ -53,10 +53,7 @@ impl State {
     fn apply_event(&mut self, envelope: &Envelope) -> Result<()> {
         let at = envelope.at;
         match &envelope.event {
-            Event::CasesAdded { cases } => {
-                self.add_cases(cases)?;
-                self.count_added(&envelope.by, cases.len());
-            }
+            Event::CasesAdded { cases } => self.add_cases_by(&envelope.by, cases)?,
             Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits, at)?,
             Event::Planned { step } => self.plan(step, &envelope.by, at)?,
             Event::Audited { id, .. } => drop(self.case(id)?),

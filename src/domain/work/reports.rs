@@ -113,6 +113,7 @@ pub struct Captured {
 #[serde(rename_all = "camelCase")]
 pub struct ChangedLines {
     /// Files that differ.
+    #[serde(default)]
     pub files: u64,
     /// Lines that were added.
     pub insertions: u64,

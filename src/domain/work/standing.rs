@@ -333,7 +333,8 @@ mod tests {
 
     fn report(state: &mut State, task: &str, progress: u8, second: i64, confidence: Option<f64>) {
         let (started_at, recorded_at) = (Some(at(second)), Some(at(second + 10)));
-        let reports = Reports { started_at, recorded_at, progress: Some(progress), confidence, ..Reports::default() };
+        let confidences = confidence.map(|confidence| PhaseConfidence { phase: "a".into(), confidence }).into_iter().collect();
+        let reports = Reports { started_at, recorded_at, progress: Some(progress), confidences, ..Reports::default() };
         state.restorable.reports.insert(id(task), reports);
     }
 

@@ -234,7 +234,11 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
             released(agent, &work.task, salt)
         }
         19 => Event::GateOpened { gate: Box::new(gate(salt)) },
-        20 => Event::GateDecided { id: pick(&state.restorable.gates, salt)?.0.clone(), decision: Decision::Approved },
+        20 => Event::GateDecided {
+            id: pick(&state.restorable.gates, salt)?.0.clone(),
+            decision: Decision::Approved,
+            complete: None,
+        },
         21 => Event::GateClosed { id: pick(&state.restorable.gates, salt)?.0.clone(), reason: "done".into() },
         22 => Event::CheckpointIntended { name: name()? },
         23 => Event::CheckpointCreated { checkpoint: checkpoint(name()?, state, salt) },

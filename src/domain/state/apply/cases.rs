@@ -49,6 +49,13 @@ impl State {
         Ok(())
     }
 
+    /// As [`State::add_cases`]; counts those of an agent.
+    pub(super) fn add_cases_by(&mut self, by: &By, cases: &[Case]) -> Result<()> {
+        self.add_cases(cases)?;
+        self.count_added(by, cases.len());
+        Ok(())
+    }
+
     pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
         graph::check_added(self, cases)?;
         if let Some(case) = cases.iter().find(|case| case.status == Status::Active) {
