@@ -74,7 +74,8 @@ session's budget, the session ends.")]
     #[command(after_help = "\
 The agent gets question and answer in the prompt of its next iteration. It begins at once if a
 supervisor runs, otherwise with the next 'git axiom run'. At a gate of kind planning it is the
-answer to a planner's question.")]
+answer to a planner's question. Where a crash cut a task off, 'complete' lets what is on its
+branch be verified and merged, and 'anew' begins the task anew.")]
     Answer {
         /// The gate's id, or its task's
         gate: String,

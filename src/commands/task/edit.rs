@@ -54,7 +54,7 @@ pub struct Edit {
     /// A file with the instructions; - for standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
-    /// Edit the instructions in your editor
+    /// Edit the instructions in your editor, as at a terminal where nothing is given
     #[arg(long, conflicts_with_all = ["body", "body_file"])]
     editor: bool,
 }
