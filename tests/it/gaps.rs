@@ -163,6 +163,20 @@ fn a_worktree_that_cannot_be_captured_costs_only_itself() {
 }
 
 #[test]
+fn what_an_agent_leaves_that_cannot_be_read_costs_its_task_nothing_else() {
+    let scratch = Scratch::new();
+    scratch.write("shut/inner", "x\n");
+    set_mode(&scratch.path().join("shut"), 0);
+    let script =
+        "echo 1 > t.txt; mkdir closed; echo 2 > closed/f; chmod 0 closed; echo 3 > alone; chmod 0 alone; echo 4 >> a.txt";
+    bound(&scratch, &["task", "add", "T", "--id", "t", "--body", script]);
+    let (_, words) = bound(&scratch, &["run", "--mode", "autopilot", "--until-idle"]);
+    assert!(words.contains("closed (cannot be read)") && words.contains("alone (cannot be read)"), "{words}");
+    assert_eq!((scratch.read("t.txt").as_str(), scratch.read("a.txt").as_str()), ("1\n", "a\n4\n"));
+    set_mode(&scratch.path().join("shut"), 0o755);
+}
+
+#[test]
 fn an_undo_leaves_what_cannot_be_read_by_now_as_it_is() {
     let scratch = Scratch::new();
     let file = scratch.path().join("sub/b.txt");

@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result, some_of};
 
 use super::prepared::Prepared;
 use super::types::{Attempt, Restore, RestoreReport};
+use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::is_below;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::lock::IndexLock;
@@ -188,7 +189,11 @@ impl Restores<'_> {
         let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_submodule);
         let of_submodule =
             |path: &RepoPath| changes.iter().any(|change| change.path == *path && (is_link(&change.old) || is_link(&change.new)));
-        for entry in self.repo.index(advance.worktree).status(None)? {
+        let (entries, unread) = self.repo.index(advance.worktree).status_and_unread(None, None)?;
+        // What cannot be read cannot be saved before it is replaced.
+        let shut = sorted.iter().filter(|path| !can_be_read(&advance.worktree.path().join(path.to_path())));
+        blocking.extend(unread.iter().filter(|path| touches(&sorted, path)).chain(shut.copied()).map(ToString::to_string));
+        for entry in entries {
             let matters = match entry.kind {
                 StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
                 // What is in a submodule stays as it is, whatever it has checked out: only its entry moves, as with git.

@@ -8,6 +8,7 @@ use crate::error::{Code, Error, Result, some_of};
 
 use crate::domain::checkpoint::document::Coverage;
 use crate::domain::operation::journaled::HeadState;
+use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::CaptureOptions;
 use crate::git::history::questions::TreeChange;
 use crate::git::index::changed_paths::ChangedPaths;
@@ -55,6 +56,8 @@ pub enum Skipped {
     Secret,
     /// It is a nested repository.
     NestedRepository,
+    /// It cannot be read.
+    Unreadable,
 }
 
 /// The result of committing leftovers.
@@ -157,7 +160,10 @@ impl Workspaces<'_> {
         let Leftovers { workspace, max_file_size, claim, .. } = *leftovers;
         let mut sorted = Sorted::default();
         let mut open = Vec::new();
-        for entry in self.repo.index(workspace).status(None)? {
+        let (entries, unread) = self.repo.index(workspace).status_and_unread(None, None)?;
+        sorted.skipped.extend(unread.into_iter().map(|folder| (folder, Skipped::Unreadable)));
+        for entry in entries {
+            let reads = can_be_read(&workspace.path().join(entry.path.to_path()));
             let large = is_larger(workspace.path(), &entry.path, max_file_size);
             let is_brought = merge.is_some_and(|merge| merge.brings(&entry.path));
             let (why, staged) = match entry.kind {
@@ -177,6 +183,7 @@ impl Workspaces<'_> {
                 // What the other side has was not left by the agent.
                 StatusKind::Tracked { .. } if is_brought => (None, true),
                 StatusKind::NestedRepository => (Some(Skipped::NestedRepository), false),
+                StatusKind::Untracked | StatusKind::Tracked { .. } if !reads => (Some(Skipped::Unreadable), false),
                 StatusKind::Untracked if looks_secret(&entry.path) => (Some(Skipped::Secret), false),
                 StatusKind::Tracked { index: b'A', .. } if looks_secret(&entry.path) => (Some(Skipped::Secret), true),
                 StatusKind::Untracked => (large.then_some(Skipped::TooLarge), false),

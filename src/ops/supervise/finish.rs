@@ -446,6 +446,7 @@ fn why_skipped(why: Skipped) -> &'static str {
         Skipped::TooLarge => "over the size limit",
         Skipped::Secret => "looks like a secret",
         Skipped::NestedRepository => "a nested repository",
+        Skipped::Unreadable => "cannot be read",
     }
 }
 
