@@ -40,11 +40,17 @@ pub struct Hook {
     join: Option<PathBuf>,
 }
 
-/// Answers a call by a hook before the grammar is built: `git axiom hook PROGRAM` and nothing else.
+/// Answers a call by a hook before the grammar is built. Another version may have written the program's file, with arguments that this
+/// one does not know: they are passed over, since programs take the status of a usage error for a veto.
 pub fn at_once(arguments: &[OsString]) -> Option<Ended> {
-    match arguments {
-        [_, verb, program] if verb == "hook" && !program.as_encoded_bytes().starts_with(b"-") => Some(called(program)),
-        _ => None,
+    let [_, verb, rest @ ..] = arguments else { return None };
+    if verb != "hook" || rest.iter().any(|word| ["-h", "--help", "--join"].iter().any(|own| word == own)) {
+        return None;
+    }
+    let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
+    match rest.first() {
+        Some(program) if !is_option(&program) => Some(called(program)),
+        Some(_) | None => Some(Ended::Ours(Exit::Done)),
     }
 }
 
