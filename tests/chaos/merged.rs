@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use crate::session_support::{Live, Random, World, several_at_a_time};
+use crate::session_support::{Live, Random, World, kill, several_at_a_time};
 use crate::whatever::{all_die, one_dies, programs_of_keepers, running_keepers};
 
 const TASKS: [&str; 3] = ["a", "b", "c"];
@@ -57,7 +57,7 @@ enum Hangs {
     Nothing,
     /// A hook that is told of finished tasks.
     Hook,
-    /// The clean filter of a file that each agent leaves.
+    /// The clean filter of a file that each agent leaves, the first time that it is run: a minute is waited for it.
     Filter,
 }
 
@@ -122,7 +122,7 @@ fn world(random: &mut Random, hangs: Hangs) -> World {
         Hangs::Hook => executable(&world, ".git/axiom/hooks/post-task-complete.sh", "#!/bin/sh\nsleep 1000\n"),
         Hangs::Filter => {
             home("filter-hangs", "");
-            world.env.git(&["config", "filter.hang.clean", "sleep 1000"]);
+            world.env.git(&["config", "filter.hang.clean", "mkdir \"$HOME/hung\" 2>/dev/null && sleep 1000; cat"]);
             std::fs::create_dir_all(world.env.repo().join(".git/info")).unwrap();
             std::fs::write(world.env.repo().join(".git/info/attributes"), "*.hang filter=hang\n").unwrap();
         }
@@ -165,7 +165,11 @@ fn human_commits(world: &World, said: &mut Vec<String>) {
 }
 
 fn play(random: &mut Random, round: u64) {
-    let hangs = [Hangs::Nothing, Hangs::Hook, Hangs::Nothing, Hangs::Filter][random.below(4) as usize];
+    let hangs = match random.below(8) {
+        0..=1 => Hangs::Hook,
+        2 => Hangs::Filter,
+        _ => Hangs::Nothing,
+    };
     let blows: Vec<Blow> = (0..=random.below(4)).map(|_| Blow::drawn(random)).collect();
     let note = format!("AXIOM_CHAOS_ROUND={round}: {hangs:?} {blows:?}");
     let world = world(random, hangs);
@@ -219,6 +223,9 @@ fn play(random: &mut Random, round: u64) {
     for line in said {
         assert!(has(&line), "{note}: '{line}' was lost:\n{shared}");
     }
+    // Whose supervisor was killed while it waited for a filter that hangs, that has nobody left who ends it.
+    let hung = world.processes().into_iter().filter(|(_, words)| hangs == Hangs::Filter && words.starts_with("sleep 1000"));
+    hung.for_each(|(pid, _)| drop(kill(pid)));
     world.all_is_well();
 }
 

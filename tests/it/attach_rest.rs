@@ -373,7 +373,9 @@ fn own_worktrees_go_back_with_their_branches() {
 #[test]
 fn a_hook_ends_with_0_whatever_its_arguments_are() {
     let env = TestEnv::new();
-    for args in [&["hook"][..], &["hook", "nonsense"], &["hook", "--later"], &["hook", "claude", "--later"], &["hook", "a", "b", "c"]] {
+    for args in
+        [&["hook"][..], &["hook", "nonsense"], &["hook", "--later"], &["hook", "claude", "--later"], &["hook", "a", "b", "c"]]
+    {
         let run = env.run(env.axiom_command(&env.repo(), args), Some(b"{}"));
         assert_eq!(run.code, Some(0), "{args:?}: {run}");
     }
