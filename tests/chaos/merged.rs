@@ -225,7 +225,7 @@ fn play(random: &mut Random, round: u64) {
     }
     // Whose supervisor was killed while it waited for a filter that hangs, that has nobody left who ends it.
     let hung = world.processes().into_iter().filter(|(_, words)| hangs == Hangs::Filter && words.starts_with("sleep 1000"));
-    hung.for_each(|(pid, _)| drop(kill(pid)));
+    hung.for_each(|(pid, _)| assert!(kill(pid), "{note}: {pid}"));
     world.all_is_well();
 }
 
