@@ -152,7 +152,8 @@ impl ToMake {
     pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<Added> {
         let lent = self.lock.descriptor().try_clone_to_owned();
         let lock = lent.map_err(|e| Error::io("copy the lock of", &self.path, e))?;
-        let added = repo.workspaces().add_workspace(&self.path, &self.branch, Adding { given_up, lock: Some(lock) });
+        let added =
+            repo.workspaces().add_workspace(&self.path, &self.branch, Adding { given_up, lock: Some(lock), offline: false });
         added.map_err(|error| error.context(format!("workspace '{}'", self.path.display())))
     }
 }

@@ -105,6 +105,25 @@ fn what_is_not_here_comes_back_as_a_pointer_and_is_named() {
 }
 
 #[test]
+fn a_workspace_is_made_again_also_where_contents_are_not_here() {
+    let Some(scratch) = with_lfs(1) else { return };
+    scratch.axiom(&["task", "add", "T", "--id", "t", "--body", "echo 1 > t.txt; git axiom signal blocked why"]);
+    scratch.axiom_with(&["run", "--mode", "autopilot", "--until-idle"], &[]);
+    let workspace = scratch.path().join(".worktrees/agent-001-t");
+    let large = workspace.join("m0.bin");
+    assert_eq!(std::fs::read_to_string(&large).unwrap(), content(0));
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    std::fs::remove_dir_all(&workspace).unwrap();
+    scratch.git(&["worktree", "prune"]);
+    for folder in [".git/lfs", ".git/axiom/lfs"] {
+        std::fs::remove_dir_all(scratch.path().join(folder)).unwrap();
+    }
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert!(std::fs::read_to_string(&large).unwrap().starts_with("version https://git-lfs"));
+    assert_eq!(std::fs::read_to_string(workspace.join("t.txt")).unwrap(), "1\n");
+}
+
+#[test]
 fn a_file_that_was_never_fetched_stays_a_pointer() {
     let Some(scratch) = with_lfs(1) else { return };
     let pointer = scratch.git(&["cat-file", "blob", "HEAD:m0.bin"]) + "\n";

@@ -71,6 +71,8 @@ pub struct Adding {
     pub given_up: Arc<AtomicBool>,
     /// A lock that git holds too, so that others know of it if this process dies. Its hooks and filters do not.
     pub lock: Option<OwnedFd>,
+    /// Contents of Git LFS that are not here are not fetched: the files come from a capture.
+    pub offline: bool,
 }
 
 /// What came of making a workspace.
@@ -112,8 +114,20 @@ impl Workspaces<'_> {
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
     /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
+        self.created(path, branch, trash, Adding::default())
+    }
+
+    /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it.
+    ///
+    /// # Errors
+    /// As [`Workspaces::create_workspace`].
+    pub fn create_workspace_again(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
+        self.created(path, branch, trash, Adding { offline: true, ..Adding::default() })
+    }
+
+    fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: Adding) -> Result<Worktree> {
         self.prepare_workspace(path, branch)?;
-        match self.add_workspace(path, branch, Adding::default())? {
+        match self.add_workspace(path, branch, adding)? {
             Added::Made(made) => Ok(made),
             Added::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
         }
@@ -155,7 +169,9 @@ impl Workspaces<'_> {
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
             WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
-        let Adding { given_up, lock } = adding;
+        let Adding { given_up, lock, offline } = adding;
+        // Contents of Git LFS that are not here would be fetched, and fail all where they cannot be.
+        let git = if offline { git.env("GIT_LFS_SKIP_SMUDGE", "1") } else { git };
         let git = self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&given_up)).holding(lock);
         let output = git.run()?;
         let entry = || Ok::<_, Error>(self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present));

@@ -45,7 +45,11 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -
             let trash = trash::of_workspaces(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // A workspace that a crash left half-made here is removed first.
             ctx.repo.workspaces().repair_workspace(path, &trash)?;
-            ctx.repo.workspaces().create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
+            ctx.repo.workspaces().create_workspace_again(
+                path,
+                &WorkspaceBranch::Existing(change.workspace.branch.clone()),
+                &trash,
+            )?
         }
     };
     // If an earlier attempt brought it back from the trash, this finds everything done.
