@@ -11,7 +11,7 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
-use crate::domain::work::gate::Cause;
+use crate::domain::work::gate::{Cause, to_settle_first};
 use crate::domain::work::gate_line::GateLine;
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
@@ -95,6 +95,10 @@ fn waiting_for_you(report: &Report) -> String {
     }
     let row = |gate: &GateLine| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)];
     let mut text = format!("\nWaiting for you:\n{}", table(&report.gates.iter().map(row).collect::<Vec<_>>()));
+    // Approving alone would open it again.
+    for (gate, first) in report.gates.iter().filter_map(|gate| Some((gate, to_settle_first(&gate.reason)?))) {
+        text.push_str(&format!("  {}: {}\n", gate.id, visible::line(&first)));
+    }
     // What a hook said is why.
     for gate in report.gates.iter().filter(|gate| gate.details.cause == Some(Cause::HookVeto)) {
         let said = gate.details.notes.last().map(|line| format!("  {} said: {}\n", gate.id, visible::line(line)));

@@ -213,12 +213,25 @@ impl Supervisor<'_> {
             }
         }
         let left = self.running_agents();
+        let (running, ended): (Vec<AgentId>, Vec<AgentId>) = left.iter().cloned().partition(|agent| self.may_run(agent));
+        let names = |agents: &[AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        if !running.is_empty() {
+            self.warn(format!("still running: {}; 'git axiom kill --all' ends them", names(&running)));
+        }
+        if !ended.is_empty() {
+            self.warn(format!("ended, and not taken up yet: {}; 'git axiom run' takes up what they did", names(&ended)));
+        }
         if !left.is_empty() {
-            let names: Vec<String> = left.iter().map(ToString::to_string).collect();
-            self.warn(format!("still running: {}; 'git axiom kill --all' ends them", names.join(", ")));
             self.name_folders(&left);
         }
         Ok(())
+    }
+
+    /// Whether the program of an agent may still run: its keeper has recorded no end.
+    fn may_run(&self, agent: &AgentId) -> bool {
+        let token = self.work_of(agent).and_then(|work| work.stage.token());
+        let state = token.map(|token| keeper_state(&self.ctx.layout().run_dir(agent, token)));
+        !matches!(state, Some(Ok(KeeperState::Ended(_))))
     }
 
     /// What these agents did is in their folders, and is committed by the next session.
