@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::keeper_now::KeeperNow;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::natural;
 use crate::domain::planning::plan::PLANNER_AGENT;
@@ -27,7 +28,6 @@ use crate::ops::output::last::last_printed;
 use crate::ops::revert_task::{Settling, settling};
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::doing;
-use crate::process::{KeeperState, keeper_state};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
 #[derive(Debug, Serialize)]
@@ -243,7 +243,9 @@ pub struct RecoveryView {
 pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let alive = ctx.supervisor_alive()?;
     let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
-    let wants = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(lives(ctx, agent)));
+    let wants = |agent: &&Agent| {
+        agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(KeeperNow::of(ctx, agent) == KeeperNow::Works))
+    };
     let unattended =
         if alive { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
     let who = Alive { supervisor: alive, operation, unattended };
@@ -260,8 +262,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
         view.doing = status.doing.iter().find(of_agent).map(Doing::what_in_words);
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
-        match keeper_of(ctx, agent) {
-            KeeperNow::Works => {}
+        match KeeperNow::of(ctx, agent) {
+            KeeperNow::NotStarted | KeeperNow::Works => {}
             // Without a supervisor, nobody has seen its end yet.
             KeeperNow::Ended if status.supervisor.alive => {}
             KeeperNow::Ended => view.state = "ended",
@@ -291,34 +293,6 @@ fn damaged(ctx: &Context) -> Result<Option<String>> {
         None => ctx.repo.workspaces().blank_index(&main)?,
     };
     Ok(damage.map(|damage| damage.words()))
-}
-
-/// What is seen of the keeper of an agent's iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeeperNow {
-    /// It works, or is about to; or there is none.
-    Works,
-    /// It has recorded the end of its program.
-    Ended,
-    /// It has died: no process works on the task until a supervisor handles it.
-    Dead,
-}
-
-fn keeper_of(ctx: &Context, agent: &Agent) -> KeeperNow {
-    let Some(token) = agent.token() else { return KeeperNow::Works };
-    match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
-        Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => KeeperNow::Dead,
-        Ok(KeeperState::Ended(_)) => KeeperNow::Ended,
-        Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_)) => KeeperNow::Works,
-        // The status does not fail because of an unreadable record.
-        Err(_) => KeeperNow::Dead,
-    }
-}
-
-/// Whether a keeper runs the program of an agent's iteration, or is about to.
-fn lives(ctx: &Context, agent: &Agent) -> bool {
-    let state = agent.token().map(|token| keeper_state(&ctx.layout().run_dir(&agent.id, token)));
-    matches!(state, Some(Ok(KeeperState::Starting | KeeperState::Alive(_))))
 }
 
 /// Which of the processes in the state are running.

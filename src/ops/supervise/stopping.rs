@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::keeper_now::KeeperNow;
 use super::notice::Notice;
 use super::{Supervisor, Then, Until};
 use crate::domain::base::ids::AgentId;
@@ -229,9 +230,8 @@ impl Supervisor<'_> {
 
     /// Whether the program of an agent may still run: its keeper has recorded no end.
     fn may_run(&self, agent: &AgentId) -> bool {
-        let token = self.work_of(agent).and_then(|work| work.stage.token());
-        let state = token.map(|token| keeper_state(&self.ctx.layout().run_dir(agent, token)));
-        !matches!(state, Some(Ok(KeeperState::Ended(_))))
+        let agent = self.ctx.state().restorable.agents.get(agent);
+        agent.is_none_or(|agent| KeeperNow::of(self.ctx, agent) != KeeperNow::Ended)
     }
 
     /// What these agents did is in their folders, and is committed by the next session.

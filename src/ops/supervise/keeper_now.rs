@@ -1,0 +1,32 @@
+//! What is seen of the keeper of an agent's iteration: the one answer to whether somebody works on its task. The state alone says only
+//! that an iteration was begun.
+
+use crate::domain::work::agent::Agent;
+use crate::ops::context::handle::Context;
+use crate::process::{KeeperState, keeper_state};
+
+/// What is seen of the keeper of an agent's iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeeperNow {
+    /// There is no iteration, or none was started.
+    NotStarted,
+    /// It runs the program, or is about to.
+    Works,
+    /// It has recorded the end of its program.
+    Ended,
+    /// It has died: no process works on the task until a supervisor handles it.
+    Dead,
+}
+
+impl KeeperNow {
+    /// Looks. A record that cannot be read is taken for that of a dead keeper.
+    pub(super) fn of(ctx: &Context, agent: &Agent) -> Self {
+        let Some(token) = agent.token() else { return Self::NotStarted };
+        match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
+            Ok(KeeperState::NotStarted) => Self::NotStarted,
+            Ok(KeeperState::Starting | KeeperState::Alive(_)) => Self::Works,
+            Ok(KeeperState::Ended(_)) => Self::Ended,
+            Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) | Err(_) => Self::Dead,
+        }
+    }
+}
