@@ -32,7 +32,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::merge::branch_of;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::differences::is_decided;
-use crate::ops::operation::differences::{is_within, out_of_reach};
+use crate::ops::operation::differences::{beyond, out_of_reach};
 use crate::ops::operation::stop_agents::{self, Paused};
 use crate::ops::operation::submodules::with_own_submodules;
 use crate::ops::operation::{capture_with, extras_of};
@@ -122,9 +122,9 @@ pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
 pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
-    let (operation, stays) = operation(ctx, chosen, captured.as_ref())?;
+    let (operation, left_as_is) = operation(ctx, chosen, captured.as_ref())?;
     operation::rehearse(ctx, &operation)?;
-    preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), stays)
+    preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_as_is)
 }
 
 /// Undoes a transaction. Agents are stopped where worktrees change. When this returns, all of it survives a power loss. A
@@ -159,7 +159,7 @@ fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
     }
-    let (mut operation, stays) = operation(ctx, &chosen, captured.as_ref())?;
+    let (mut operation, left_as_is) = operation(ctx, &chosen, captured.as_ref())?;
     operation.safety = safety.as_ref().map(|record| record.name.clone());
     let main = ctx.repo.worktrees().main_worktree()?;
     for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
@@ -168,7 +168,7 @@ fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     if let Some(captured) = &captured {
         operation::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
-    let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), stays)?;
+    let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_as_is)?;
     let is_undoable = operation.changes_anything();
     let done = operation::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
@@ -181,7 +181,7 @@ fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
 
 /// What an undo leaves as it is, as absolute paths.
 #[derive(Debug, Default)]
-pub(super) struct Stays {
+pub(super) struct LeftAsIs {
     /// Worktrees that were removed since.
     removed: Vec<String>,
     /// Files that cannot be read now: what they hold could not be saved first.
@@ -189,7 +189,7 @@ pub(super) struct Stays {
 }
 
 /// The operation that undoes a transaction, for the present contents of the worktrees; and what it leaves as it is.
-fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, Stays)> {
+fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, LeftAsIs)> {
     let Chosen { transaction, what, redo, as_of: _ } = chosen;
     needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
@@ -219,15 +219,16 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     operation.refs = still_to_move(ctx, operation.refs)?;
     let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
-    let mut stays = Stays { removed: gone::leave_out(ctx, &transaction.id, &mut operation, captured)?, unread: Vec::new() };
+    let mut left_as_is =
+        LeftAsIs { removed: gone::leave_out(ctx, &transaction.id, &mut operation, captured)?, unread: Vec::new() };
     if let Some(captured) = captured {
         let moved: Vec<&RefName> = since::moved(transaction).collect();
-        submodules::rebase(ctx, &mut operation.submodules, captured, &mut stays)?;
+        submodules::rebase(ctx, &mut operation.submodules, captured, &mut left_as_is)?;
         for change in &mut operation.worktrees {
             let now = capture_of(captured, &change.path)
                 .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
             let inside = submodules::inside(&operation.submodules, &change.path);
-            *change = rebased(&ctx.repo, &moved, change, now, (&inside, &mut stays))?;
+            *change = rebased(&ctx.repo, &moved, change, now, (&inside, &mut left_as_is))?;
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
             // A missing workspace is marked as lost already.
@@ -244,7 +245,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     since::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
-    Ok((operation, stays))
+    Ok((operation, left_as_is))
 }
 
 /// Without branches of tasks that are as the undo wants them already: a branch goes in more than one way once its task is merged.
@@ -276,7 +277,7 @@ pub(super) fn rebased(
     moved: &[&RefName],
     change: &WorktreeChange,
     (worktree, now, commit): Now<'_>,
-    (submodules, stays): (&BTreeSet<RepoPath>, &mut Stays),
+    (submodules, left_as_is): (&BTreeSet<RepoPath>, &mut LeftAsIs),
 ) -> Result<WorktreeChange> {
     let left = extras_of(repo, change.captures.old.as_ref())?;
     let mut beside = beside(repo, change, (worktree, now), &left)?;
@@ -288,10 +289,9 @@ pub(super) fn rebased(
     let untouched = files.untouched(repo, &wanted, &since)?;
     let files = onto(repo, (&change.files, &wanted), (&tree, since), &untouched)?;
     let reach = out_of_reach(now, &left);
-    let (_, unread): (Vec<TreeChange>, Vec<TreeChange>) =
-        repo.history().diff_trees(&tree, &files)?.into_iter().partition(|change| is_within(&reach, change));
+    let unread = beyond(repo, &reach, (&tree, &files))?;
     let there = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
-    stays.unread.extend(unread.iter().map(|change| there(&change.path)));
+    left_as_is.unread.extend(unread.iter().map(|change| there(&change.path)));
     let files = repo.objects().edit_tree(&files, &unread.into_iter().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let index = &change.index;
     let (entries, since) =

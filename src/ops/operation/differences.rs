@@ -26,21 +26,20 @@ pub(in crate::ops) fn out_of_reach(now: &WorktreeCapture, then: &CaptureExtras) 
 }
 
 /// Whether a change has to be left out because something of it is out of reach.
-pub(in crate::ops) fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
+fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
     !(reach.covers(&change.path) || change.new.is_some() && reach.has_below(&change.path))
 }
 
-/// The files in which the trees differ and that are out of reach.
+/// The files in which two trees differ and that are out of reach.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(in crate::ops) fn beyond(repo: &Repository, now: &WorktreeCapture, then: Then<'_>) -> Result<Vec<TreeChange>> {
-    let reach = out_of_reach(now, then.extras);
+pub(in crate::ops) fn beyond(repo: &Repository, reach: &PathSet, (old, new): (&Oid, &Oid)) -> Result<Vec<TreeChange>> {
     if reach.is_empty() {
         return Ok(Vec::new());
     }
-    let mut changes = repo.history().diff_trees(&now.tree, then.tree)?;
-    changes.retain(|change| !is_within(&reach, change));
+    let mut changes = repo.history().diff_trees(old, new)?;
+    changes.retain(|change| !is_within(reach, change));
     Ok(changes)
 }
 

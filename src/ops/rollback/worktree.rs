@@ -116,7 +116,8 @@ fn wanted(repo: &Repository, (worktree, now): (&Worktree, &WorktreeCapture), the
     let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
     let changes = differences(repo, (worktree, now), files, then.only)?;
     let Some(only) = then.only else {
-        let stays: Vec<TreeChange> = beyond(repo, now, files)?.into_iter().map(TreeChange::reversed).collect();
+        let unread = beyond(repo, &out_of_reach(now, &extras), (&now.tree, &held))?;
+        let stays: Vec<TreeChange> = unread.into_iter().map(TreeChange::reversed).collect();
         let held = repo.objects().edit_tree(&held, &stays)?;
         return Ok(Target { held, index, changes, extras });
     };

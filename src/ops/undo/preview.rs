@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::Stays;
+use super::LeftAsIs;
 use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::text::Change;
@@ -90,7 +90,7 @@ pub struct FileLine {
     pub change: FileChange,
 }
 
-/// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `stays`
+/// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `left_as_is`
 /// what it leaves as it is.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ pub(super) fn preview(
     operation: &Operation,
     captured: Option<&Captured>,
     lost: &[AsideChange],
-    stays: Stays,
+    left_as_is: LeftAsIs,
 ) -> Result<Preview> {
     let nothing = CaptureExtras::default();
     let (mut files, mut operations) = (Vec::new(), Vec::new());
@@ -154,8 +154,8 @@ pub(super) fn preview(
         cases: operation.edits.clone(),
         mode: operation.mode,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
-        left_out: stays.removed,
-        unread: stays.unread,
+        left_out: left_as_is.removed,
+        unread: left_as_is.unread,
         // In the order in which the transaction moved them away.
         asides: operation.asides.iter().rev().filter(|aside| aside.way == Way::BringBack).cloned().collect(),
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Stays;
+use super::LeftAsIs;
 use super::rebased;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::journaled::SubmoduleChange;
@@ -18,21 +18,26 @@ use crate::ops::rollback::submodules::present_at;
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE`; those of a capture.
-pub(super) fn rebase(ctx: &Context, submodules: &mut Vec<SubmoduleChange>, captured: &Captured, stays: &mut Stays) -> Result<()> {
+pub(super) fn rebase(
+    ctx: &Context,
+    submodules: &mut Vec<SubmoduleChange>,
+    captured: &Captured,
+    left_as_is: &mut LeftAsIs,
+) -> Result<()> {
     let all = std::mem::take(submodules);
     for mut change in all.iter().cloned() {
         let folder = Path::new(&change.worktree.path).to_owned();
         let Ok((repo, _)) = opened(ctx, &change) else {
-            stays.removed.push(change.worktree.path);
+            left_as_is.removed.push(change.worktree.path);
             continue;
         };
         let Ok((now, commit)) = present_at(ctx, captured, &folder, &repo)? else {
-            stays.removed.push(change.worktree.path);
+            left_as_is.removed.push(change.worktree.path);
             continue;
         };
         let moved: Vec<&RefName> = change.refs.iter().map(|one| &one.name).collect();
         let now = (&now.worktree, &now.capture, commit);
-        change.worktree = rebased(&repo, &moved, &change.worktree, now, (&inside(&all, &change.worktree.path), stays))?;
+        change.worktree = rebased(&repo, &moved, &change.worktree, now, (&inside(&all, &change.worktree.path), left_as_is))?;
         change.checked_out.old = is_checked_out(&folder);
         submodules.push(change);
     }
