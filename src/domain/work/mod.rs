@@ -16,6 +16,7 @@ pub mod choices;
 pub mod commit_marks;
 pub mod conflict;
 pub mod conflict_markers;
+pub mod crash_answer;
 pub mod delay;
 pub mod disk;
 pub mod doing;

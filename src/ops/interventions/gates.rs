@@ -8,7 +8,8 @@ use crate::domain::planning;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::{self, NewLimits};
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
-use crate::domain::work::gate::{AfterCrash, Decision, Gate, GateKind, is_of_conflict};
+use crate::domain::work::crash_answer::CrashAnswer;
+use crate::domain::work::gate::{Decision, Gate, GateKind, is_of_conflict};
 use crate::domain::work::verification::{Checker, StepResult};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
@@ -65,12 +66,12 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
 fn answered_after_crash(ctx: &mut Context, ids: &[GateId], decision: &Decision) -> Result<Option<Vec<Gate>>> {
     let Decision::Answered { text } = decision else { return Ok(None) };
     let gates: Vec<Gate> = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id).cloned()).collect();
-    let Some(answer) = AfterCrash::of(&gates, text)? else { return Ok(None) };
+    let Some(answer) = CrashAnswer::of(&gates, text)? else { return Ok(None) };
     for gate in &gates {
         let Some(task) = gate.task_id.as_ref() else { continue };
         match answer {
-            AfterCrash::Anew => drop(resume::begin_anew(ctx, task)?),
-            AfterCrash::Complete => {
+            CrashAnswer::Anew => drop(resume::begin_anew(ctx, task)?),
+            CrashAnswer::Complete => {
                 let workspace = ctx.state().restorable.workspaces.get(task);
                 let branch = workspace.map(|workspace| workspace.branch.clone());
                 let tip = branch.map(|branch| ctx.repo.refs().read_ref(&branch)).transpose()?.flatten();

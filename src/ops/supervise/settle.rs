@@ -10,8 +10,8 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::{Outcome, Stage, Work};
 use crate::domain::work::case::Status;
 use crate::domain::work::checks::kept;
+use crate::domain::work::crash_answer::CrashAnswer;
 use crate::domain::work::failures::Step;
-use crate::domain::work::gate::AfterCrash;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
 use crate::domain::work::needs;
 use crate::domain::work::outcome::{Halt, Limits, Next, after_halt, after_iteration};
@@ -220,7 +220,7 @@ impl Supervisor<'_> {
         // Approved, it is verified again, as long as nobody has changed it.
         let (complete, details) = match cause {
             Cause::VerifyFailed => self.what_did_not_pass(&task)?,
-            Cause::Recovery => (None, AfterCrash::offered(&task)),
+            Cause::Recovery => (None, CrashAnswer::offered(&task)),
             Cause::SignIn | Cause::ToolDenied | Cause::HookVeto => (None, Vec::new()),
         };
         let held = (cause == Cause::VerifyFailed).then_some(Held::Failed);

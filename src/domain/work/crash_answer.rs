@@ -1,0 +1,47 @@
+//! What a human answers at the gate of work that a crash cut off, in place of letting an agent go on. Pure.
+
+use super::gate::{Cause, Gate, GateKind};
+use crate::domain::base::ids::CaseId;
+use crate::error::{Code, Error, Result};
+
+/// An answer at such a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrashAnswer {
+    /// The work is complete: it is verified and merged.
+    Complete,
+    /// The task begins anew; what is there is kept aside.
+    Anew,
+}
+
+impl CrashAnswer {
+    /// The answer that these words give at the gates; `None` where others take words.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` where a gate takes no such words.
+    pub fn of(gates: &[Gate], text: &str) -> Result<Option<Self>> {
+        let takes_words = |gate: &&Gate| matches!(gate.kind, GateKind::Question | GateKind::Budget | GateKind::Planning);
+        let Some(gate) = gates.iter().find(|gate| !takes_words(gate)) else { return Ok(None) };
+        let approve = gate.kind.command(gate.id.as_str());
+        if gates.iter().any(|gate| gate.kind != GateKind::HumanReview || gate.cause != Some(Cause::Recovery)) {
+            let what = format!("gate '{}' takes no answer in words", gate.id);
+            return Err(Error::new(Code::InvalidInput, what).hint(approve).hint(format!("git axiom gate reject {}", gate.id)));
+        }
+        match text.trim() {
+            "complete" => Ok(Some(Self::Complete)),
+            "anew" => Ok(Some(Self::Anew)),
+            _ => {
+                Err(Error::new(Code::InvalidInput, format!("gate '{}' is answered by 'complete' or 'anew'", gate.id))
+                    .hint(approve))
+            }
+        }
+    }
+
+    /// The answers with what they do, for the gate of a task.
+    pub fn offered(task: &CaseId) -> Vec<String> {
+        let command = format!("git axiom gate answer human-review-{task}");
+        vec![
+            format!("{command} complete    verifies and merges what is on its branch"),
+            format!("{command} anew        begins it anew; what is there is kept aside"),
+        ]
+    }
+}
