@@ -263,10 +263,7 @@ pub fn open_configured_for(
         }
         loaded => loaded?,
     };
-    tell(&told, screen);
-    if purpose == Purpose::Write {
-        ctx.record_restored(&told);
-    }
+    tell(&mut ctx, &told, purpose, screen);
     Ok(ctx)
 }
 
@@ -277,15 +274,15 @@ pub fn open_configured_for(
 pub fn open_with_usable_config(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
     let told = ctx.load_usable_config()?;
-    tell(&told, screen);
-    if purpose == Purpose::Write {
-        ctx.record_restored(&told);
-    }
+    tell(&mut ctx, &told, purpose, screen);
     Ok(ctx)
 }
 
-/// Says what the user is to be told of the configuration.
-fn tell(told: &Told, screen: &mut Screen) {
+/// Says what the user is to be told of the configuration; a verb that writes also records what stands in for a part of it.
+fn tell(ctx: &mut Context, told: &Told, purpose: Purpose, screen: &mut Screen) {
     told.warnings.iter().for_each(|warning| screen.warn_of(warning));
     told.notes.iter().for_each(|note| screen.note(note));
+    if purpose == Purpose::Write {
+        ctx.record_restored(told);
+    }
 }

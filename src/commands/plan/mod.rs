@@ -16,6 +16,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::commands::{look, open, tell};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
 use crate::ops::plan::{self, advance, by_hand};
 
 /// How many problems an error names at most.
@@ -188,7 +189,7 @@ fn go_on(ctx: &mut Context, said: &str, screen: &mut Screen) -> Result<()> {
 
 fn load_config(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     let told = ctx.load_config(Vec::new())?;
-    tell(&told, screen);
+    tell(ctx, &told, Purpose::Write, screen);
     Ok(())
 }
 
