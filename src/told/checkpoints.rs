@@ -26,7 +26,12 @@ pub fn over_the_total(ctx: &Context) -> Option<String> {
 
 /// That there are more named checkpoints than are to be kept: a name protects each, so retention deletes none of them.
 pub fn over_the_count(ctx: &Context) -> Option<String> {
-    let (named, most) = (checkpoint::protected_by_name(ctx).ok()?, ctx.config.checkpoints.max_count);
+    let most = ctx.config.checkpoints.max_count;
+    // The older ones are read only where there can be as many.
+    if ctx.state().record.checkpoints.len() <= most as usize {
+        return None;
+    }
+    let named = checkpoint::protected_by_name(ctx).ok()?;
     (named > most as usize).then(|| {
         let named = words::count_of(named as u64, "checkpoint has a name", "checkpoints have names");
         format!(
