@@ -26,4 +26,5 @@ mod measured;
 mod merged;
 mod planner;
 mod supervisor;
+mod victims;
 mod whatever;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use crate::session_support::{Live, Random, World, kill, several_at_a_time};
-use crate::whatever::{all_die, one_dies, programs_of_keepers, running_keepers};
+use crate::victims::{self, Victim};
 
 const TASKS: [&str; 3] = ["a", "b", "c"];
 /// How often a human lets go on what waits in the end.
@@ -59,16 +59,6 @@ enum Hangs {
     Hook,
     /// The clean filter of a file that each agent leaves, the first time that it is run: a minute is waited for it.
     Filter,
-}
-
-/// Who dies.
-#[derive(Debug, Clone, Copy)]
-enum Victim {
-    Nobody,
-    Supervisor,
-    Keeper,
-    Agent,
-    Everything,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -181,16 +171,7 @@ fn play(random: &mut Random, round: u64) {
         if blow.commits {
             human_commits(&world, &mut said);
         }
-        match blow.victim {
-            Victim::Nobody => {}
-            Victim::Supervisor => running.kill(),
-            Victim::Keeper => one_dies(&running_keepers(&world), blow.which),
-            Victim::Agent => one_dies(&programs_of_keepers(&world), blow.which),
-            Victim::Everything => {
-                running.kill();
-                all_die(&world);
-            }
-        }
+        blow.victim.dies(&world, running, blow.which);
         if !running.runs() {
             live = None;
         }
@@ -231,10 +212,6 @@ fn play(random: &mut Random, round: u64) {
 
 #[test]
 fn nothing_half_done_or_unverified_is_ever_in_main() {
-    let mut random = Random::seeded("nothing half done");
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let rounds = (0..number("AXIOM_CHAOS").unwrap_or(6)).map(|round| (round, random.below(1 << 48)));
-    let only = number("AXIOM_CHAOS_ROUND");
-    let rounds: Vec<_> = rounds.filter(|(round, _)| only.is_none_or(|only| only == *round)).collect();
+    let rounds = victims::rounds("nothing half done", 6);
     several_at_a_time(rounds, |(round, seed)| play(&mut Random::of(seed), round));
 }

@@ -6,27 +6,13 @@ use std::time::Duration;
 use crate::before_after::{Before, all_is_done};
 use crate::measured::{self, Books};
 use crate::planner;
-use crate::session_support::{Live, Random, UsersThings, World, kill, several_at_a_time};
+use crate::session_support::{Live, Random, UsersThings, World, several_at_a_time};
+use crate::victims::{self, Victim};
 
 const ARGS: [&str; 2] = ["--agents", "2"];
 
 /// How often a human lets go on what waits in the end.
 const ROUNDS: u32 = 6;
-
-/// What dies.
-#[derive(Debug, Clone, Copy)]
-enum Victim {
-    /// Agents and keepers live on.
-    Supervisor,
-    /// One of the keepers; its agent lives on, without anybody.
-    Keeper,
-    /// The program of one agent.
-    Agent,
-    /// The verb that waits for a planner, and then perhaps its keeper.
-    Planner,
-    /// The machine.
-    Everything,
-}
 
 /// What a human does in another terminal.
 const DEEDS: [&[&[&str]]; 4] = [
@@ -90,16 +76,10 @@ impl History {
             std::thread::sleep(blow.after / 2);
             blow.deed.into_iter().for_each(|deed| intervenes(&self.world, DEEDS[deed], &self.note));
             std::thread::sleep(blow.after / 2);
-            match blow.victim {
-                Victim::Planner => drop(self.planning.take()),
-                Victim::Supervisor => live.kill(),
-                Victim::Keeper => one_dies(&running_keepers(&self.world), blow.which),
-                Victim::Agent => one_dies(&programs_of_keepers(&self.world), blow.which),
-                Victim::Everything => {
-                    live.kill();
-                    all_die(&self.world);
-                }
+            if matches!(blow.victim, Victim::Planner) {
+                self.planning = None;
             }
+            blow.victim.dies(&self.world, live, blow.which);
             let runs = live.runs();
             // Two verbs on one plan are not what is looked for: what does not end by itself soon is killed.
             self.planning = None;
@@ -172,45 +152,9 @@ fn intervenes(world: &World, deed: &[&[&str]], note: &str) {
     }
 }
 
-/// The keepers that run.
-pub fn running_keepers(world: &World) -> Vec<i32> {
-    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
-}
-
-/// The programs that keepers have started.
-pub fn programs_of_keepers(world: &World) -> Vec<i32> {
-    let keepers = running_keepers(world);
-    let parent = |pid: i32| -> Option<i32> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
-    };
-    let pids = world.processes().into_iter().map(|(pid, _)| pid);
-    pids.filter(|pid| parent(*pid).is_some_and(|parent| keepers.contains(&parent))).collect()
-}
-
-/// Kills one of them, if there is any.
-pub fn one_dies(pids: &[i32], which: u64) {
-    if !pids.is_empty() {
-        kill(pids[which as usize % pids.len()]);
-    }
-}
-
-/// Kills everything, again and again: one may begin a child between the look and the blow.
-pub fn all_die(world: &World) {
-    while !world.processes().is_empty() {
-        for (pid, _) in world.processes() {
-            kill(pid);
-        }
-    }
-}
-
 #[test]
 fn whatever_dies_the_work_goes_on() {
-    let mut random = Random::seeded("whatever dies");
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let rounds = (0..number("AXIOM_CHAOS").unwrap_or(10)).map(|round| (round, random.below(1 << 48)));
-    let only = number("AXIOM_CHAOS_ROUND");
-    let rounds: Vec<_> = rounds.filter(|(round, _)| only.is_none_or(|only| only == *round)).collect();
+    let rounds = victims::rounds("whatever dies", 10);
     several_at_a_time(rounds, |(round, seed)| {
         let mut random = Random::of(seed);
         let blows: Vec<Blow> = (0..=random.below(3)).map(|_| Blow::drawn(&mut random)).collect();

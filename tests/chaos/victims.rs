@@ -1,0 +1,65 @@
+//! Who is killed in a round of chaos, and which rounds there are.
+
+use crate::session_support::{Live, Random, World, kill};
+
+/// What dies.
+#[derive(Debug, Clone, Copy)]
+pub enum Victim {
+    Nobody,
+    /// Agents and keepers live on.
+    Supervisor,
+    /// One of the keepers; its agent lives on, without anybody.
+    Keeper,
+    /// The program of one agent.
+    Agent,
+    /// The verb that waits for a planner, and then perhaps its keeper: whoever began it kills it.
+    Planner,
+    /// The machine.
+    Everything,
+}
+
+impl Victim {
+    /// Kills it; of several, `which` says one.
+    pub fn dies(self, world: &World, session: &mut Live, which: u64) {
+        match self {
+            Self::Nobody | Self::Planner => {}
+            Self::Supervisor => session.kill(),
+            Self::Keeper => one_dies(&keepers(world), which),
+            Self::Agent => one_dies(&programs_of_keepers(world), which),
+            Self::Everything => {
+                session.kill();
+                world.all_die();
+            }
+        }
+    }
+}
+
+fn keepers(world: &World) -> Vec<i32> {
+    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
+}
+
+/// The programs that keepers have started.
+fn programs_of_keepers(world: &World) -> Vec<i32> {
+    let keepers = keepers(world);
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
+    };
+    let pids = world.processes().into_iter().map(|(pid, _)| pid);
+    pids.filter(|pid| parent(*pid).is_some_and(|parent| keepers.contains(&parent))).collect()
+}
+
+fn one_dies(pids: &[i32], which: u64) {
+    if !pids.is_empty() {
+        kill(pids[which as usize % pids.len()]);
+    }
+}
+
+/// The rounds of a test with their seeds: `AXIOM_CHAOS` of them, or as many as usual; with `AXIOM_CHAOS_ROUND`, that one alone.
+pub fn rounds(what: &str, usual: u64) -> Vec<(u64, u64)> {
+    let mut random = Random::seeded(what);
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let rounds = (0..number("AXIOM_CHAOS").unwrap_or(usual)).map(|round| (round, random.below(1 << 48)));
+    let only = number("AXIOM_CHAOS_ROUND");
+    rounds.filter(|(round, _)| only.is_none_or(|only| only == *round)).collect()
+}
