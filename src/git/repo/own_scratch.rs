@@ -147,7 +147,15 @@ mod tests {
         drop(left);
         std::fs::create_dir(killed.join("pack")).unwrap();
         std::fs::write(killed.join("pack/tmp_pack_x"), b"half").unwrap();
-        let dead = repo.dead_scratch_folders().unwrap();
+        // Until it has become a program, a process that another test begins at this moment has the lock too.
+        let begun = std::time::Instant::now();
+        let dead = loop {
+            let dead = repo.dead_scratch_folders().unwrap();
+            if !dead.is_empty() || begun.elapsed().as_secs() > 10 {
+                break dead;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        };
         assert_eq!(dead.iter().map(|one| &one.path).collect::<Vec<_>>(), [&killed]);
         assert!(repo.dead_scratch_folders().unwrap().is_empty(), "one at a time");
         dead.iter().for_each(|one| one.remove().unwrap());
