@@ -196,6 +196,25 @@ fn an_undo_leaves_what_cannot_be_read_by_now_as_it_is() {
 }
 
 #[test]
+fn an_undo_does_not_close_again_what_the_rollback_left_as_it_was() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("sub/b.txt");
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write("a.txt", "edited\n");
+    set_mode(&file, 0);
+    let (_, words) = bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);
+    assert!(words.contains("sub/b.txt"), "it is left, and named: {words}");
+    set_mode(&file, 0o644);
+    for dry in [true, false] {
+        let (said, all) = bound(&scratch, &["undo", if dry { "--dry-run" } else { "--yes" }, "--json"]);
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["permissions"], serde_json::json!([]), "{all}");
+    }
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+    assert_eq!(scratch.read("a.txt"), "edited\n");
+}
+
+#[test]
 fn an_index_that_cannot_be_read_costs_what_is_staged_and_no_file() {
     let scratch = Scratch::new();
     let linked = scratch.path().parent().unwrap().join("linked");

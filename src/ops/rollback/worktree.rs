@@ -11,7 +11,8 @@ use crate::domain::checkpoint::known_paths::together;
 use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{
-    CaptureExtras, CaptureParts, Head, PathPatterns, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of,
+    CaptureExtras, CaptureParts, Head, PathPatterns, Permissions, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by,
+    bytes_of,
 };
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
@@ -77,9 +78,13 @@ pub(super) fn worktree_change(
     let was = repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;
-    // The permissions that keep something from being read are as little what it had as its content.
+    // What stays as it is keeps its permissions too, also when the rollback is undone: those that keep something from being
+    // read are as little what it had as its content.
     let reach = out_of_reach(now, &extras);
-    fitting.modes.retain(|one| !excluded.contains(&one.path) && !reach.covers(&one.path));
+    let stays = |one: &Permissions| excluded.contains(&one.path) || reach.covers(&one.path);
+    fitting.modes.retain(|one| !stays(one));
+    fitting.modes.extend(now.extras.modes.iter().filter(|one| stays(one)).cloned());
+    fitting.modes.sort_by(|one, other| one.path.cmp(&other.path));
     let mut differing = paths(repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
     // Files that stay also keep their bytes.
