@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
     use crate::git::repo::scratch::{Scratch, git_at};
-    use crate::git::workspace::worktrees::WorkspaceBranch;
+    use crate::git::workspace::making::WorkspaceBranch;
 
     struct Workspace {
         scratch: Scratch,

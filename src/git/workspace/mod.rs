@@ -8,6 +8,7 @@ pub(super) mod begun_merge;
 mod git_crypt;
 pub(super) mod git_damage;
 pub(super) mod leftovers;
+pub(super) mod making;
 pub(super) mod mend;
 pub(super) mod registration;
 pub(super) mod registration_mend;

@@ -1,25 +1,19 @@
 //! Workspaces: linked worktrees that are made, moved to the trash, brought back, and repaired. Nothing is deleted here.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::domain::operation::journaled::HeadState;
-use crate::git::objects::durability::sync_file_system;
-use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::ownership::Whose;
-use crate::git::repo::program::{Output, joined};
+use crate::git::repo::program::joined;
 use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
 
 /// The lock reason that git writes while it makes a worktree: a killed `worktree add` leaves it.
@@ -27,22 +21,6 @@ pub(in crate::git) const HALF_MADE: &str = "initializing";
 
 /// The largest `info/exclude` that is read.
 const EXCLUDE_LIMIT: u64 = 16 * 1024 * 1024;
-
-/// What to check out in a new workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkspaceBranch {
-    /// A new branch at this commit.
-    New {
-        /// Its full name.
-        name: RefName,
-        /// The commit where it starts.
-        base: Oid,
-    },
-    /// A branch that exists.
-    Existing(RefName),
-    /// No branch: a detached HEAD at this commit.
-    Detached(Oid),
-}
 
 /// A workspace in the trash: old and new paths of its folder and git directory. The caller journals it before the first
 /// move.
@@ -59,29 +37,6 @@ pub struct Aside {
     pub git_dir_moved_to: PathBuf,
     /// Its HEAD before it was detached.
     pub head: Head,
-}
-
-/// How long git may take to make a workspace: filters and hooks of the user's run meanwhile, and large files may be fetched.
-const MAKING: Duration = Duration::from_secs(600);
-
-/// How a workspace is made.
-#[derive(Debug, Default)]
-pub struct Adding {
-    /// Git is ended when this becomes true.
-    pub given_up: Arc<AtomicBool>,
-    /// A lock that git holds too, so that others know of it if this process dies. Its hooks and filters do not.
-    pub lock: Option<OwnedFd>,
-    /// Contents of Git LFS that are not here are not fetched: the files come from a capture.
-    pub offline: bool,
-}
-
-/// What came of making a workspace.
-#[derive(Debug)]
-pub enum Added {
-    /// It is there, on disk.
-    Made(Worktree),
-    /// It is not: what git said.
-    NotMade(Box<Output>),
 }
 
 /// The result of [`Workspaces::repair_workspace`].
@@ -107,128 +62,6 @@ impl WorktreeEntry {
 }
 
 impl Workspaces<'_> {
-    /// Makes a workspace with `git worktree add`. The user's post-checkout hook runs. A crash leaves a half-made workspace
-    /// that [`Workspaces::repair_workspace`] clears.
-    ///
-    /// # Errors
-    /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
-    /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
-    pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, Adding::default())
-    }
-
-    /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it.
-    ///
-    /// # Errors
-    /// As [`Workspaces::create_workspace`].
-    pub fn create_workspace_again(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, Adding { offline: true, ..Adding::default() })
-    }
-
-    fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: Adding) -> Result<Worktree> {
-        self.prepare_workspace(path, branch)?;
-        match self.add_workspace(path, branch, adding)? {
-            Added::Made(made) => Ok(made),
-            Added::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
-        }
-    }
-
-    /// Before [`Workspaces::add_workspace`]: looks whether anything is in the way, and repairs what would stop git. The caller holds the
-    /// operation lock.
-    ///
-    /// # Errors
-    /// `WORKSPACE_IN_THE_WAY`; those of repairing.
-    pub fn prepare_workspace(&self, path: &Path, branch: &WorkspaceBranch) -> Result<()> {
-        if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
-            return Err(in_the_way(path));
-        }
-        if let Some(parent) = path.parent() {
-            files::create_dir_all(parent)?;
-        }
-        self.mend_what_stops_git()?;
-        let base = match branch {
-            WorkspaceBranch::New { base, .. } | WorkspaceBranch::Detached(base) => Some(base.clone()),
-            WorkspaceBranch::Existing(name) => self.repo.refs().read_ref(name)?,
-        };
-        base.iter().try_for_each(|base| self.is_not_locked(base))
-    }
-
-    /// Makes a prepared workspace: filters and the post-checkout hook run meanwhile, so this needs no lock but that of the workspace. What
-    /// was given up on is left marked as half-made, as a killed git leaves it.
-    ///
-    /// # Errors
-    /// Those of starting git, and of what is looked at afterwards.
-    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: Adding) -> Result<Added> {
-        env::fault_point("git.before-worktree-add");
-        let git =
-            self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
-        let git = match branch {
-            WorkspaceBranch::New { name, base } => {
-                git.args(["--no-track", "-b", name.short(), "--"]).arg(path).arg(base.as_str())
-            }
-            WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
-            WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
-        };
-        let Adding { given_up, lock, offline } = adding;
-        // Contents of Git LFS that are not here would be fetched, and fail all where they cannot be.
-        let git = if offline { git.env("GIT_LFS_SKIP_SMUDGE", "1") } else { git };
-        let git = self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&given_up)).holding(lock);
-        let output = git.run()?;
-        let entry = || Ok::<_, Error>(self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present));
-        if given_up.load(Ordering::SeqCst) && !output.ok() {
-            // Its hook may have run half: whoever needs the workspace makes it anew.
-            if let Some(entry) = entry()? {
-                files::write_scratch(&entry.worktree.git_dir().join("locked"), HALF_MADE.as_bytes())?;
-            }
-            return Ok(Added::NotMade(Box::new(output)));
-        }
-        // A post-checkout hook that fails sets git's exit status too, although the worktree was made. git removes a worktree
-        // that it could not finish, and unlocks a finished one.
-        if !output.ok() && entry()?.is_none_or(|entry| entry.locked.is_some()) {
-            return Ok(Added::NotMade(Box::new(output)));
-        }
-        env::fault_point("git.after-worktree-add");
-        sync_file_system(self.repo.common_dir())?;
-        sync_file_system(path)?;
-        let made = entry()?.map(|entry| entry.worktree).ok_or_else(|| {
-            Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display()))
-        })?;
-        self.link_crypt_keys(&made)?;
-        Ok(Added::Made(made))
-    }
-
-    /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the operation lock.
-    pub fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &Output) -> Error {
-        let words = output.stderr.as_str();
-        let error = output.error();
-        if words.contains("already used by worktree") || words.contains("already checked out") {
-            return Error::new(Code::BranchInUse, "the branch is checked out elsewhere").why(words.trim().replace('\n', "; "));
-        }
-        if words.contains("a branch named") && words.contains("already exists") {
-            return Error::new(Code::ChangedMeanwhile, "the branch exists already").why(words.trim().replace('\n', "; "));
-        }
-        if error.code() == Code::GitLocked {
-            return error;
-        }
-        let cleaned = self.repair_workspace(path, trash).and_then(|_| match branch {
-            WorkspaceBranch::New { name, base } if self.repo.refs().read_ref(name)?.as_ref() == Some(base) => {
-                let edit = RefEdit { name: name.clone(), expected: Expected::Value(base.clone()), new: None };
-                self.repo.refs().update_refs(&[edit], "git axiom: workspace not made")
-            }
-            WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => Ok(()),
-        });
-        if let Err(cleanup) = cleaned {
-            tracing::warn!(error = %cleanup, "what was half-made could not be cleared");
-        }
-        if error.code() == Code::FilterFailed {
-            return error;
-        }
-        let code = if error.code() == Code::DiskFull { Code::DiskFull } else { Code::DiskCheckoutFailed };
-        Error::new(code, format!("the workspace '{}' could not be written", path.display()))
-            .why(words.trim().replace('\n', "; "))
-            .hint("free some disk space, or read git's message")
-    }
-
     /// The paths for moving a workspace to the trash: its folder to `moved_to`, which must not exist and must be on the same
     /// file system.
     ///
@@ -429,12 +262,7 @@ pub(in crate::git) fn move_once(from: &Path, to: &Path) -> Result<()> {
     files::sync_dir(before)
 }
 
-fn is_empty_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
-        && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-fn in_the_way(path: &Path) -> Error {
+pub(super) fn in_the_way(path: &Path) -> Error {
     Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", path.display())).hint("move it away, and try again")
 }
 
@@ -443,6 +271,8 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
+    use crate::domain::base::names::{Oid, RefName};
+    use crate::git::WorkspaceBranch;
     use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
 
