@@ -153,7 +153,7 @@ impl ToMake {
         let lent = self.lock.descriptor().try_clone_to_owned();
         let lock = lent.map_err(|e| Error::io("copy the lock of", &self.path, e))?;
         let added =
-            repo.workspaces().add_workspace(&self.path, &self.branch, Adding { given_up, lock: Some(lock), offline: false });
+            repo.workspaces().add_workspace(&self.path, &self.branch, &Adding { given_up, lock: Some(lock), offline: false });
         added.map_err(|error| error.context(format!("workspace '{}'", self.path.display())))
     }
 }

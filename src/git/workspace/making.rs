@@ -37,6 +37,11 @@ pub enum WorkspaceBranch {
 /// How long git may take to make a workspace: filters and hooks of the user's run meanwhile, and large files may be fetched.
 const MAKING: Duration = Duration::from_secs(600);
 
+/// How often, and how soon, making one is tried again after another git was met in the middle of making a worktree. It writes
+/// such a file within some milliseconds; one that was killed there is mended before the next.
+const MEETINGS: u32 = 50;
+const MEETING: Duration = Duration::from_millis(20);
+
 /// How a workspace is made.
 #[derive(Debug, Default)]
 pub struct Adding {
@@ -78,7 +83,7 @@ impl Workspaces<'_> {
 
     fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: Adding) -> Result<Worktree> {
         self.prepare_workspace(path, branch)?;
-        match self.add_workspace(path, branch, adding)? {
+        match self.add_workspace(path, branch, &adding)? {
             Added::Made(made) => Ok(made),
             Added::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
         }
@@ -109,24 +114,11 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// Those of starting git, and of what is looked at afterwards.
-    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: Adding) -> Result<Added> {
+    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding) -> Result<Added> {
         env::fault_point("git.before-worktree-add");
-        let git =
-            self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
-        let git = match branch {
-            WorkspaceBranch::New { name, base } => {
-                git.args(["--no-track", "-b", name.short(), "--"]).arg(path).arg(base.as_str())
-            }
-            WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
-            WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
-        };
-        let Adding { given_up, lock, offline } = adding;
-        // Contents of Git LFS that are not here would be fetched, and fail all where they cannot be.
-        let git = if offline { git.env("GIT_LFS_SKIP_SMUDGE", "1") } else { git };
-        let git = self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&given_up)).holding(lock);
-        let output = git.run()?;
+        let output = self.git_adds(path, branch, adding)?;
         let entry = || Ok::<_, Error>(self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present));
-        if given_up.load(Ordering::SeqCst) && !output.ok() {
+        if adding.given_up.load(Ordering::SeqCst) && !output.ok() {
             // Its hook may have run half: whoever needs the workspace makes it anew.
             if let Some(entry) = entry()? {
                 files::write_scratch(&entry.worktree.git_dir().join("locked"), HALF_MADE.as_bytes())?;
@@ -146,6 +138,44 @@ impl Workspaces<'_> {
         })?;
         self.link_crypt_keys(&made)?;
         Ok(Added::Made(made))
+    }
+
+    /// Runs `git worktree add`, once more where it met a worktree that another git had only begun to write.
+    fn git_adds(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding) -> Result<Output> {
+        let mut output = self.git_adds_once(path, branch, adding)?;
+        for _ in 0..MEETINGS {
+            if !met_one_that_is_begun(&output) {
+                break;
+            }
+            std::thread::sleep(MEETING);
+            output = match branch {
+                // It makes the branch first.
+                WorkspaceBranch::New { name, base } if self.repo.refs().read_ref(name)?.as_ref() == Some(base) => {
+                    self.git_adds_once(path, &WorkspaceBranch::Existing(name.clone()), adding)?
+                }
+                WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => {
+                    self.git_adds_once(path, branch, adding)?
+                }
+            };
+        }
+        Ok(output)
+    }
+
+    fn git_adds_once(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding) -> Result<Output> {
+        let git =
+            self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
+        let git = match branch {
+            WorkspaceBranch::New { name, base } => {
+                git.args(["--no-track", "-b", name.short(), "--"]).arg(path).arg(base.as_str())
+            }
+            WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
+            WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
+        };
+        // Contents of Git LFS that are not here would be fetched, and fail all where they cannot be.
+        let git = if adding.offline { git.env("GIT_LFS_SKIP_SMUDGE", "1") } else { git };
+        let lock = adding.lock.as_ref().map(OwnedFd::try_clone).transpose();
+        let lock = lock.map_err(|e| Error::io("copy the lock of", path, e))?;
+        self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&adding.given_up)).holding(lock).run()
     }
 
     /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the operation lock.
@@ -181,7 +211,42 @@ impl Workspaces<'_> {
     }
 }
 
+/// Whether git ended with an error since the `commondir` of another worktree was still missing or empty: git lists all
+/// worktrees, and writes that file after it has made the folder.
+fn met_one_that_is_begun(output: &Output) -> bool {
+    !output.ok() && output.stderr.lines().any(|line| line.contains("failed to read") && line.contains("/commondir"))
+}
+
 fn is_empty_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
         && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_worktree_that_another_git_just_begins_stops_no_making() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let other = scratch.path().join(".git/worktrees/other");
+        std::fs::create_dir_all(&other).unwrap();
+        for (file, text) in [("commondir", ""), ("HEAD", "ref: refs/heads/other\n"), ("gitdir", "/nowhere/.git\n")] {
+            std::fs::write(other.join(file), text).unwrap();
+        }
+        std::thread::scope(|scope| {
+            let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                std::fs::write(other.join("commondir"), "../..\n").unwrap();
+            });
+            let branch = WorkspaceBranch::New { name: RefName::branch("t1"), base };
+            let made = repo.workspaces().add_workspace(&scratch.path().join("w"), &branch, &Adding::default()).unwrap();
+            assert!(matches!(made, Added::Made(_)), "{made:?}");
+        });
+    }
 }
