@@ -166,3 +166,21 @@ fn a_submodule_that_files_or_a_file_replaced_comes_back_at_once_and_an_undo_take
         assert!(all.has_all(), "{path}");
     }
 }
+
+#[test]
+fn a_submodule_that_was_not_there_then_stays_and_the_undo_knows() {
+    let (scratch, inner) = (Scratch::new(), Scratch::new());
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &inner.path().display().to_string(), "sm"];
+    scratch.git(&add);
+    scratch.git(&["commit", "-q", "-m", "submodule"]);
+    std::fs::remove_dir_all(scratch.path().join("sm")).unwrap();
+    scratch.axiom(&["checkpoint", "create", "without"]);
+    scratch.git(&["submodule", "--quiet", "update", "--init"]);
+    scratch.write("sm/work", "work\n");
+    let told = scratch.json(&["rollback", "checkpoint", "without", "--yes"]);
+    assert_eq!((&told["submodules"][0]["path"], &told["undo"]), (&"sm".into(), &serde_json::Value::Null), "{told}");
+    scratch.write("a.txt", "edited\n");
+    scratch.axiom(&["rollback", "checkpoint", "without", "--yes"]);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.read("a.txt").as_str(), scratch.read("sm/work").as_str()), ("edited\n", "work\n"));
+}

@@ -19,7 +19,8 @@ use crate::ops::checkpoint::submodules::has_files;
 use crate::ops::context::handle::Context;
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
-/// themselves; and the paths of those for which `then` has another commit. `changes` are the changes from the current tree to `then`.
+/// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. `changes` are the changes
+/// from the current tree to `then`.
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
@@ -29,12 +30,20 @@ pub(in crate::ops) fn with_own_submodules(
     then: Oid,
     (changes, back): (&[TreeChange], &BTreeSet<RepoPath>),
 ) -> Result<(Oid, Vec<RepoPath>)> {
-    let is_submodule = |file: &&FileId| file.mode == SUBMODULE;
+    let is_submodule = |file: &FileId| file.mode == SUBMODULE;
+    let appears_below = |path| changes.iter().any(|change| change.new.is_some() && change.path.within(path).is_some());
     let mut own = Vec::new();
     for change in changes.iter().filter(|change| !back.contains(&change.path)) {
-        let Some(wanted) = change.new.as_ref().filter(is_submodule) else { continue };
+        let concerns_one = match &change.new {
+            Some(wanted) => is_submodule(wanted),
+            // Files that come back into its folder replace it.
+            None => change.old.as_ref().is_some_and(is_submodule) && !appears_below(&change.path),
+        };
+        if !concerns_one {
+            continue;
+        }
         let Some(commit) = repo.restore().head_of_nested(&root.join(change.path.to_path())) else { continue };
-        if commit != wanted.oid {
+        if change.new.as_ref().is_none_or(|wanted| wanted.oid != commit) {
             let own_one = Some(FileId { mode: SUBMODULE, oid: commit });
             own.push(TreeChange { path: change.path.clone(), old: change.new.clone(), new: own_one });
         }
