@@ -78,7 +78,7 @@ impl Part {
             // git always writes the path of a `.git`: anything else is the beginning of one.
             Self::GitDir => is_path(text) && (text == b".git" || text.ends_with(b"/.git")),
             Self::Head => match text.strip_prefix(b"ref:") {
-                Some(name) => is_path(name.trim_ascii()),
+                Some(name) => is_path(text) && name.trim_ascii().starts_with(b"refs/"),
                 None => std::str::from_utf8(text).is_ok_and(|hex| Oid::new(hex).is_ok()),
             },
             Self::Pointer | Self::Branch => !is_blank(content),
@@ -124,6 +124,12 @@ fn spellings(from: &Path, to: &Path) -> Vec<PathBuf> {
 /// Whether a file has no content, as after a power loss: it is empty, or contains only zeros and white space.
 fn is_blank(content: &[u8]) -> bool {
     content.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
+}
+
+/// The branch that the content of a HEAD names.
+fn branch_of(head: &[u8]) -> Option<RefName> {
+    let name = head.trim_ascii().strip_prefix(b"ref: ").filter(|name| name.starts_with(b"refs/heads/"));
+    name.map(RefName::of_git).filter(|name| !name.as_str().contains(".."))
 }
 
 impl DamagedWorktree {
@@ -259,9 +265,18 @@ impl Workspaces<'_> {
             None => return Ok(false),
         }
         match files::read_start(path, POINTER_LIMIT)? {
-            Some(content) => Ok(part.is_sound(&content)),
+            Some(content) => Ok(part.is_sound(&content) && !(part == Part::Head && self.is_torn_name(&content)?)),
             None => Ok(false),
         }
+    }
+
+    /// Whether HEAD names, without the line end that git always writes, no branch that is there: that is the beginning of the
+    /// name of another. git would take it for a branch without commits.
+    fn is_torn_name(&self, head: &[u8]) -> Result<bool> {
+        if head.ends_with(b"\n") || !head.starts_with(b"ref:") {
+            return Ok(false);
+        }
+        Ok(branch_of(head).map_or(Ok(None), |branch| self.repo.refs().read_ref(&branch))?.is_none())
     }
 
     /// The branch that the HEAD of a registration is on.
@@ -270,8 +285,7 @@ impl Workspaces<'_> {
             return Ok(None);
         }
         let head = files::read_start(&registration.join("HEAD"), POINTER_LIMIT)?.unwrap_or_default();
-        let name = head.trim_ascii().strip_prefix(b"ref: ").filter(|name| name.starts_with(b"refs/heads/"));
-        Ok(name.map(RefName::of_git).filter(|name| !name.as_str().contains("..")))
+        Ok(branch_of(&head))
     }
 
     /// Whether a ref has an empty file, as after a power loss: git can neither read nor write such a ref.
@@ -341,13 +355,37 @@ fn is_half_made(registration: &Path) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::disallowed_methods)]
+
     use super::*;
+    use crate::git::repo::scratch::Scratch;
 
     #[test]
     fn a_path_is_known_in_each_way_that_git_writes_it() {
         let ways = spellings(Path::new("/none/r/.git/worktrees/w"), Path::new("/none/w/.git"));
         assert_eq!(ways[0], Path::new("/none/w/.git"));
         assert_eq!(ways[2], Path::new("../../../../w/.git"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_branchs_name_is_no_head() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        scratch.git(&["worktree", "add", "-q", "../w", "-b", "agents/two"]);
+        let registration = scratch.path().join(".git/worktrees/w");
+        let damage = || repo.workspaces().damage_of(&registration).unwrap();
+        let whole = std::fs::read(registration.join("HEAD")).unwrap();
+        for rest in 4..whole.len() - 1 {
+            std::fs::write(registration.join("HEAD"), &whole[..rest]).unwrap();
+            let damage = damage().unwrap_or_else(|| panic!("{rest}"));
+            assert_eq!(damage.parts, [Part::Head], "{rest}");
+            repo.workspaces().mend_worktree(&damage, &scratch.path().join(format!(".git/axiom/trash/{rest}"))).unwrap();
+        }
+        // Whoever writes it by hand leaves the line end out.
+        for sound in [&whole[..whole.len() - 1], b"ref: refs/heads/new\n"] {
+            std::fs::write(registration.join("HEAD"), sound).unwrap();
+            assert_eq!(damage(), None);
+        }
     }
 
     #[test]
@@ -359,7 +397,7 @@ mod tests {
             (
                 Part::Head,
                 &[b"ref: refs/heads/x\n", b"1111111111111111111111111111111111111111\n"],
-                &[b"", b"ref: \n", b"\0", b"x"],
+                &[b"", b"ref: \n", b"\0", b"x", b"ref: refs/hea\0\0", b"ref: r", b"ref: refs", b"1111111111"],
             ),
             (Part::Index, &[b"DIRC\0\0\0\x02"], &[b"", b"\0\0\0\0\0"]),
             (Part::Branch, &[b"1111111111111111111111111111111111111111\n"], &[b"", b"\0\0"]),
