@@ -6,6 +6,7 @@ use crate::domain::base::names::{Oid, spelled};
 use crate::domain::base::shell_word::shell_word;
 use crate::error::{Code, Error};
 use crate::files;
+use crate::git::workspace::registration::Part;
 
 use super::repository::path_of;
 
@@ -19,12 +20,11 @@ pub(in crate::git) fn headless(cwd: &Path) -> Option<Error> {
     let git_dir = start.ancestors().find_map(|folder| git_dir_in(&folder.join(".git")))?;
     let head = git_dir.join("HEAD");
     let content = files::read_optional(&head, SMALL).ok()?;
-    let text = content.as_deref().map(<[u8]>::trim_ascii).unwrap_or_default();
-    let is_sound = text.starts_with(b"ref:") || std::str::from_utf8(text).is_ok_and(|hex| Oid::new(hex).is_ok());
+    let is_sound = content.as_deref().is_some_and(|content| Part::Head.is_sound(content));
     if is_sound {
         return None;
     }
-    let is = if content.is_some() { "has no content" } else { "is gone" };
+    let is = if content.is_some() { "is empty or torn" } else { "is gone" };
     let error = Error::new(Code::GitFailed, format!("git does not take this for a repository: '{}' {is}", head.display()));
     let (file, aside) = (text_of(&head), text_of(&git_dir.join("HEAD.damaged")));
     let aside = if content.is_some() { format!("mv {file} {aside} && ") } else { String::new() };
@@ -108,9 +108,9 @@ mod tests {
     use crate::git::repo::scratch::Scratch;
 
     #[test]
-    fn a_head_that_is_empty_or_gone_is_told_with_the_command_that_makes_it_again() {
+    fn a_head_that_is_empty_torn_or_gone_is_told_with_the_command_that_makes_it_again() {
         for switched in [None, Some("side"), Some("HEAD^0")] {
-            for gone in [false, true] {
+            for left in [Some(""), Some("ref: re"), None] {
                 let scratch = Scratch::new(&[]);
                 scratch.git(&["branch", "side"]);
                 scratch.git(&["commit", "-q", "--allow-empty", "-m", "where main is alone"]);
@@ -120,16 +120,16 @@ mod tests {
                 assert!(headless(&scratch.path()).is_none());
                 let head = scratch.path().join(".git/HEAD");
                 let was = std::fs::read_to_string(&head).unwrap();
-                std::fs::write(&head, "").unwrap();
-                if gone {
-                    std::fs::remove_file(&head).unwrap();
+                match left {
+                    Some(left) => std::fs::write(&head, left).unwrap(),
+                    None => std::fs::remove_file(&head).unwrap(),
                 }
                 let error = Repository::discover(&scratch.path().join("sub")).unwrap_err();
                 assert_eq!(error.code(), Code::GitFailed, "{error}");
                 let command = error.hints()[0].split("    ").next().unwrap();
                 assert!(std::process::Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
                 assert_eq!(std::fs::read_to_string(&head).unwrap(), was, "{switched:?}: {command}");
-                assert_eq!(scratch.path().join(".git/HEAD.damaged").exists(), !gone);
+                assert_eq!(scratch.path().join(".git/HEAD.damaged").exists(), left.is_some());
             }
         }
     }
