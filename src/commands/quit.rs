@@ -47,7 +47,7 @@ struct QuitAnswer {
 /// `DECLINED`; as [`quitting::quit`].
 pub fn run(args: &Quit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let running = pausing::agents(ctx.state()).running;
+    let running = pausing::agents(&ctx)?.running;
     let asks = !args.yes && !args.checkpoint && screen.can_ask() && !running.is_empty() && ctx.supervisor_alive()?;
     let before = match asks {
         true => ask(&running)?,

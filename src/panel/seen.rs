@@ -77,6 +77,8 @@ pub struct AgentRow {
     pub runner: Runner,
     /// Its state: running, waiting and so on.
     pub state: String,
+    /// Whether a program works on its task.
+    pub works: bool,
     /// The task that it works on.
     pub task: Option<String>,
     /// The task's title, or the prompts of an attached session.

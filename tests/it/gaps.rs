@@ -215,6 +215,22 @@ fn an_undo_does_not_close_again_what_the_rollback_left_as_it_was() {
 }
 
 #[test]
+fn purge_goes_on_over_what_cannot_be_read_in_the_trash_and_names_it() {
+    let scratch = Scratch::new();
+    scratch.write("secret", "KEY=0123456789abcdef0123\n");
+    bound(&scratch, &["checkpoint", "create", "c"]);
+    scratch.write(".worktrees/trash/x/file", "KEY=0123456789abcdef0123\n");
+    scratch.write(".worktrees/trash/x/folder/inner", "x\n");
+    let closed = ["file", "folder"].map(|name| scratch.path().join(".worktrees/trash/x").join(name));
+    closed.iter().for_each(|place| set_mode(place, 0));
+    for args in [&["purge", "--dry-run", "--json", "secret"][..], &["purge", "--yes", "--json", "secret"]] {
+        let (said, all) = bound(&scratch, args);
+        assert!(closed.iter().all(|place| said.contains(&format!("'{}'", place.display()))), "{all}");
+    }
+    closed.iter().for_each(|place| set_mode(place, 0o755));
+}
+
+#[test]
 fn an_index_that_cannot_be_read_costs_what_is_staged_and_no_file() {
     let scratch = Scratch::new();
     let linked = scratch.path().parent().unwrap().join("linked");

@@ -13,10 +13,9 @@ use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
+use crate::ops::supervise::keeper_now::KeeperNow;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{Options, doing};
-use crate::process::keeper::spec::KeeperState;
-use crate::process::keeper_state;
 
 /// How agents are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,15 +52,27 @@ pub struct Pausing {
 
 /// Who runs and who is between two iterations. An agent whose program was ended at once and that has let go of its task is not
 /// among them.
-pub fn agents(state: &State) -> Pausing {
+///
+/// # Errors
+/// `IO_FAILED` where the lock of the session cannot be looked at.
+pub fn agents(ctx: &Context) -> Result<Pausing> {
     let mut all = Pausing::default();
-    for agent in state.busy_agents() {
+    let supervised = ctx.supervisor_alive()?;
+    for agent in ctx.state().busy_agents() {
         let Some(work) = &agent.work else { continue };
         let (task, iteration, progress) = (work.task.clone(), work.iteration, work.progress);
         let working = Working { agent: agent.id.clone(), task, iteration, progress };
-        if work.stage.token().is_some() { all.running.push(working) } else { all.paused.push(working) }
+        match KeeperNow::of(ctx, agent) {
+            KeeperNow::Works => all.running.push(working),
+            // The session is about to see how it ended; without one nothing of it runs.
+            KeeperNow::NotStarted | KeeperNow::Ended | KeeperNow::Dead if supervised && work.stage.token().is_some() => {
+                all.running.push(working);
+            }
+            KeeperNow::NotStarted if work.stage.token().is_none() => all.paused.push(working),
+            KeeperNow::NotStarted | KeeperNow::Ended | KeeperNow::Dead => {}
+        }
     }
-    all
+    Ok(all)
 }
 
 /// Pauses all agents. With `wait` it returns when none runs any more. Without a session no iteration begins anyway: then only those
@@ -70,7 +81,7 @@ pub fn agents(state: &State) -> Pausing {
 /// # Errors
 /// `NO_SUPERVISOR` where no session runs and no agent; as [`ask_supervisor`] and [`end_agents`].
 pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher) -> Result<Pausing> {
-    let before = agents(ctx.state());
+    let before = agents(ctx)?;
     let stopped = if ctx.supervisor_alive()? {
         let Handled { done, message } = ask_supervisor(ctx, Request::Pause { force: how == How::AtOnce })?;
         if !done {
@@ -84,7 +95,7 @@ pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher)
     while wait && is_pausing(ctx)? {
         waiting.for_events(ctx)?;
     }
-    let mut all = agents(ctx.state());
+    let mut all = agents(ctx)?;
     all.verifying = doing::now(ctx)?.into_iter().filter(Doing::is_verification).collect();
     let verifies = |working: &Working| all.verifying.iter().any(|doing| doing.agent_id.as_ref() == Some(&working.agent));
     let paused = std::mem::take(&mut all.paused).into_iter().filter(|working| !verifies(working)).collect();
@@ -115,14 +126,7 @@ fn is_pausing(ctx: &mut Context) -> Result<bool> {
     if ctx.supervisor_alive()? {
         return Ok(session_is(ctx.state(), SessionState::Pausing));
     }
-    for agent in ctx.state().busy_agents() {
-        let Some(token) = agent.token() else { continue };
-        match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
-            KeeperState::Alive(_) | KeeperState::Starting => return Ok(true),
-            KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => {}
-        }
-    }
-    Ok(false)
+    Ok(!agents(ctx)?.running.is_empty())
 }
 
 fn session_is(state: &State, wanted: SessionState) -> bool {

@@ -54,7 +54,7 @@ pub fn wait(ctx: &mut Context, watcher: &mut dyn Watcher) -> Result<()> {
     while ctx.supervisor_alive()? {
         if !is_said && begun.elapsed() > SAYS_AFTER {
             is_said = true;
-            let agents = pausing::agents(ctx.state()).running.into_iter().map(|one| format!("{} to end", one.agent));
+            let agents = pausing::agents(ctx)?.running.into_iter().map(|one| format!("{} to end", one.agent));
             let besides = doing::now(ctx)?.into_iter().map(|doing| doing.what_in_words());
             let all: Vec<String> = agents.chain(besides).collect();
             if !all.is_empty() {
@@ -70,7 +70,7 @@ pub fn wait(ctx: &mut Context, watcher: &mut dyn Watcher) -> Result<()> {
 fn nothing_to_quit(ctx: &Context, before: Before) -> Error {
     let error = Error::new(Code::NoSupervisor, "no supervisor runs in this repository, so there is no session to quit");
     let left: Vec<String> =
-        pausing::agents(ctx.state()).running.iter().map(|one| format!("{} on {}", one.agent, one.task)).collect();
+        pausing::agents(ctx).unwrap_or_default().running.iter().map(|one| format!("{} on {}", one.agent, one.task)).collect();
     let error = match left.as_slice() {
         [] => error,
         left => error.hint(format!("git axiom stop --all    ends what a session left: {}", some_of(left, NAMED))),

@@ -8,7 +8,7 @@ use super::logs;
 use super::readable::{LogReader, Printed};
 use crate::config::Config;
 use crate::error::Result;
-use crate::process::keeper::output::Stream;
+use crate::process::keeper::output::{LogLine, Stream};
 
 /// How many bytes at the end of the log are looked at.
 const WINDOW: u64 = 64 * 1024;
@@ -25,13 +25,14 @@ pub struct LastPrinted {
     pub line: Option<String>,
 }
 
-/// What was printed last into a log; `None` where the log is empty.
+/// What was printed last into a log, its line only by the iteration of this number; `None` where the log is empty.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn last_printed(path: &Path, config: &Config) -> Result<Option<LastPrinted>> {
+pub fn last_printed(path: &Path, config: &Config, iteration: u32) -> Result<Option<LastPrinted>> {
     let part = end_of(path)?;
-    Ok(newest_in(&part).map(|at| LastPrinted { at, line: lines_in(&part, config, 1, Timestamp::MIN).pop() }))
+    let is_of = |line: &LogLine| line.iteration == u64::from(iteration);
+    Ok(newest_in(&part).map(|at| LastPrinted { at, line: lines_in(&part, config, 1, is_of).pop() }))
 }
 
 /// When something was printed last into a log; `None` where the log is empty.
@@ -55,12 +56,12 @@ fn end_of(path: &Path) -> Result<logs::Part> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn last_lines(path: &Path, config: &Config, most: usize, since: Timestamp) -> Result<Vec<String>> {
-    Ok(lines_in(&end_of(path)?, config, most, since))
+    Ok(lines_in(&end_of(path)?, config, most, |line| line.at >= since))
 }
 
-fn lines_in(part: &logs::Part, config: &Config, most: usize, since: Timestamp) -> Vec<String> {
+fn lines_in(part: &logs::Part, config: &Config, most: usize, counts: impl Fn(&LogLine) -> bool) -> Vec<String> {
     let mut reader = LogReader::default();
-    let new = part.lines.iter().filter(|line| line.stream != Stream::Report && line.at >= since);
+    let new = part.lines.iter().filter(|line| line.stream != Stream::Report && counts(line));
     let mut printed: Vec<Printed> = new.flat_map(|line| reader.take(line, config)).collect();
     printed.extend(reader.end());
     let mut lines: Vec<String> = printed.iter().rev().flat_map(lines_of).take(most).collect();
@@ -77,4 +78,23 @@ fn lines_of(printed: &Printed) -> Vec<String> {
     };
     let lines = text.lines().rev().map(str::trim).filter(|line| line.contains(char::is_alphanumeric));
     lines.map(|line| line.chars().take(LONGEST).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::process::keeper::output::LogLine;
+
+    #[test]
+    fn a_line_of_the_iteration_before_is_not_what_is_printed_now() {
+        let dir = tempfile::tempdir().unwrap();
+        let (log, at) = (dir.path().join("t.jsonl"), Timestamp::UNIX_EPOCH);
+        let line = LogLine { iteration: 2, ..LogLine::of_bytes(b"said before\n", at, Stream::Stdout) };
+        std::fs::write(&log, format!("{}\n", serde_json::to_string(&line).unwrap())).unwrap();
+        let printed = |iteration| last_printed(&log, &Config::default(), iteration).unwrap().unwrap();
+        assert_eq!(printed(2), LastPrinted { at, line: Some("said before".into()) });
+        assert_eq!(printed(3), LastPrinted { at, line: None });
+    }
 }

@@ -1,7 +1,7 @@
 //! Our own files: the log, its copies, what agents printed, and the trash.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -188,6 +188,14 @@ enum Kind {
 }
 
 impl Kind {
+    /// Whether all else goes on where it cannot be read: what agents and users closed is put aside closed.
+    fn may_be_unread(self) -> bool {
+        match self {
+            Self::Trash | Self::Users(_) | Self::Text | Self::Packed => true,
+            Self::Log | Self::Copy | Self::Options => false,
+        }
+    }
+
     /// What is said of a file of the user's that has it.
     fn users(self, path: &Path) -> Option<String> {
         match self {
@@ -265,11 +273,20 @@ fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
     Ok(all)
 }
 
+/// The files below a folder, and the folders that cannot be listed.
 fn files_below(folder: &Path, each: &mut dyn FnMut(PathBuf)) -> Result<()> {
     if !files::metadata(folder)?.is_some_and(|meta| meta.is_dir()) {
         return Ok(());
     }
-    for entry in files::list(folder)? {
+    let entries = match files::list(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.io_cause().is_some_and(|cause| cause.kind() == ErrorKind::PermissionDenied) => {
+            each(folder.to_owned());
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
         match files::metadata(&entry.path())? {
             Some(meta) if meta.is_dir() => files_below(&entry.path(), each)?,
             Some(meta) if meta.is_file() && meta.len() > 0 => each(entry.path()),
@@ -299,7 +316,13 @@ fn content(path: &Path, kind: Kind) -> Result<Content> {
     }
     match files::metadata(path)? {
         Some(meta) if meta.len() > LARGEST => Ok(too_large()),
-        Some(_) => Ok(files::read_optional(path, LARGEST)?.map_or(Content::Nothing, Content::Bytes)),
+        Some(_) => match files::read_optional(path, LARGEST) {
+            Ok(bytes) => Ok(bytes.map_or(Content::Nothing, Content::Bytes)),
+            Err(error) if kind.may_be_unread() && error.io_cause().is_some() => {
+                Ok(Content::Unread(format!("{error}; make it readable and call this again, or delete it, if it may have it")))
+            }
+            Err(error) => Err(error),
+        },
         None => Ok(Content::Nothing),
     }
 }

@@ -15,6 +15,7 @@ use crate::domain::recovery::heard::{Heard, Signs};
 use crate::domain::recovery::marker::{LastHeard, Marker};
 use crate::domain::recovery::wanted::{Becomes, Meant, Wanted};
 use crate::domain::work::agent::{Agent, Outcome, Stage, Work};
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::outcome::{End, classify};
 use crate::domain::work::reports::Reports;
 use crate::env;
@@ -23,7 +24,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::output::last;
 use crate::ops::supervise::crash::limits;
 use crate::ops::supervise::live::live_ref;
-use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper::spec::{EndCause, KeeperState};
 use crate::process::{IterationState, iteration_state, read_signals};
 
 /// A task that is active while no supervisor runs.
@@ -123,7 +124,7 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
     let token = match &work.stage {
         Stage::Between { last: Some(Outcome::Complete) } => return resumed(&verified::in_words(ctx, &work.task)?, false),
         Stage::Between { last: Some(Outcome::Waiting { .. }) } => {
-            return resumed("it waits for an answer: git axiom gate list", false);
+            return resumed(question_in_words(ctx, &work.task), false);
         }
         Stage::Between { .. } => return resumed("it is between two iterations", false),
         Stage::Intended { token } | Stage::Running { token, .. } => token,
@@ -134,7 +135,7 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
     };
     match state {
         KeeperState::Alive(_) | KeeperState::Starting => resumed("it still runs, and the next run takes it over", true),
-        KeeperState::Ended(_) => resumed("it has ended, and its result is used", false),
+        KeeperState::Ended(exit) => resumed(ended_in_words(&exit.cause), false),
         KeeperState::NotStarted => resumed("its program was never started", false),
         // What its agent said last counts, whatever ended its keeper.
         KeeperState::Dead(_) => match last_word(&heard(ctx, &agent.id, work, token)?, work) {
@@ -146,6 +147,29 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
             let found = cut_off(ctx, agent, work, token, (why, asked))?;
             Ok(Some(Found { stopped: found.orphan.saved_at, ..found }))
         }
+    }
+}
+
+/// What becomes of an agent that has asked something.
+fn question_in_words(ctx: &Context, task: &CaseId) -> &'static str {
+    let gate = Gate::id_for(GateKind::Question, task).ok().and_then(|id| ctx.state().restorable.gates.get(&id));
+    match gate {
+        Some(gate) if gate.decision.is_some() => "it has its answer, and goes on with the next run",
+        Some(_) | None => "it waits for an answer: git axiom gate list",
+    }
+}
+
+/// What becomes of an iteration that has ended and whose end no session has handled.
+fn ended_in_words(cause: &EndCause) -> &'static str {
+    match cause {
+        EndCause::Killed => "it was killed, and what it said is discarded",
+        EndCause::Stopped => "it was stopped, and what it has done is kept",
+        EndCause::Exited
+        | EndCause::TimeLimit
+        | EndCause::SilenceLimit
+        | EndCause::SpawnFailed { .. }
+        | EndCause::LostWorkspace
+        | EndCause::Other => "it has ended, and its result is used",
     }
 }
 

@@ -9,6 +9,7 @@ use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::plan;
+use crate::process::os::foreground;
 use crate::store;
 
 /// What is being done now in this repository, by its session and its planner.
@@ -16,10 +17,9 @@ use crate::store;
 /// # Errors
 /// `IO_FAILED` where a lock cannot be looked at.
 pub fn now(ctx: &Context) -> Result<Vec<Doing>> {
-    let session = ctx.state().record.session.as_ref();
-    let mut all = match session {
-        Some(session) if ctx.supervisor_alive()? => store::doing::read(ctx.layout(), session.pid),
-        Some(_) | None => Vec::new(),
+    let mut all = match ctx.supervisor_alive()? {
+        true => store::doing::read(ctx.layout(), foreground::is_alive),
+        false => Vec::new(),
     };
     all.extend(plan::planner_doing(ctx)?);
     Ok(all)
@@ -74,7 +74,8 @@ impl Supervisor<'_> {
         }
         self.interrupts.set_doing(&now);
         if self.lock.is_some()
-            && let Err(error) = store::doing::write(self.ctx.layout(), now.clone())
+            && let Some(own) = foreground::own_id()
+            && let Err(error) = store::doing::write(self.ctx.layout(), own, now.clone())
         {
             tracing::info!(%error, "nobody sees what the session does");
         }

@@ -7,7 +7,7 @@ use crate::process::{KeeperState, keeper_state};
 
 /// What is seen of the keeper of an agent's iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeeperNow {
+pub(in crate::ops) enum KeeperNow {
     /// There is no iteration, or none was started.
     NotStarted,
     /// It runs the program, or is about to.
@@ -20,7 +20,7 @@ pub(super) enum KeeperNow {
 
 impl KeeperNow {
     /// Looks. A record that cannot be read is taken for that of a dead keeper.
-    pub(super) fn of(ctx: &Context, agent: &Agent) -> Self {
+    pub(in crate::ops) fn of(ctx: &Context, agent: &Agent) -> Self {
         let Some(token) = agent.token() else { return Self::NotStarted };
         match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
             Ok(KeeperState::NotStarted) => Self::NotStarted,

@@ -155,7 +155,7 @@ pub struct SupervisorView {
 pub struct AgentView {
     /// Its id.
     pub id: String,
-    /// idle, running, waiting, paused, stopping or dead.
+    /// idle, running, waiting, paused, stopping, ended or dead.
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
@@ -236,6 +236,18 @@ pub struct RecoveryView {
     pub reasons: Vec<String>,
 }
 
+/// The state of an agent whose program has ended and whose end nobody has seen yet, as there is no session.
+const ENDED: &str = "ended";
+/// The state of an agent whose keeper has died.
+const DEAD: &str = "dead";
+
+impl AgentView {
+    /// Whether it is at work on a task, as far as is seen.
+    pub fn works(&self) -> bool {
+        self.task_id.is_some() && ![ENDED, DEAD].contains(&self.state)
+    }
+}
+
 /// The status, from the state when it was last read. `now` is for durations.
 ///
 /// # Errors
@@ -266,17 +278,18 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
             KeeperNow::NotStarted | KeeperNow::Works => {}
             // Without a supervisor, nobody has seen its end yet.
             KeeperNow::Ended if status.supervisor.alive => {}
-            KeeperNow::Ended => view.state = "ended",
-            KeeperNow::Dead => view.state = "dead",
+            KeeperNow::Ended => view.state = ENDED,
+            KeeperNow::Dead => view.state = DEAD,
         }
         if let Some(case) = agent.work.as_ref().and_then(|work| ctx.state().restorable.cases.get(&work.task)) {
             let used = used_of(ctx.state(), case);
             view.limits = used.iter().map(UsedLine::from).collect();
             view.budget = (!used.is_empty()).then(|| used.iter().map(Used::in_words).collect::<Vec<_>>().join("; "));
         }
-        let log = agent.work.as_ref().map(|work| ctx.layout().agent_log(&agent.id, &work.task));
+        let Some(work) = &agent.work else { continue };
         // The status does not fail because of a log that cannot be read.
-        let Some(printed) = log.and_then(|log| last_printed(&log, &ctx.config).ok().flatten()) else { continue };
+        let printed = last_printed(&ctx.layout().agent_log(&agent.id, &work.task), &ctx.config, work.iteration);
+        let Some(printed) = printed.ok().flatten() else { continue };
         view.last_activity = view.last_activity.map(|recorded| recorded.max(printed.at));
         view.last_line = printed.line;
     }

@@ -48,7 +48,7 @@ pub fn answer(ctx: &mut Context, question: &Question) -> Result<Answer> {
         }
         Question::Choices(agent) => places(ctx, agent),
         Question::AtWork => {
-            let running = pausing::agents(ctx.state()).running;
+            let running = pausing::agents(ctx)?.running;
             let lines = told::at_work(&running);
             Ok(Answer::Text(vec![lines, "Whatever you choose, nothing of their work is lost.".to_owned()]))
         }

@@ -174,7 +174,7 @@ impl Model {
 
     /// How many agents work.
     pub fn working(&self) -> usize {
-        self.agents().filter(|row| row.task.is_some()).count()
+        self.agents().filter(|row| row.works).count()
     }
 
     fn fresh_ticket(&mut self) -> Ticket {

@@ -29,6 +29,7 @@ fn agent(id: &str, task: Option<(&str, &str)>, state: &str) -> AgentRow {
         id: id.to_owned(),
         runner: Runner::Agent,
         state: state.to_owned(),
+        works,
         task: task.map(|(id, _)| id.to_owned()),
         title: task.map(|(_, title)| title.to_owned()).unwrap_or_default(),
         iteration: if works { (7, Some(50)) } else { (0, None) },

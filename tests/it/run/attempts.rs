@@ -269,6 +269,11 @@ fn after_recovered_nothing_wants_recovery_while_a_question_waits() {
     world.all_die();
     world.env.ok(&["recover", "--yes"]);
     nothing(&world);
+    // Who has answered is not told to answer.
+    let gate = world.gates()[0]["id"].as_str().unwrap().to_owned();
+    world.env.ok(&["gate", "answer", &gate, "spaces"]);
+    let looked = world.env.ok(&["recover"]);
+    assert!(looked.contains("it has its answer"), "{looked}");
 }
 
 #[test]

@@ -127,3 +127,31 @@ fn quit_asks_at_a_terminal_and_can_make_a_checkpoint() {
     let of = |trigger: &str| made["checkpoints"].as_array().unwrap().iter().filter(|made| made["trigger"] == trigger).count();
     assert_eq!((of("manual"), of("session-start")), (1, 1), "{made}");
 }
+
+#[test]
+fn a_program_that_ended_without_a_session_is_waited_for_by_nobody() {
+    let world = World::new();
+    until_told(&world, "t");
+    let mut live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun-t");
+    live.kill();
+    assert_eq!(world.env.json(&["pause"])["running"][0]["taskId"], "t");
+    world.signal_file("go");
+    world.no_process_is_left();
+    world.env.axiom(&["pause"]).fails_with(Code::NoSupervisor);
+    let refused = world.env.axiom(&["quit"]).fails_with(Code::NoSupervisor);
+    assert!(!refused.stderr.contains("stop --all"), "{refused}");
+    assert_eq!(world.agents()[0]["state"], "ended");
+}
+
+#[test]
+fn what_stands_at_a_gate_is_not_ready() {
+    let world = World::new();
+    world.task("t", "true", &[]);
+    assert_eq!(world.env.json(&["status"])["progress"]["ready"], 1);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-t");
+    let progress = world.env.json(&["status"])["progress"].clone();
+    assert_eq!((&progress["ready"], &progress["waiting"]), (&0.into(), &1.into()));
+    world.quits_well(live);
+}
