@@ -178,6 +178,30 @@ fn a_stash_of_which_an_object_is_simply_gone_damages_no_checkpoint() {
     assert_eq!(refs_not_held(&env, "c1"), ["refs/stash@{0}"]);
 }
 
+#[test]
+fn a_top_of_the_stash_that_is_empty_or_gone_costs_no_checkpoint_and_its_way_out_ends_it() {
+    for (name, without_log) in [("empty", false), ("gone", false), ("gone", true)] {
+        let env = before();
+        for text in ["one", "two"] {
+            env.write("sub/b.txt", text);
+            env.git(&["stash", "-q"]);
+        }
+        match name {
+            "empty" => empty(&env, "stash@{0}"),
+            _ => std::fs::remove_file(object(&env, "stash@{0}")).unwrap(),
+        }
+        if without_log {
+            std::fs::write(env.repo().join(".git/logs/refs/stash"), "").unwrap();
+        }
+        assert_eq!(refs_not_held(&env, "c1"), ["refs/stash@{0}"], "{name}");
+        ok(&env, &["recover", "--yes"]);
+        by_hand(&env).iter().for_each(|way| paste(&env, way));
+        assert_eq!(by_hand(&env), [] as [&str; 0], "{name}");
+        env.git(&["fsck"]);
+        assert_eq!(env.git(&["stash", "list"]).lines().count(), usize::from(!without_log));
+    }
+}
+
 /// Follows what `recover` offers first, and makes a checkpoint.
 fn helps(env: &TestEnv, words: &str) {
     let told = ok(env, &["recover", "--yes"]);

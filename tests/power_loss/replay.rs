@@ -116,9 +116,15 @@ impl Replay {
         self.questions(env, &[recovery, QUESTIONS].concat());
     }
 
-    /// Goes on with the session, and asks again.
+    /// Does what was said to be done by hand, goes on with the session, and asks again.
     pub fn ask_on(&self, env: &TestEnv) {
-        self.questions(env, &[&[GO_ON], QUESTIONS].concat());
+        let named: serde_json::Value = serde_json::from_str(&self.answer("named").out).unwrap_or_default();
+        let wedges = named["wedges"].as_array().into_iter().flatten().filter(|one| one["reason"] == "gitDamage");
+        let first = wedges.filter_map(|one| one["hints"][0].as_str()?.split("    ").next().map(|way| format!("{way}\n")));
+        let script = self.answers.path().join("ways.sh");
+        std::fs::write(&script, first.collect::<String>()).unwrap();
+        let ways = format!("sh -e {}", script.display());
+        self.questions(env, &[&[("ways", ways.as_str()), GO_ON], QUESTIONS].concat());
     }
 
     fn questions(&self, env: &TestEnv, questions: &[(&str, &str)]) {

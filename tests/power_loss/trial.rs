@@ -159,7 +159,7 @@ impl Trial<'_> {
         replay.ask_on(&self.recorded.env);
         let run = replay.answer("run");
         let mut faults = Facts::read(replay).differs(self.oracle.end());
-        for name in ["run", "fsck", "verify"] {
+        for name in ["ways", "run", "fsck", "verify"] {
             let answer = replay.answer(name);
             if answer.code != 0 {
                 faults.push(format!("{name} afterwards: exit {}\n{}{}", answer.code, answer.out, answer.err));

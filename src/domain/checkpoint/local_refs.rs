@@ -40,8 +40,15 @@ pub fn is_held(name: &str) -> bool {
 pub struct StashEntry {
     /// Its commit.
     pub id: Oid,
-    /// Its message in the reflog.
+    /// Its message in the reflog; empty where no log has the entry.
     pub message: String,
+}
+
+impl StashEntry {
+    /// Whether only the ref names it: it was stored without a log, or the log is gone.
+    pub fn is_unlogged(&self) -> bool {
+        self.message.is_empty()
+    }
 }
 
 /// The local refs at one moment. Refs of one linked worktree have git's names for them: `worktrees/<name>/refs/worktree/…`.

@@ -63,6 +63,8 @@ pub enum GitDamage {
     Stash {
         /// Its number.
         number: usize,
+        /// Its commit, where only the ref names it and no log does.
+        unlogged: Option<Oid>,
     },
     /// Contents that an index names are lost.
     Staged {
@@ -128,7 +130,7 @@ impl GitDamage {
                 let files = if worktree.is_some() { "; its files are held" } else { "" };
                 format!("something in the history of {name}{at} is lost: no checkpoint holds it{files}")
             }
-            Self::Stash { number } => format!("something of stash@{{{number}}} is lost: no checkpoint holds it"),
+            Self::Stash { number, .. } => format!("something of stash@{{{number}}} is lost: no checkpoint holds it"),
             Self::Staged { worktree, paths, .. } => {
                 format!("what is staged in '{worktree}' is lost ({}): nothing there can be captured", some_of(paths, 5))
             }
@@ -162,7 +164,10 @@ impl GitDamage {
                 }
                 ways
             }
-            Self::Stash { number } => vec![format!(
+            Self::Stash { unlogged: Some(lost), .. } => {
+                vec![format!("git update-ref -d refs/stash {lost}    gives it up: no log has it")]
+            }
+            Self::Stash { number, unlogged: None } => vec![format!(
                 "git reflog delete --updateref --rewrite 'stash@{{{number}}}'    gives it up: 'git stash drop' refuses such an entry"
             )],
             Self::Staged { worktree, paths, has_commit } => {
@@ -260,7 +265,7 @@ mod tests {
     fn all() -> Vec<GitDamage> {
         let oid = || Oid::new("1".repeat(40)).unwrap();
         let (main, wt) = (|| RefName::branch("main"), || "/r r".to_owned());
-        let mut all = vec![GitDamage::Index { worktree: wt() }, GitDamage::Stash { number: 1 }];
+        let mut all = vec![GitDamage::Index { worktree: wt() }, GitDamage::Stash { number: 1, unlogged: None }];
         for whole in [Some(oid()), None] {
             for worktree in [Some(wt()), None] {
                 let (file, aside) = ("/r r/.git/refs/heads/main".to_owned(), "/r r/.git/aside".to_owned());

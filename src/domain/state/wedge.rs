@@ -300,7 +300,7 @@ mod tests {
             Wedge::CheckpointsGone { names: vec![text(), text()], all: false },
             Wedge::CheckpointRefsGone { names: vec![text()] },
             Wedge::CheckpointsRewritten { names: vec![text()] },
-            Wedge::Git(GitDamage::Stash { number: 1 }),
+            Wedge::Git(GitDamage::Stash { number: 1, unlogged: None }),
             Wedge::Git(GitDamage::Index { worktree: text() }),
             not_it(true, false),
             not_it(false, true),

@@ -16,6 +16,10 @@ use crate::git::repo::shortcuts::FastWay;
 /// The largest reflog of the stash that is read.
 const LOG_LIMIT: u64 = 256 * 1024 * 1024;
 
+/// How many entries are asked for one by one, at most, and what is said of each.
+const MOST_ASKED: usize = 200;
+const UNREAD: &str = "its message cannot be read";
+
 impl Stash<'_> {
     /// The entries of the stash, newest first.
     ///
@@ -54,13 +58,33 @@ impl Stash<'_> {
     }
 
     pub(in crate::git) fn by_git(&self) -> Result<Vec<StashEntry>> {
-        let output = self.repo.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run_ok()?;
+        let output = self.repo.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run()?;
+        if !output.ok() {
+            // It reads the commits as well: one that is lost or empty costs no other entry.
+            return match self.repo.ref_format() {
+                RefFormat::Files => self.in_files(),
+                RefFormat::Reftable => self.one_by_one(),
+            };
+        }
         let text = String::from_utf8_lossy(&output.stdout);
         let entry = |line: &str| {
             let (id, message) = line.split_once(' ').unwrap_or((line, ""));
             Ok(StashEntry { id: Oid::new(id)?, message: message.to_owned() })
         };
         self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
+    }
+
+    /// Each entry asked for by its number, by which git reads no commit; what was said of them is not told.
+    fn one_by_one(&self) -> Result<Vec<StashEntry>> {
+        let mut entries = Vec::new();
+        for number in 0..MOST_ASKED {
+            let output = self.repo.git().args(["rev-parse", "--verify", "-q", &format!("{STASH}@{{{number}}}")]).run()?;
+            if !output.ok() {
+                break;
+            }
+            entries.push(StashEntry { id: Oid::new(output.text()?.trim())?, message: UNREAD.to_owned() });
+        }
+        self.with_top(entries)
     }
 
     /// Puts an entry on top of the stash, durably. Does nothing if the entry is in the stash already.
@@ -89,7 +113,7 @@ impl Stash<'_> {
     /// stored again, which adds it to the reflog. After a crash in between, only the checkpoint that was made before still
     /// has it.
     fn log_the_top(&self) -> Result<()> {
-        let Some(top) = self.entries()?.into_iter().next().filter(|top| top.message.is_empty()) else {
+        let Some(top) = self.entries()?.into_iter().next().filter(StashEntry::is_unlogged) else {
             return Ok(());
         };
         let main = self.repo.worktrees().main_worktree()?;

@@ -136,7 +136,10 @@ impl Workspaces<'_> {
         let is_broken = |oid: &Oid| broken.contains(oid) || !self.repo.objects().is_whole_nearby(oid);
         // The last one first: what is given up moves those behind it up.
         let entries = stash.iter().enumerate().rev().filter(|(_, entry)| is_broken(&entry.id));
-        found.extend(entries.map(|(number, _)| GitDamage::Stash { number }));
+        found.extend(entries.map(|(number, entry)| {
+            let unlogged = entry.is_unlogged().then(|| entry.id.clone());
+            GitDamage::Stash { number, unlogged }
+        }));
         Ok(found)
     }
 
