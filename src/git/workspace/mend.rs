@@ -70,7 +70,7 @@ impl Workspaces<'_> {
             self.repo.worktrees().connect(path, &registration)?;
             env::fault_point("git.mend-connected");
         }
-        if is_empty("HEAD")? {
+        if !self.is_sound_file(&registration.join("HEAD"), Part::Head)? {
             let head = registration.join("HEAD");
             files::write_atomic(&head, &symbolic(branch))?;
             files::set_mode(&head, mode_of(&registration.join("commondir")))?;
@@ -281,9 +281,11 @@ mod tests {
         let w = workspace();
         let repo = w.scratch.repo();
         assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
-        std::fs::write(w.registration().join("HEAD"), b"").unwrap();
-        repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
-        assert_eq!(w.git(&["symbolic-ref", "HEAD"]), "refs/heads/axiom/t1");
+        for rest in ["", "ref: refs/hea", "ref: refs/heads/axiom/t"] {
+            std::fs::write(w.registration().join("HEAD"), rest).unwrap();
+            repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
+            assert_eq!(w.git(&["symbolic-ref", "HEAD"]), "refs/heads/axiom/t1", "{rest}");
+        }
         for file in ["gitdir", "commondir"] {
             let w = workspace();
             std::fs::write(w.registration().join(file), b"").unwrap();

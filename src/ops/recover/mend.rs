@@ -8,6 +8,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Status;
 use crate::error::Result;
+use crate::files;
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
@@ -103,6 +104,10 @@ fn content(ctx: &Context, workspace: &Workspace, report: &mut Repaired) -> Resul
 }
 
 fn put_unused_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+    // The git of a session that was killed may still make it.
+    if files::is_locked(&ctx.layout().workspace_lock(task))? {
+        return Ok(());
+    }
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if is_unused(ctx, task)
         && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)

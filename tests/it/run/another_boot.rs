@@ -153,3 +153,20 @@ fn work_that_cannot_be_committed_costs_its_task_alone() {
     assert!(ended.stdout.contains("t waits at gate claim-t: t has an unusable workspace"), "{}{}", ended.stdout, ended.stderr);
     world.no_process_is_left();
 }
+
+/// git syncs nothing of what it makes: a task that was claimed, and whose agent was not begun, has no work in its workspace.
+#[test]
+fn a_workspace_that_was_just_being_made_is_made_again() {
+    let mut world = world();
+    world.variables.push(("AXIOM_TEST_FAULT".into(), "claim.workspace-made:1".into()));
+    let ended = world.start_autopilot(&[]).wait();
+    assert_ne!(ended.code, Some(0));
+    let workspace = world.env.repo().join(".worktrees/agent-001-t");
+    std::fs::remove_file(workspace.join("README")).unwrap();
+    std::fs::write(workspace.join(".git"), "").unwrap();
+    world.signal_file("go");
+    let said = next_boot(&mut world);
+    assert!(said.contains("incomplete"), "{said}");
+    assert!(world.env.repo().join("README").exists() && world.env.git(&["status", "--porcelain", "README"]).is_empty());
+    world.all_is_well();
+}
