@@ -38,7 +38,7 @@ use crate::own_process::end_signals::finish_first;
 /// How many paths an error names.
 const NAMED: usize = 10;
 
-pub(in crate::ops) use bytes::{files_of, keep_bytes, keep_bytes_replaced, with_bytes_known};
+pub(in crate::ops) use bytes::{files_named, files_of, keep_bytes, keep_bytes_replaced, with_bytes_known};
 pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
 pub use steps::Done;
 pub(in crate::ops) use steps::{capture_with, extras_of, is_there, worktree};

@@ -104,3 +104,33 @@ fn bytes_of_a_conversion_that_is_no_more_are_held_too() {
     scratch.axiom(&["rollback", "checkpoint", "two", "--yes"]);
     assert_eq!(bytes(&scratch, "f.txt"), before);
 }
+
+#[test]
+fn a_file_that_is_only_stored_otherwise_is_not_named_as_changed() {
+    for attributes in ["*.txt text eol=crlf\n", "*.txt filter=upper\n"] {
+        let scratch = Scratch::new();
+        scratch.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+        scratch.git(&["config", "filter.upper.smudge", "tr A-Z a-z"]);
+        scratch.git(&["branch", "plain"]);
+        scratch.write(".gitattributes", attributes);
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "attributes"]);
+        scratch.write("new.txt", "one\r\ntwo\r\n");
+        scratch.axiom(&["checkpoint", "create", "converted"]);
+        scratch.git(&["checkout", "-q", "plain"]);
+        scratch.axiom(&["checkpoint", "create", "plain"]);
+        let named = |args: &[&str]| {
+            let told = scratch.axiom(&[args, &["--dry-run", "--json"]].concat());
+            let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+            let files = told["files"].as_array().unwrap();
+            files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&["rollback", "checkpoint", "converted"]), [".gitattributes"], "{attributes}");
+        scratch.axiom(&["rollback", "checkpoint", "converted", "--yes"]);
+        assert_eq!(scratch.read("new.txt"), "one\r\ntwo\r\n", "{attributes}");
+        assert_eq!(named(&["undo"]), [".gitattributes"], "{attributes}");
+        assert_eq!(named(&["rollback", "checkpoint", "plain"]), [".gitattributes"], "{attributes}");
+        scratch.write("new.txt", "one\ntwo\n");
+        assert_eq!(named(&["rollback", "checkpoint", "plain"]), [".gitattributes", "new.txt"], "{attributes}");
+    }
+}

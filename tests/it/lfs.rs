@@ -134,3 +134,27 @@ fn a_file_that_was_never_fetched_stays_a_pointer() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     assert_eq!(scratch.read("m0.bin"), pointer);
 }
+
+/// A file on disk is the same where git stores it as a pointer, and where no attributes say so.
+#[test]
+fn a_file_that_is_only_stored_otherwise_is_not_named_as_changed() {
+    let Some(scratch) = with_lfs(0) else { return };
+    scratch.git(&["branch", "plain", "HEAD^"]);
+    scratch.write("new.bin", &content(1));
+    scratch.axiom(&["checkpoint", "create", "pointer"]);
+    scratch.git(&["checkout", "-q", "plain"]);
+    scratch.axiom(&["checkpoint", "create", "bytes"]);
+    let named = |args: &[&str]| {
+        let told: serde_json::Value = serde_json::from_str(&scratch.axiom(&[args, &["--dry-run", "--json"]].concat())).unwrap();
+        let files = told["files"].as_array().unwrap();
+        files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(named(&["rollback", "checkpoint", "pointer"]), [".gitattributes"]);
+    scratch.axiom(&["rollback", "checkpoint", "pointer", "--yes"]);
+    assert_eq!(scratch.read("new.bin"), content(1));
+    assert_eq!(named(&["undo"]), [".gitattributes"]);
+    assert_eq!(named(&["rollback", "checkpoint", "bytes"]), [".gitattributes"]);
+    scratch.write("new.bin", &content(2));
+    assert_eq!(named(&["rollback", "checkpoint", "pointer"]), ["new.bin"]);
+    assert_eq!(named(&["rollback", "checkpoint", "bytes"]), [".gitattributes", "new.bin"]);
+}

@@ -10,9 +10,10 @@ use crate::error::{Code, Error, Result};
 use super::place::{Found, Looks, Stamp, Trash};
 use super::plan::{Now, Step, decide_back};
 use super::prepared::Had;
-use super::present_files::{are_as_they_were, hash_files, hash_here, is_what_is_held};
+use super::present_files::{are_as_they_were, are_surely_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::run::{executable, wanted_folders};
 use super::types::{Attempt, LINK_LIMIT, Planned, Restore};
+use crate::git::capture::differing::bytes_of;
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::raw::RawFile;
 use crate::git::history::questions::{FileId, TreeChange};
@@ -108,6 +109,37 @@ impl Restores<'_> {
         let had = Had { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
         let same = are_as_they_were(self.repo, worktree, had, &were)?;
         Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
+    }
+
+    /// Without those changes that give a file no other bytes: on disk it is already what it will be, and only git stores it otherwise,
+    /// since other attributes or another configuration apply to it then. A restore leaves it alone. `changes` are between files as
+    /// captured (`old`) and the tree that they shall have (`new`).
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub fn of_other_bytes(
+        &self,
+        worktree: &Worktree,
+        old: &CaptureExtras,
+        (tree, new): (&Oid, &CaptureExtras),
+        mut changes: Vec<TreeChange>,
+    ) -> Result<Vec<TreeChange>> {
+        let other_rules = old.line_ends != new.line_ends || changes.iter().any(|one| one.path.file_name() == b".gitattributes");
+        let is_kept = |path: &RepoPath| [old, new].iter().any(|extras| bytes_of(&extras.raw, path).is_some());
+        let is_stored_otherwise = |change: &&TreeChange| {
+            let both = change.old.as_ref().zip(change.new.as_ref());
+            let is_file = both.is_some_and(|(old, new)| new.is_regular() && old.mode == new.mode && old.oid != new.oid);
+            is_file && (other_rules || is_kept(&change.path))
+        };
+        let asked: Vec<TreeChange> = changes.iter().filter(is_stored_otherwise).cloned().collect();
+        if asked.is_empty() {
+            return Ok(changes);
+        }
+        let will_have = Had { tree, raw: &new.raw, line_ends: Some(new.line_ends) };
+        let same = are_surely_as_they_were(self.repo, worktree, will_have, &asked)?;
+        let same: BTreeSet<&RepoPath> = asked.iter().zip(same).filter(|(_, same)| *same).map(|(one, _)| &one.path).collect();
+        changes.retain(|change| !same.contains(&change.path));
+        Ok(changes)
     }
 
     /// The files that only the second of two trees has and that are on disk exactly as in that tree. The first tree does not

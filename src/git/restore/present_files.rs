@@ -109,6 +109,41 @@ pub(in crate::git) fn are_as_they_were(
     had: Had<'_>,
     changes: &[TreeChange],
 ) -> Result<Vec<bool>> {
+    compared(r, worktree, had, changes, |paths| match written_the_same(r, worktree, had, paths) {
+        Err(error) if !error.passes() && paths.len() > 1 => {
+            let each = paths.iter().map(|path| written_the_same(r, worktree, had, std::slice::from_ref(path)).map(|one| one[0]));
+            each.map(|one| one.or_else(|error| if error.passes() { Err(error) } else { Ok(false) })).collect()
+        }
+        Err(error) if !error.passes() => Ok(vec![false; paths.len()]),
+        told => told,
+    })
+}
+
+/// As [`are_as_they_were`], for what is only told: a filter that fails or hangs is not run again for each file, and none of those
+/// that it would have to write counts as the same.
+///
+/// # Errors
+/// As there.
+pub(in crate::git) fn are_surely_as_they_were(
+    r: &Repository,
+    worktree: &Worktree,
+    had: Had<'_>,
+    changes: &[TreeChange],
+) -> Result<Vec<bool>> {
+    compared(r, worktree, had, changes, |paths| match written_the_same(r, worktree, had, paths) {
+        Err(error) if !error.passes() => Ok(vec![false; paths.len()]),
+        told => told,
+    })
+}
+
+/// Compares files by what was kept of them; `by_writing` decides those of which nothing was.
+fn compared(
+    r: &Repository,
+    worktree: &Worktree,
+    had: Had<'_>,
+    changes: &[TreeChange],
+    by_writing: impl Fn(&[RepoPath]) -> Result<Vec<bool>>,
+) -> Result<Vec<bool>> {
     let (mut same, mut unknown) = (vec![false; changes.len()], Vec::new());
     for (place, change) in changes.iter().enumerate() {
         let Some(file) = change.new.as_ref().filter(|new| new.is_regular()) else { continue };
@@ -118,15 +153,7 @@ pub(in crate::git) fn are_as_they_were(
         }
     }
     let paths: Vec<RepoPath> = unknown.iter().map(|(_, path)| path.clone()).collect();
-    let told = match written_the_same(r, worktree, had, &paths) {
-        Err(error) if !error.passes() && paths.len() > 1 => {
-            let each = paths.iter().map(|path| written_the_same(r, worktree, had, std::slice::from_ref(path)).map(|one| one[0]));
-            each.map(|one| one.or_else(|error| if error.passes() { Err(error) } else { Ok(false) })).collect::<Result<_>>()?
-        }
-        Err(error) if !error.passes() => vec![false; paths.len()],
-        told => told?,
-    };
-    for ((place, _), is_it) in unknown.into_iter().zip(told) {
+    for ((place, _), is_it) in unknown.into_iter().zip(by_writing(&paths)?) {
         same[place] = is_it;
     }
     Ok(same)

@@ -87,7 +87,7 @@ pub(super) fn make(
     let exclude = capture_options(ctx).exclude;
     let then = Then { capture: &both.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
     let change = worktree_change(&ctx.repo, text.clone(), now, then, &mut preview)?;
-    add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
+    add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;

@@ -113,7 +113,7 @@ pub(super) fn add(
         let exclude = capture_options(ctx).exclude;
         let wanted = Then { capture: &then.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
         let change = worktree_change(&ctx.repo, then.path.clone(), (&now.captured, old), wanted, preview)?;
-        add_worktree(ctx, change, &now.captured.capture, operation, preview)?;
+        add_worktree(ctx, change, &now.captured, operation, preview)?;
     }
     Ok(())
 }

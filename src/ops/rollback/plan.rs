@@ -151,7 +151,7 @@ fn add_main(
     let exclude = capture_options(ctx).exclude;
     let then = Then { capture: &record.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
     let change = worktree_change(&ctx.repo, path.clone(), (main, None), then, preview)?;
-    add_worktree(ctx, change, &main.capture, operation, preview)
+    add_worktree(ctx, change, main, operation, preview)
 }
 
 /// The commits and other objects to keep, because after the operation no ref may reach them; also the captures that it uses.

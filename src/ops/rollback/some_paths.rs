@@ -53,7 +53,7 @@ pub(super) fn make(
     let then = Then { capture: &both.capture, head, coverage, only: Some(&only), exclude: &exclude, submodules: &submodules };
     preview.not_restored.extend(left_out(&both.now.capture, &text, &only));
     let change = worktree_change(&ctx.repo, text.clone(), (both.now, both.now_capture.clone()), then, &mut preview)?;
-    add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
+    add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     preview.name_moments(&operation, document);
     Plan::of(ctx, captured, operation, preview)

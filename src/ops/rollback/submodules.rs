@@ -204,7 +204,7 @@ fn change_of(
     if is_as_then(repo, &change, now)? && refs.is_empty() && checked_out.old {
         return Ok(None);
     }
-    tell(repo, &change, &now.capture, preview)?;
+    tell(repo, &change, now, preview)?;
     for moved in &refs {
         tell_commits(repo, moved.value.old.as_ref(), moved.value.new.as_ref(), Some(&moved.name), preview)?;
     }

@@ -52,7 +52,7 @@ pub(super) fn add_workspace(
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;
             let stays = same && then.head.as_ref() == capture.head.commit();
-            add_worktree(ctx, change, capture, operation, preview)?;
+            add_worktree(ctx, change, &present.captured, operation, preview)?;
             if stays {
                 return Ok(());
             }

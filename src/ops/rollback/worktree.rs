@@ -178,7 +178,7 @@ fn with_spared(
 pub(super) fn add_worktree(
     ctx: &Context,
     change: WorktreeChange,
-    now: &WorktreeCapture,
+    now: &CapturedWorktree,
     operation: &mut Operation,
     preview: &mut Preview,
 ) -> Result<()> {
@@ -188,7 +188,8 @@ pub(super) fn add_worktree(
 }
 
 /// Adds the changes of a worktree to the preview.
-pub(super) fn tell(repo: &Repository, change: &WorktreeChange, now: &WorktreeCapture, preview: &mut Preview) -> Result<()> {
+pub(super) fn tell(repo: &Repository, change: &WorktreeChange, now: &CapturedWorktree, preview: &mut Preview) -> Result<()> {
+    let CapturedWorktree { worktree, capture: now, .. } = now;
     let committed = match now.head.commit() {
         Some(commit) => repo.objects().read_commit(commit)?.tree,
         None => repo.objects().empty_tree()?,
@@ -198,7 +199,7 @@ pub(super) fn tell(repo: &Repository, change: &WorktreeChange, now: &WorktreeCap
     let is_dirty = |file: &TreeChange| {
         dirty.contains(&file.path) || file.is_of_bytes_alone() && bytes_of(&now.extras.raw, &file.path).is_some()
     };
-    for file in operation::files_of(repo, change)? {
+    for file in operation::files_named(repo, worktree, change)? {
         if !file.changes_a_file() {
             let left = FileLoss { worktree: change.path.clone(), path: file.path };
             if !preview.submodules.iter().any(|known| known.worktree == left.worktree && known.path == left.path) {

@@ -110,7 +110,11 @@ pub(super) fn preview(
         let then = extras_of(&ctx.repo, change.captures.new.as_ref())?;
         operations.extend(in_progress::operations(&change.path, now, &then));
         let first = files.len();
-        add_files(&mut files, &change.path, operation::files_of(&ctx.repo, change)?);
+        let changes = match ctx.repo.worktrees().worktree_at(Path::new(&change.path))? {
+            Some(there) => operation::files_named(&ctx.repo, &there.worktree, change)?,
+            None => operation::files_of(&ctx.repo, change)?,
+        };
+        add_files(&mut files, &change.path, changes);
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
         permissions.extend(other_permissions(ctx, change, (now, &then), &known)?.into_iter().map(line));
@@ -119,12 +123,12 @@ pub(super) fn preview(
         staged_back.extend(back.into_iter().map(line));
     }
     for change in &operation.submodules {
-        let (repo, _) = operation::submodules::opened(ctx, change)?;
+        let (repo, there) = operation::submodules::opened(ctx, change)?;
         let path = &change.worktree.path;
         let now = extras_of(&repo, change.worktree.captures.old.as_ref())?;
         let then = extras_of(&repo, change.worktree.captures.new.as_ref())?;
         operations.extend(in_progress::operations(path, &now, &then));
-        add_files(&mut files, path, operation::files_of(&repo, &change.worktree)?);
+        add_files(&mut files, path, operation::files_named(&repo, &there, &change.worktree)?);
         let line = |inside| FileLoss { worktree: path.clone(), path: inside };
         let StagedChanges { lost, back } = staged::changes(&repo, &change.refs, &change.worktree, (&now, &then))?;
         staged.extend(lost.into_iter().map(line));
