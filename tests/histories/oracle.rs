@@ -44,14 +44,14 @@ fn whose(world: &World, id: &str) -> String {
 /// From now on all that a capture holds can be got back: files, staged contents, refs, stash entries.
 pub fn owes(place: &mut Place, world: &World) {
     let step = place.last();
-    for tree in world.worktrees.values() {
+    for (name, tree) in &world.worktrees {
         let files = tree.files.iter().filter_map(|(path, file)| Some((path.as_str(), file.id()?)));
         let staged = tree.index.lines().filter_map(|line| {
             let (facts, path) = line.split_once('\t')?;
             Some((path, facts.split(' ').nth(2)?))
         });
         for (path, id) in files.chain(staged) {
-            place.paths.entry(id.to_owned()).or_default().insert(path.to_owned());
+            place.paths.entry(id.to_owned()).or_default().insert(world.path_in_worktree(name, path));
         }
     }
     let mut ids: Vec<String> = world.contents().into_iter().map(str::to_owned).collect();

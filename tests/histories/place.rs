@@ -24,7 +24,7 @@ pub struct Place {
     pub transcript: Transcript,
     /// Checkpoints that were made and not deleted, with the world at that moment.
     pub checkpoints: BTreeMap<String, World>,
-    /// Where each content lay when a verb of ours saved it.
+    /// Where each content lay when a verb of ours saved it: the paths that `purge` knows it by.
     pub paths: BTreeMap<String, BTreeSet<String>>,
     /// Ids of contents and commits that a verb of ours saved, with the step that did it.
     pub owed: BTreeMap<String, String>,

@@ -121,6 +121,18 @@ impl World {
         whole
     }
 
+    /// A path as `purge` is given it: that of a file in a submodule begins at the worktree that the submodule is in.
+    pub fn path_in_worktree(&self, name: &str, path: &str) -> String {
+        let mut top = name;
+        while let Some(one) = self.worktrees.get(top).and_then(|tree| tree.submodule.as_ref()) {
+            top = &one.above;
+        }
+        match name.strip_prefix(top).and_then(|within| within.strip_prefix('/')) {
+            Some(within) => format!("{within}/{path}"),
+            None => path.to_owned(),
+        }
+    }
+
     /// The submodules of a worktree, those within others too, by their paths in it; not those of worktrees that lie in it.
     pub fn submodules_of(&self, name: &str) -> impl Iterator<Item = (&str, &Tree)> {
         let prefix = format!("{name}/");
@@ -195,4 +207,16 @@ fn differing<V: PartialEq, S: std::fmt::Debug>(
 /// The keys of both.
 pub fn keys<'a, V>(one: &'a BTreeMap<String, V>, two: &'a BTreeMap<String, V>) -> BTreeSet<&'a String> {
     one.keys().chain(two.keys()).collect()
+}
+
+#[test]
+fn a_file_in_a_submodule_has_the_path_from_the_worktree_around_it() {
+    let within = |above: &str| {
+        let (commit, git_dir) = (String::new(), PathBuf::new());
+        Tree { submodule: Some(Submodule { above: above.to_owned(), commit, git_dir, inode: 0 }), ..Tree::default() }
+    };
+    let trees = [("repo", Tree::default()), ("repo/sm", within("repo")), ("repo/sm/deep", within("repo/sm"))];
+    let world = World { worktrees: trees.map(|(name, tree)| (name.to_owned(), tree)).into(), ..World::default() };
+    let paths = ["repo", "repo/sm", "repo/sm/deep"].map(|name| world.path_in_worktree(name, "s.txt"));
+    assert_eq!(paths, ["s.txt", "sm/s.txt", "sm/deep/s.txt"]);
 }
