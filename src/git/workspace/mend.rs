@@ -203,7 +203,10 @@ impl Workspaces<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
-        let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else { return Ok(false) };
+        let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else {
+            // What stands there is no worktree: of one, its '.git' is lost.
+            return Ok(path.symlink_metadata().is_ok());
+        };
         let status =
             self.repo.git_in(&entry.worktree).limited(FILTER_LIMIT).args(["status", "--porcelain", "--untracked-files=normal"]);
         Ok(!status.run_ok()?.stdout.is_empty())

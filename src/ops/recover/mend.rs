@@ -110,7 +110,7 @@ fn put_unused_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, report:
     }
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if is_unused(ctx, task)
-        && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
+        && repo.refs().read_ref(&workspace.branch)?.is_none_or(|tip| tip == workspace.base)
         && repo.workspaces().is_workspace_changed(&path)?
     {
         repo.workspaces().put_in_trash(&path, &trash)?;

@@ -157,16 +157,24 @@ fn work_that_cannot_be_committed_costs_its_task_alone() {
 /// git syncs nothing of what it makes: a task that was claimed, and whose agent was not begun, has no work in its workspace.
 #[test]
 fn a_workspace_that_was_just_being_made_is_made_again() {
-    let mut world = world();
-    world.variables.push(("AXIOM_TEST_FAULT".into(), "claim.workspace-made:1".into()));
-    let ended = world.start_autopilot(&[]).wait();
-    assert_ne!(ended.code, Some(0));
-    let workspace = world.env.repo().join(".worktrees/agent-001-t");
-    std::fs::remove_file(workspace.join("README")).unwrap();
-    std::fs::write(workspace.join(".git"), "").unwrap();
-    world.signal_file("go");
-    let said = next_boot(&mut world);
-    assert!(said.contains("incomplete"), "{said}");
-    assert!(world.env.repo().join("README").exists() && world.env.git(&["status", "--porcelain", "README"]).is_empty());
-    world.all_is_well();
+    for (what, has_branch) in [("empty", true), ("gone", true), ("gone", false)] {
+        let mut world = world();
+        world.variables.push(("AXIOM_TEST_FAULT".into(), "git.after-worktree-add:1".into()));
+        let ended = world.start_autopilot(&[]).wait();
+        assert_ne!(ended.code, Some(0));
+        let workspace = world.env.repo().join(".worktrees/agent-001-t");
+        std::fs::remove_file(workspace.join("README")).unwrap();
+        match what {
+            "empty" => std::fs::write(workspace.join(".git"), "").unwrap(),
+            _ => std::fs::remove_file(workspace.join(".git")).unwrap(),
+        }
+        if !has_branch {
+            std::fs::remove_file(world.env.repo().join(".git/refs/heads/axiom/t")).unwrap();
+        }
+        world.signal_file("go");
+        let said = next_boot(&mut world);
+        assert!(world.env.repo().join("README").exists(), "{what}: {said}");
+        assert!(world.env.git(&["ls-tree", "main"]).contains("README"), "{what}: {said}");
+        world.all_is_well();
+    }
 }
