@@ -6,9 +6,11 @@ const WRITES: &str = "mkdir -p out && seq 300 > out/$AXIOM_TASK_ID.txt && seq 7 
 const COMMITS: &str =
     "mkdir -p out && seq 300 > out/two.txt && git add -A && git commit -q --allow-empty -m 'own commit' && seq 9 > out/late.txt";
 
-/// Commits and stashes as a person would, and leaves an entry.
-const PLAIN_GIT: &str = "seq 300 > one.txt; git add one.txt; git commit -qm own; seq 9 >> src/lib.txt; git stash -q; \
-                         seq 5 > five.txt; git add -A; git commit -qm more; git stash pop -q; git commit -qam 'with the stash'; \
+/// Commits and stashes as a person would, and leaves an entry. Done twice, it comes to the same.
+const PLAIN_GIT: &str = "seq 300 > one.txt; git add one.txt; git commit -qm own; \
+                         git show main:src/lib.txt > src/lib.txt; seq 9 >> src/lib.txt; git stash push -q -m own; \
+                         seq 5 > five.txt; git add -A; git commit -qm more; \
+                         git stash list | grep -q own && git stash pop -q; git commit -qam 'with the stash'; \
                          git commit -q --amend -m amended; seq 3 > left.txt; git stash push -qu; seq 4 > late.txt";
 
 /// The first time it waits to be killed.

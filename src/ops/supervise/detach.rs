@@ -48,8 +48,7 @@ pub struct Begun {
 /// `SUPERVISOR_RUNNING`; the error of the other process where it does not begin; `BUSY` where that takes too long.
 pub fn start(ctx: &mut Context) -> Result<Begun> {
     if ctx.supervisor_alive()? {
-        return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
-            .hint("git axiom status    shows what it does"));
+        return Err(super::another_runs());
     }
     ctx.layout().ensure()?;
     let log = ctx.layout().session_log();

@@ -333,6 +333,13 @@ struct Supervisor<'a> {
     lock: Option<FileLock>,
 }
 
+/// Why no session begins where one runs.
+fn another_runs() -> Error {
+    Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
+        .hint("git axiom status    shows what it does")
+        .hint("git axiom quit    ends it in order")
+}
+
 /// Runs a session to its end.
 ///
 /// # Errors
@@ -343,11 +350,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     ctx.layout().ensure()?;
     let lock = match FileLock::take(&ctx.layout().supervisor_lock(), LOCK_PATIENCE)? {
         LockAttempt::Taken(lock) => lock,
-        LockAttempt::Held => {
-            return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
-                .hint("git axiom status    shows what it does")
-                .hint("git axiom stop --all    stops its agents"));
-        }
+        LockAttempt::Held => return Err(another_runs()),
     };
     ctx.store.refresh()?;
     let _span = tracing::info_span!("session", pid = std::process::id()).entered();
