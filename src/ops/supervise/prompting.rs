@@ -13,6 +13,7 @@ use crate::domain::work::learnings::for_prompt;
 use crate::domain::work::needs::{self, Need};
 use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS};
 use crate::domain::work::resuming::Anew;
+use crate::domain::work::verification::StepResult;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::texts;
 use crate::ops::merge;
@@ -104,11 +105,12 @@ impl Supervisor<'_> {
         let summary = || {
             let failed = last_run.as_ref().and_then(|run| run.failed_verify.clone())?;
             let step = record.verified.iter().find(|kept| kept.result.failure.is_some()).map(|kept| &kept.result);
-            let lines = step.map(|step| step.lines.join("\n")).filter(|lines| !lines.is_empty());
-            Some(lines.map_or_else(|| failed.clone(), |lines| format!("{failed}. Its last lines:\n\n```\n{lines}\n```")))
+            Some(with_last_lines(failed, step))
         };
-        let of_merge = record.merge_verified.as_ref().and_then(|verification| verification.summary());
-        let of_merge = of_merge.map(|failed| format!("The result of its merge did not pass: {failed}"));
+        let of_merge = record.merge_verified.as_ref().and_then(|verification| {
+            let failed = format!("The result of its merge did not pass: {}", verification.summary()?);
+            Some(with_last_lines(failed, verification.failed()))
+        });
         let answer_is_new = record.answer.is_some();
         let begins_anew = (self.was_used(case) && last_run.is_none())
             .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
@@ -162,6 +164,14 @@ impl Supervisor<'_> {
     pub(super) fn was_used(&self, case: &Case) -> bool {
         let record = self.ctx.state().record.cases.get(&case.id);
         record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
+    }
+}
+
+/// What failed, with the last lines of the step's output where there are any.
+fn with_last_lines(failed: String, step: Option<&StepResult>) -> String {
+    match step.map(|step| step.lines.join("\n")).filter(|lines| !lines.is_empty()) {
+        Some(lines) => format!("{failed}. Its last lines:\n\n```\n{lines}\n```"),
+        None => failed,
     }
 }
 

@@ -220,3 +220,20 @@ fn the_prompt_after_a_forced_pause_says_where_the_program_was() {
     assert_eq!(world.find_task("t")["retryCount"], 0);
     world.all_is_well();
 }
+
+#[test]
+fn who_goes_on_after_a_merge_that_did_not_pass_is_told_its_last_lines() {
+    let world = world_of("1) echo 1 > bad.txt; git axiom signal complete;;\n2) rm bad.txt; git axiom signal complete;;");
+    world.env.git(&["config", "axiom.merge.verify", "! test -e bad.txt || { echo no good; exit 3; }"]);
+    world.env.ok(&["task", "add", "T", "--id", "t", "--body", "Do it."]);
+    world.autopilot(&[]).code(1);
+    world.env.ok(&["gate", "reject", "human-review-t", "--reason", "mend it"]);
+    world.autopilot(&[]).code(1);
+    world.env.ok(&["task", "unblock", "t"]);
+    world.autopilot(&[]).code(0);
+    has(
+        &world,
+        2,
+        &["The result of its merge did not pass: merge.verify", "exited with status 3. Its last lines:\n\n```\nno good\n```"],
+    );
+}
