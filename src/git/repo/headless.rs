@@ -6,8 +6,8 @@ use crate::domain::base::names::{Oid, spelled};
 use crate::domain::base::shell_word::shell_word;
 use crate::error::{Code, Error};
 use crate::files;
-use crate::git::workspace::registration::Part;
 
+use super::nested::is_head;
 use super::repository::path_of;
 
 /// The largest log and the largest small file that is read.
@@ -19,15 +19,14 @@ pub(in crate::git) fn headless(cwd: &Path) -> Option<Error> {
     let start = cwd.canonicalize().ok()?;
     let git_dir = start.ancestors().find_map(|folder| git_dir_in(&folder.join(".git")))?;
     let head = git_dir.join("HEAD");
-    let content = files::read_optional(&head, SMALL).ok()?;
-    let is_sound = content.as_deref().is_some_and(|content| Part::Head.is_sound(content));
-    if is_sound {
+    if is_head(&head) {
         return None;
     }
-    let is = if content.is_some() { "is empty or torn" } else { "is gone" };
+    let is_there = files::read_optional(&head, SMALL).ok()?.is_some();
+    let is = if is_there { "is empty or torn" } else { "is gone" };
     let error = Error::new(Code::GitFailed, format!("git does not take this for a repository: '{}' {is}", head.display()));
     let (file, aside) = (text_of(&head), text_of(&git_dir.join("HEAD.damaged")));
-    let aside = if content.is_some() { format!("mv {file} {aside} && ") } else { String::new() };
+    let aside = if is_there { format!("mv {file} {aside} && ") } else { String::new() };
     Some(match was_at(&git_dir) {
         Some(was) => error.hint(format!("{aside}echo {} > {file}    as its log has it; no file changes", shell_word(&was))),
         None => {

@@ -46,7 +46,8 @@ pub(in crate::git) fn is_git_dir(dir: &Path) -> bool {
     common.join("objects").is_dir() && common.join("refs").is_dir()
 }
 
-fn is_head(head: &Path) -> bool {
+/// Whether git takes a file for the HEAD of a repository.
+pub(super) fn is_head(head: &Path) -> bool {
     if let Ok(target) = std::fs::read_link(head) {
         return target.as_os_str().as_bytes().starts_with(b"refs/");
     }

@@ -70,7 +70,7 @@ impl Part {
     }
 
     /// Whether the content is valid for git.
-    pub(in crate::git) fn is_sound(self, content: &[u8]) -> bool {
+    fn is_sound(self, content: &[u8]) -> bool {
         let text = content.trim_ascii();
         let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
         match self {
