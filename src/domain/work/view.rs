@@ -1,7 +1,5 @@
 //! Cases for display: the stored status or one derived from the rest of the state, counts, and the next commands.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::case::{Case, Kind, Status};
@@ -167,8 +165,6 @@ pub fn commands_of_stuck(id: &CaseId) -> [String; 2] {
 /// Counts all tasks.
 pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
     let groups = Groups::of(state);
-    let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
-    let at_gates: BTreeSet<&CaseId> = open.filter_map(|gate| gate.task_id.as_ref()).collect();
     let (mut counts, mut progress) = (TaskCounts::default(), TaskProgress::default());
     for case in state.restorable.cases.values().filter(|case| case.kind == Kind::Task) {
         let counter = match case.status {
@@ -183,7 +179,7 @@ pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
         progress.total += u32::from(case.status != Status::Archived);
         progress.merged += u32::from(case.merged.is_some() && case.status == Status::Done);
         if case.status == Status::Pending {
-            let ready = groups.dependencies_met(case) && !at_gates.contains(&case.id);
+            let ready = groups.waiting_since(case).is_none();
             progress.ready += u32::from(ready);
             progress.waiting += u32::from(!ready);
         }
