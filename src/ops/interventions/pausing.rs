@@ -62,14 +62,11 @@ pub fn agents(ctx: &Context) -> Result<Pausing> {
         let Some(work) = &agent.work else { continue };
         let (task, iteration, progress) = (work.task.clone(), work.iteration, work.progress);
         let working = Working { agent: agent.id.clone(), task, iteration, progress };
-        match KeeperNow::of(ctx, agent) {
-            KeeperNow::Works => all.running.push(working),
-            // The session is about to see how it ended; without one nothing of it runs.
-            KeeperNow::NotStarted | KeeperNow::Ended | KeeperNow::Dead if supervised && work.stage.token().is_some() => {
-                all.running.push(working);
-            }
-            KeeperNow::NotStarted if work.stage.token().is_none() => all.paused.push(working),
-            KeeperNow::NotStarted | KeeperNow::Ended | KeeperNow::Dead => {}
+        if work.stage.token().is_none() {
+            all.paused.push(working);
+        } else if supervised || KeeperNow::of(ctx, agent) == KeeperNow::Works {
+            // A session is about to see how it ended; without one nothing of it runs.
+            all.running.push(working);
         }
     }
     Ok(all)
