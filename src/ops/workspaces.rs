@@ -150,10 +150,8 @@ impl ToMake {
     /// # Errors
     /// As [`crate::git::Workspaces::add_workspace`].
     pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<Added> {
-        let lent = self.lock.descriptor().try_clone_to_owned();
-        let lock = lent.map_err(|e| Error::io("copy the lock of", &self.path, e))?;
-        let added =
-            repo.workspaces().add_workspace(&self.path, &self.branch, &Adding { given_up, lock: Some(lock), offline: false });
+        let adding = Adding { given_up, lock: Some(self.lock.descriptor()), offline: false };
+        let added = repo.workspaces().add_workspace(&self.path, &self.branch, &adding);
         added.map_err(|error| error.context(format!("workspace '{}'", self.path.display())))
     }
 }

@@ -1,6 +1,6 @@
 //! Making a workspace with `git worktree add`: what is prepared before, what git is told, and what there is of it where it failed.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,11 +44,11 @@ const MEETING: Duration = Duration::from_millis(20);
 
 /// How a workspace is made.
 #[derive(Debug, Default)]
-pub struct Adding {
+pub struct Adding<'l> {
     /// Git is ended when this becomes true.
     pub given_up: Arc<AtomicBool>,
     /// A lock that git holds too, so that others know of it if this process dies. Its hooks and filters do not.
-    pub lock: Option<OwnedFd>,
+    pub lock: Option<BorrowedFd<'l>>,
     /// Contents of Git LFS that are not here are not fetched: the files come from a capture.
     pub offline: bool,
 }
@@ -70,7 +70,7 @@ impl Workspaces<'_> {
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
     /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, Adding::default())
+        self.created(path, branch, trash, &Adding::default())
     }
 
     /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it.
@@ -78,12 +78,12 @@ impl Workspaces<'_> {
     /// # Errors
     /// As [`Workspaces::create_workspace`].
     pub fn create_workspace_again(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, Adding { offline: true, ..Adding::default() })
+        self.created(path, branch, trash, &Adding { offline: true, ..Adding::default() })
     }
 
-    fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: Adding) -> Result<Worktree> {
+    fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: &Adding<'_>) -> Result<Worktree> {
         self.prepare_workspace(path, branch)?;
-        match self.add_workspace(path, branch, &adding)? {
+        match self.add_workspace(path, branch, adding)? {
             Added::Made(made) => Ok(made),
             Added::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
         }
@@ -114,7 +114,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// Those of starting git, and of what is looked at afterwards.
-    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding) -> Result<Added> {
+    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding<'_>) -> Result<Added> {
         env::fault_point("git.before-worktree-add");
         let output = self.git_adds(path, branch, adding)?;
         let entry = || Ok::<_, Error>(self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present));
@@ -141,27 +141,24 @@ impl Workspaces<'_> {
     }
 
     /// Runs `git worktree add`, once more where it met a worktree that another git had only begun to write.
-    fn git_adds(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding) -> Result<Output> {
-        let mut output = self.git_adds_once(path, branch, adding)?;
-        for _ in 0..MEETINGS {
-            if !met_one_that_is_begun(&output) {
-                break;
-            }
+    fn git_adds(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding<'_>) -> Result<Output> {
+        let (mut output, mut branch) = (self.git_adds_once(path, branch, adding)?, branch.clone());
+        let mut again = MEETINGS;
+        while again > 0 && met_one_that_is_begun(&output) {
+            again -= 1;
             std::thread::sleep(MEETING);
-            output = match branch {
-                // It makes the branch first.
-                WorkspaceBranch::New { name, base } if self.repo.refs().read_ref(name)?.as_ref() == Some(base) => {
-                    self.git_adds_once(path, &WorkspaceBranch::Existing(name.clone()), adding)?
-                }
-                WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => {
-                    self.git_adds_once(path, branch, adding)?
-                }
-            };
+            // It makes the branch first.
+            if let WorkspaceBranch::New { name, base } = &branch
+                && self.repo.refs().read_ref(name)?.as_ref() == Some(base)
+            {
+                branch = WorkspaceBranch::Existing(name.clone());
+            }
+            output = self.git_adds_once(path, &branch, adding)?;
         }
         Ok(output)
     }
 
-    fn git_adds_once(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding) -> Result<Output> {
+    fn git_adds_once(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding<'_>) -> Result<Output> {
         let git =
             self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
         let git = match branch {
@@ -173,7 +170,7 @@ impl Workspaces<'_> {
         };
         // Contents of Git LFS that are not here would be fetched, and fail all where they cannot be.
         let git = if adding.offline { git.env("GIT_LFS_SKIP_SMUDGE", "1") } else { git };
-        let lock = adding.lock.as_ref().map(OwnedFd::try_clone).transpose();
+        let lock = adding.lock.as_ref().map(BorrowedFd::try_clone_to_owned).transpose();
         let lock = lock.map_err(|e| Error::io("copy the lock of", path, e))?;
         self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&adding.given_up)).holding(lock).run()
     }
