@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use super::place::{Found, Looks, Stamp, Trash};
 use super::plan::{Now, Step, decide_back};
 use super::prepared::Had;
-use super::present_files::{are_as_they_were, are_surely_as_they_were, hash_files, hash_here, is_what_is_held};
+use super::present_files::{FilterFailing, are_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::run::{executable, wanted_folders};
 use super::types::{Attempt, LINK_LIMIT, Planned, Restore};
 use crate::git::capture::differing::bytes_of;
@@ -107,7 +107,7 @@ impl Restores<'_> {
         let same_mode = |change: &TreeChange| change.old.as_ref().zip(change.new.as_ref()).is_some_and(|(a, b)| a.mode == b.mode);
         let were: Vec<TreeChange> = since.into_iter().filter(same_mode).map(TreeChange::reversed).collect();
         let had = Had { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
-        let same = are_as_they_were(self.repo, worktree, had, &were)?;
+        let same = are_as_they_were(self.repo, worktree, had, (&were, FilterFailing::CostsItsFile))?;
         Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
     }
 
@@ -136,7 +136,7 @@ impl Restores<'_> {
             return Ok(changes);
         }
         let will_have = Had { tree, raw: &new.raw, line_ends: Some(new.line_ends) };
-        let same = are_surely_as_they_were(self.repo, worktree, will_have, &asked)?;
+        let same = are_as_they_were(self.repo, worktree, will_have, (&asked, FilterFailing::CostsAll))?;
         let same: BTreeSet<&RepoPath> = asked.iter().zip(same).filter(|(_, same)| *same).map(|(one, _)| &one.path).collect();
         changes.retain(|change| !same.contains(&change.path));
         Ok(changes)
@@ -258,8 +258,8 @@ impl Restores<'_> {
 
     fn tell_by_bytes(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let changes: Vec<TreeChange> = files.iter().map(|(change, _)| (*change).clone()).collect();
-        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), &changes)?;
-        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), &changes)?;
+        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), (&changes, FilterFailing::CostsItsFile))?;
+        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), (&changes, FilterFailing::CostsItsFile))?;
         let told = |(new, old)| match (new, old) {
             (true, _) => Now::New,
             (false, true) => Now::Old,
@@ -307,9 +307,9 @@ impl Restores<'_> {
         let changes: Vec<TreeChange> = files_at(&left).into_iter().map(|(change, _)| change.clone()).collect();
         let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
         let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
-        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), &changes)?;
+        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), (&changes, FilterFailing::CostsItsFile))?;
         let new: Vec<Option<Oid>> = new.into_iter().zip(&changes).map(blob).collect();
-        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), &reversed)?;
+        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), (&reversed, FilterFailing::CostsItsFile))?;
         let old: Vec<Option<Oid>> = old.into_iter().zip(&reversed).map(blob).collect();
         settle(left, &new, &old);
         Ok(told)

@@ -98,8 +98,16 @@ pub(in crate::git) fn is_what_is_held(
     Some(same().unwrap_or(false))
 }
 
-/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured. If a filter fails
-/// for one file, the others are still compared.
+/// What becomes of files that can only be compared by running filters, where a filter fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum FilterFailing {
+    /// Each is compared by itself: the failure of one costs no other.
+    CostsItsFile,
+    /// All count as different: for what is only told, a filter that fails or hangs is not run again for each file.
+    CostsAll,
+}
+
+/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured.
 ///
 /// # Errors
 /// `DISK_FULL`. A file that cannot be written for comparing counts as different.
@@ -107,42 +115,7 @@ pub(in crate::git) fn are_as_they_were(
     r: &Repository,
     worktree: &Worktree,
     had: Had<'_>,
-    changes: &[TreeChange],
-) -> Result<Vec<bool>> {
-    compared(r, worktree, had, changes, |paths| match written_the_same(r, worktree, had, paths) {
-        Err(error) if !error.passes() && paths.len() > 1 => {
-            let each = paths.iter().map(|path| written_the_same(r, worktree, had, std::slice::from_ref(path)).map(|one| one[0]));
-            each.map(|one| one.or_else(|error| if error.passes() { Err(error) } else { Ok(false) })).collect()
-        }
-        Err(error) if !error.passes() => Ok(vec![false; paths.len()]),
-        told => told,
-    })
-}
-
-/// As [`are_as_they_were`], for what is only told: a filter that fails or hangs is not run again for each file, and none of those
-/// that it would have to write counts as the same.
-///
-/// # Errors
-/// As there.
-pub(in crate::git) fn are_surely_as_they_were(
-    r: &Repository,
-    worktree: &Worktree,
-    had: Had<'_>,
-    changes: &[TreeChange],
-) -> Result<Vec<bool>> {
-    compared(r, worktree, had, changes, |paths| match written_the_same(r, worktree, had, paths) {
-        Err(error) if !error.passes() => Ok(vec![false; paths.len()]),
-        told => told,
-    })
-}
-
-/// Compares files by what was kept of them; `by_writing` decides those of which nothing was.
-fn compared(
-    r: &Repository,
-    worktree: &Worktree,
-    had: Had<'_>,
-    changes: &[TreeChange],
-    by_writing: impl Fn(&[RepoPath]) -> Result<Vec<bool>>,
+    (changes, failing): (&[TreeChange], FilterFailing),
 ) -> Result<Vec<bool>> {
     let (mut same, mut unknown) = (vec![false; changes.len()], Vec::new());
     for (place, change) in changes.iter().enumerate() {
@@ -153,7 +126,15 @@ fn compared(
         }
     }
     let paths: Vec<RepoPath> = unknown.iter().map(|(_, path)| path.clone()).collect();
-    for ((place, _), is_it) in unknown.into_iter().zip(by_writing(&paths)?) {
+    let told = match written_the_same(r, worktree, had, &paths) {
+        Err(error) if !error.passes() && paths.len() > 1 && failing == FilterFailing::CostsItsFile => {
+            let each = paths.iter().map(|path| written_the_same(r, worktree, had, std::slice::from_ref(path)).map(|one| one[0]));
+            each.map(|one| one.or_else(|error| if error.passes() { Err(error) } else { Ok(false) })).collect::<Result<_>>()?
+        }
+        Err(error) if !error.passes() => vec![false; paths.len()],
+        told => told?,
+    };
+    for ((place, _), is_it) in unknown.into_iter().zip(told) {
         same[place] = is_it;
     }
     Ok(same)

@@ -4,7 +4,7 @@
 use crate::domain::base::names::Oid;
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
-use crate::git::{Repository, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::handle::Context;
 
@@ -55,7 +55,7 @@ pub(in crate::ops) fn keep_bytes(repo: &Repository, change: &mut WorktreeChange,
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(in crate::ops) fn files_of(repo: &Repository, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
-    let (old, new) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
+    let (old, new) = extras_of_both(repo, change)?;
     repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))
 }
 
@@ -64,9 +64,13 @@ pub(in crate::ops) fn files_of(repo: &Repository, change: &WorktreeChange) -> Re
 /// # Errors
 /// As there; `DISK_FULL`.
 pub(in crate::ops) fn files_named(repo: &Repository, worktree: &Worktree, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
-    let (old, new) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
+    let (old, new) = extras_of_both(repo, change)?;
     let changes = repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))?;
     repo.restore().of_other_bytes(worktree, &old, (&change.files.new, &new), changes)
+}
+
+fn extras_of_both(repo: &Repository, change: &WorktreeChange) -> Result<(CaptureExtras, CaptureExtras)> {
+    Ok((extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?))
 }
 
 /// The capture of a worktree's present state. Where none was made yet, and the tree does not fully describe the files (raw

@@ -9,9 +9,7 @@ use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
-use crate::domain::operation::journaled::{
-    AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
-};
+use crate::domain::operation::journaled::{AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange};
 use crate::domain::work::case::CaseEdit;
 use crate::domain::work::session::Mode;
 use crate::error::Result;
@@ -110,14 +108,19 @@ pub(super) fn preview(
         let then = extras_of(&ctx.repo, change.captures.new.as_ref())?;
         operations.extend(in_progress::operations(&change.path, now, &then));
         let first = files.len();
-        let changes = match ctx.repo.worktrees().worktree_at(Path::new(&change.path))? {
-            Some(there) => operation::files_named(&ctx.repo, &there.worktree, change)?,
+        let there = ctx.repo.worktrees().worktree_at(Path::new(&change.path))?.map(|entry| entry.worktree);
+        let changes = match &there {
+            Some(worktree) => operation::files_named(&ctx.repo, worktree, change)?,
             None => operation::files_of(&ctx.repo, change)?,
         };
         add_files(&mut files, &change.path, changes);
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
-        permissions.extend(other_permissions(ctx, change, (now, &then), &known)?.into_iter().map(line));
+        if let Some(worktree) = &there {
+            // Files and folders that change in nothing else.
+            let (modes, is_known) = ((&now.modes[..], &then.modes[..]), |path: &RepoPath| known.binary_search(path).is_ok());
+            permissions.extend(ctx.repo.captures().permissions_that_change(worktree, modes, is_known)?.into_iter().map(line));
+        }
         let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(operation), change, (now, &then))?;
         staged.extend(lost.into_iter().map(line));
         staged_back.extend(back.into_iter().map(line));
@@ -163,18 +166,6 @@ pub(super) fn preview(
         // In the order in which the transaction moved them away.
         asides: operation.asides.iter().rev().filter(|aside| aside.way == Way::BringBack).cloned().collect(),
     })
-}
-
-/// Files and folders that change in nothing but their permissions.
-fn other_permissions(
-    ctx: &Context,
-    change: &WorktreeChange,
-    (now, then): (&CaptureExtras, &CaptureExtras),
-    known: &[RepoPath],
-) -> Result<Vec<RepoPath>> {
-    let Some(there) = ctx.repo.worktrees().worktree_at(Path::new(&change.path))? else { return Ok(Vec::new()) };
-    let modes = (&now.modes[..], &then.modes[..]);
-    ctx.repo.captures().permissions_that_change(&there.worktree, modes, |path| known.binary_search(path).is_ok())
 }
 
 /// The line for a workspace. One that is no longer complete in the trash is recreated from its capture, without ignored
