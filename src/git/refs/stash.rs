@@ -16,7 +16,7 @@ use crate::git::repo::shortcuts::FastWay;
 /// The largest reflog of the stash that is read.
 const LOG_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// How many entries are asked for one by one, at most, and what is said of each.
+/// How many entries are asked for by their numbers, and what is said of each.
 const MOST_ASKED: usize = 200;
 const UNREAD: &str = "its message cannot be read";
 
@@ -63,7 +63,7 @@ impl Stash<'_> {
             // It reads the commits as well: one that is lost or empty costs no other entry.
             return match self.repo.ref_format() {
                 RefFormat::Files => self.in_files(),
-                RefFormat::Reftable => self.one_by_one(),
+                RefFormat::Reftable => self.by_number(),
             };
         }
         let text = String::from_utf8_lossy(&output.stdout);
@@ -74,17 +74,14 @@ impl Stash<'_> {
         self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
     }
 
-    /// Each entry asked for by its number, by which git reads no commit; what was said of them is not told.
-    fn one_by_one(&self) -> Result<Vec<StashEntry>> {
-        let mut entries = Vec::new();
-        for number in 0..MOST_ASKED {
-            let output = self.repo.git().args(["rev-parse", "--verify", "-q", &format!("{STASH}@{{{number}}}")]).run()?;
-            if !output.ok() {
-                break;
-            }
-            entries.push(StashEntry { id: Oid::new(output.text()?.trim())?, message: UNREAD.to_owned() });
-        }
-        self.with_top(entries)
+    /// Entries asked for by their numbers, by which git reads no commit; what was said of them is not told.
+    fn by_number(&self) -> Result<Vec<StashEntry>> {
+        let numbers: Vec<String> = (0..MOST_ASKED).map(|number| format!("{STASH}@{{{number}}}")).collect();
+        // It ends with an error where there are no more.
+        let output = self.repo.git().arg("rev-parse").args(numbers.iter().map(String::as_str)).run()?;
+        let ids = String::from_utf8_lossy(&output.stdout);
+        let ids = ids.lines().map_while(|line| Oid::new(line).ok());
+        self.with_top(ids.map(|id| StashEntry { id, message: UNREAD.to_owned() }).collect())
     }
 
     /// Puts an entry on top of the stash, durably. Does nothing if the entry is in the stash already.
@@ -161,6 +158,8 @@ impl Stash<'_> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::disallowed_methods)]
+
     use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::Scratch;
 
@@ -211,6 +210,22 @@ mod tests {
             assert_eq!(repo.stash().entries().unwrap(), [all[2].clone()]);
             scratch.git(&["stash", "pop", "-q"]);
             assert_eq!(scratch.read("a.txt"), "one");
+        }
+    }
+
+    #[test]
+    fn one_whose_commit_is_lost_hides_no_other() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            for text in ["one", "two", "three"] {
+                scratch.write("a.txt", text.as_bytes());
+                scratch.git(&["stash", "push", "-q", "-m", text]);
+            }
+            let ids: Vec<String> = (0..3).map(|number| scratch.git(&["rev-parse", &format!("stash@{{{number}}}")])).collect();
+            let (folder, name) = ids[0].split_at(2);
+            std::fs::remove_file(scratch.path().join(".git/objects").join(folder).join(name)).unwrap();
+            let all = scratch.repo().stash().by_git().unwrap();
+            assert_eq!(all.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ids, "{kind:?}");
         }
     }
 }
