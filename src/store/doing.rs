@@ -18,7 +18,8 @@ struct WrittenDoing<P> {
     doing: Vec<Doing>,
 }
 
-/// Writes what the session of this process does; `process` is how the caller knows it again. Not synced: a crash leaves an old file, or half of one, which says nothing.
+/// Writes what the session of this process does; `process` is how the caller knows it again. Not synced: a crash leaves an old
+/// file, or half of one, which says nothing.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.

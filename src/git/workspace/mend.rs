@@ -198,7 +198,7 @@ impl Workspaces<'_> {
         self.repo.objects().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
 
-    /// Whether the workspace at `path` has changes or untracked files; `false` where there is no workspace.
+    /// Whether the workspace at `path` has changes or untracked files, or is no worktree any more; `false` where nothing is there.
     ///
     /// # Errors
     /// `GIT_FAILED`.
