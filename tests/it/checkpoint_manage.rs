@@ -145,3 +145,29 @@ fn without_a_terminal_it_names_the_verbs_that_do_the_same() {
     let scratch = with_checkpoints(&["a"]);
     scratch.refused(&["checkpoint", "manage"], "NEEDS_CONFIRMATION", 3);
 }
+
+/// What is deleted by its age is no choice of single checkpoints: what is there now is saved before.
+#[test]
+fn before_old_ones_go_there_is_a_checkpoint_of_what_is_there() {
+    let scratch = Scratch::new();
+    for text in ["1\n", "2\n", "3\n", "4\n"] {
+        scratch.write("a.txt", text);
+        scratch.axiom(&["checkpoint", "create"]);
+    }
+    scratch.write("a.txt", "now\n");
+    let mut terminal = manager(&scratch);
+    terminal.keys(&[DOWN, "\r"]);
+    terminal.wait_for("Older than how many days");
+    terminal.keys(&["0", "\r"]);
+    terminal.wait_for("Delete?");
+    terminal.keys(&["y", "\r"]);
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[ESCAPE]);
+    assert!(terminal.end().0.success());
+    let names = names(&scratch);
+    assert!(names.len() == 4, "the three newest, and one of what is there: {names:?}");
+    let list = scratch.json(&["checkpoint", "list"]);
+    let saved = list["checkpoints"].as_array().unwrap().iter().find(|one| one["trigger"] == "before-cleanup").unwrap();
+    let saved = saved["capture"].as_str().unwrap();
+    assert_eq!(scratch.git(&["show", &format!("{saved}:a.txt")]), "now");
+}

@@ -9,7 +9,7 @@ use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::checkpoint::{self, Depth, Listed};
+use crate::ops::checkpoint::{self, Deleted, Depth, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::told::checkpoints::{compacted, rows, summary};
@@ -104,7 +104,7 @@ fn delete(ctx: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<()> 
             records.extend(checkpoint::chosen(ctx, &protected, true)?);
         }
     }
-    remove(ctx, screen, records.into_iter().map(|record| record.name).collect())
+    remove(ctx, screen, records.into_iter().map(|record| record.name).collect(), checkpoint::delete)
 }
 
 fn delete_old(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
@@ -119,10 +119,15 @@ fn delete_old(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     };
     let age = jiff::SignedDuration::from_hours(24 * i64::from(days));
     let names = checkpoint::cleanup_plan(ctx, Some(age), None, false)?;
-    remove(ctx, screen, names)
+    remove(ctx, screen, names, checkpoint::clean_up)
 }
 
-fn remove(ctx: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>) -> Result<()> {
+fn remove(
+    ctx: &mut Context,
+    screen: &mut Screen,
+    names: Vec<CheckpointName>,
+    delete: fn(&mut Context, &[CheckpointName]) -> Result<Deleted>,
+) -> Result<()> {
     if names.is_empty() {
         screen.note("There is nothing to delete.");
         return Ok(());
@@ -132,7 +137,7 @@ fn remove(ctx: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>) ->
         return Ok(());
     }
     ctx.act_as(ctx.by().clone())?;
-    let deleted = checkpoint::delete(ctx, &names)?;
+    let deleted = delete(ctx, &names)?;
     tell(screen, &deleted)
 }
 

@@ -1,6 +1,6 @@
 //! Finds out what a dialog or a view asks for. Changes nothing.
 
-use super::deeds::{in_main_worktree, of_task, whole};
+use super::deeds::{in_main_worktree, named, of_task, whole};
 use super::waiting;
 use crate::cli::screen::table;
 use crate::cli::visible;
@@ -101,11 +101,8 @@ fn plan(ctx: &mut Context, deed: &Deed) -> Result<Plan> {
             }
             Ok(Plan { lines: with_way_back(&task_rollback::people(&preview, "Would take"), KEPT), deed: Some(deed.clone()) })
         }
-        Deed::DeleteCheckpoints(names) => {
-            let records = checkpoint::chosen(ctx, names, true)?;
-            let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
-            Ok(deletes(ctx, &names))
-        }
+        Deed::DeleteCheckpoints(names) => Ok(deletes(ctx, &named(ctx, names)?, Deed::DeleteCheckpoints)),
+        Deed::CleanUpCheckpoints(names) => Ok(deletes(ctx, &named(ctx, names)?, Deed::CleanUpCheckpoints)),
         Deed::RestoreFile { checkpoint, path } => {
             let paths = [in_main_worktree(ctx, path)?];
             let preview = rollback::preview(ctx, Wish { part: Part::Paths(&paths), ..whole(checkpoint) })?;
@@ -127,7 +124,7 @@ fn plan(ctx: &mut Context, deed: &Deed) -> Result<Plan> {
 }
 
 /// A plan that deletes these checkpoints, saying which one is protected.
-fn deletes(ctx: &Context, names: &[CheckpointName]) -> Plan {
+fn deletes(ctx: &Context, names: &[CheckpointName], deed: fn(Vec<String>) -> Deed) -> Plan {
     if names.is_empty() {
         return Plan { lines: vec!["There is nothing to delete.".to_owned()], deed: None };
     }
@@ -137,14 +134,14 @@ fn deletes(ctx: &Context, names: &[CheckpointName]) -> Plan {
         lines.extend([String::new(), error.to_string()]);
     }
     lines.extend([String::new(), "To take it back: git axiom undo".to_owned()]);
-    Plan { lines, deed: Some(Deed::DeleteCheckpoints(plain)) }
+    Plan { lines, deed: Some(deed(plain)) }
 }
 
 fn older(ctx: &Context, days: &str) -> Result<Plan> {
     let number = days.trim().trim_end_matches('d').parse::<u16>();
     let number = number.map_err(|_| Error::new(Code::InvalidInput, format!("'{days}' is not a number of days")))?;
     let age = jiff::SignedDuration::from_hours(24 * i64::from(number));
-    Ok(deletes(ctx, &checkpoint::cleanup_plan(ctx, Some(age), None, false)?))
+    Ok(deletes(ctx, &checkpoint::cleanup_plan(ctx, Some(age), None, false)?, Deed::CleanUpCheckpoints))
 }
 
 /// What these do is known without looking at the repository; the model asks about them itself.

@@ -83,9 +83,12 @@ fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
             Ok(format!("Made checkpoint {}", made.name))
         }
         Deed::DeleteCheckpoints(names) => {
-            let records = checkpoint::chosen(ctx, names, true)?;
-            let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
+            let names = named(ctx, names)?;
             Ok(deleted(&checkpoint::delete(ctx, &names)?))
+        }
+        Deed::CleanUpCheckpoints(names) => {
+            let names = named(ctx, names)?;
+            Ok(deleted(&checkpoint::clean_up(ctx, &names)?))
         }
         Deed::CompactCheckpoints => Ok(compacted(&checkpoint::compact(ctx)?)),
         Deed::Mode(mode) => {
@@ -113,6 +116,14 @@ fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
         Deed::Abandon(tasks) => waiting::abandon(ctx, tasks),
         Deed::Trust(digest) => Ok(told_trust::approved(&trust::approve_as_shown(&ctx.repo, digest)?)),
     }
+}
+
+/// The checkpoints with these names.
+///
+/// # Errors
+/// `CHECKPOINT_NOT_FOUND`.
+pub fn named(ctx: &Context, names: &[String]) -> Result<Vec<CheckpointName>> {
+    Ok(checkpoint::chosen(ctx, names, true)?.into_iter().map(|record| record.name).collect())
 }
 
 /// A path that was typed: from the top of the main worktree.

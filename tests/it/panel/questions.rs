@@ -124,3 +124,27 @@ fn project_files_that_are_long_are_read_and_approved_elsewhere() {
     assert!(panel.terminal.end().0.success());
     assert_eq!(scratch.json(&["trust", "--show"])["standing"], "waiting");
 }
+
+#[test]
+fn before_old_checkpoints_go_there_is_one_of_what_is_there() {
+    let scratch = with_a_task();
+    for text in ["1\n", "2\n", "3\n", "4\n"] {
+        scratch.write("a.txt", text);
+        scratch.axiom(&["checkpoint", "create"]);
+    }
+    let triggers = || {
+        let list = scratch.json(&["checkpoint", "list"]);
+        list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == "before-cleanup").count()
+    };
+    let mut panel = in_scratch(&scratch);
+    panel.type_keys(&["C", "o"]);
+    panel.shows(&["DELETE OLD CHECKPOINTS"]);
+    panel.type_keys(&["0", "\r"]);
+    panel.shows(&["DELETE CHECKPOINTS", "Deletes 1 checkpoint", "git axiom undo"]);
+    assert_eq!(triggers(), 0);
+    panel.type_keys(&["\r"]);
+    panel.shows(&["Deleted 1 checkpoint"]);
+    assert_eq!(triggers(), 1);
+    panel.type_keys(&["\x1b", "\x1b", "q"]);
+    assert!(panel.terminal.end().0.success());
+}
