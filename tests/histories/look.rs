@@ -105,7 +105,8 @@ fn tree(place: &Place, path: &Path, submodules: &[PathBuf]) -> Tree {
     }
     let below_others = |entry: &walkdir::DirEntry| {
         let name = entry.file_name();
-        !(entry.depth() == 1 && (name == ".git" || name == ".worktrees")) && !submodules.iter().any(|one| one == entry.path())
+        let is_of_git = entry.depth() == 1 && (name == ".git" || name == ".worktrees") || leads_to_a_git_dir(entry);
+        !is_of_git && !submodules.iter().any(|one| one == entry.path())
     };
     // Asked before anything is opened for the look.
     let shown = git(&["-c", "core.quotePath=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
@@ -121,6 +122,12 @@ fn tree(place: &Place, path: &Path, submodules: &[PathBuf]) -> Tree {
     let shown: BTreeSet<&str> = shown.split('\0').collect();
     tree.ignored = tree.files.keys().filter(|name| !shown.contains(name.as_str())).cloned().collect();
     tree
+}
+
+/// The `.git` of a checked out submodule is no file of the worktree, also while HEAD has none at its path.
+fn leads_to_a_git_dir(entry: &walkdir::DirEntry) -> bool {
+    let is_named = entry.file_name() == ".git" && entry.file_type().is_file();
+    is_named && std::fs::read(entry.path()).is_ok_and(|content| content.starts_with(b"gitdir: "))
 }
 
 /// One file as it lies there.

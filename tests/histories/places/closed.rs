@@ -3,16 +3,24 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{somewhere, write};
 use crate::dice::Dice;
 use crate::place::Place;
+
+/// More than the step in which file systems count their times.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Who makes an entry readable again, and closes it as it was when this is dropped.
 pub struct Opened(Vec<(PathBuf, u32)>);
 
 impl Drop for Opened {
     fn drop(&mut self) {
+        // A file that an index was told of while it was open has another time of change then: file systems count in ticks.
+        if !self.0.is_empty() {
+            std::thread::sleep(TICK);
+        }
         self.0.iter().rev().for_each(|(path, mode)| set_mode(path, *mode));
     }
 }
