@@ -41,6 +41,13 @@ impl Agent {
     pub fn token(&self) -> Option<&Token> {
         self.work.as_ref().and_then(|work| work.stage.token())
     }
+
+    /// Whether it has asked a human, and its next iteration waits for the answer. So it stays when a session ends: the question is
+    /// still open, and the next session goes on with the answer.
+    pub fn waits_for_an_answer(&self) -> bool {
+        let stage = self.work.as_ref().map(|work| &work.stage);
+        matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
+    }
 }
 
 /// One agent's work on one task, from claim to release.

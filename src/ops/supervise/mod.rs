@@ -69,7 +69,6 @@ use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::recovery::decide::Action;
 use crate::domain::recovery::marker::Marker;
 use crate::domain::state::event::{By, Event};
-use crate::domain::work::agent::{Outcome, Stage};
 use crate::domain::work::budget::Limits;
 use crate::domain::work::failures::{Shared, Step, Times};
 use crate::domain::work::gate::{Decision, GateKind, Held};
@@ -573,12 +572,8 @@ impl<'a> Supervisor<'a> {
     /// How many slots are taken. An agent that waits for an answer takes none: other agents work meanwhile, and its next
     /// iteration waits for a free slot.
     fn slots_taken(&self) -> usize {
-        let waits = |agent: &&crate::domain::work::agent::Agent| {
-            let stage = agent.work.as_ref().map(|work| &work.stage);
-            matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
-        };
         // A task that is about to start has its slot already.
-        self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count() + self.starting.len()
+        self.ctx.state().busy_agents().filter(|agent| !agent.waits_for_an_answer()).count() + self.starting.len()
     }
 
     /// How many agents have an answer and continue before another task is claimed.

@@ -175,7 +175,7 @@ impl Interrupts {
 impl Supervisor<'_> {
     /// Ends the session's work: no new tasks, five seconds for iterations to end, then running ones are stopped. A stopped
     /// agent's work is committed at the end of its iteration; its task becomes pending without a retry counted, or gets the
-    /// status that the agent has reported by then.
+    /// status that the agent has reported by then. An agent that waits for an answer keeps its task and its question.
     ///
     /// # Errors
     /// Those of the log. Whoever asked for the end gets it: where the log cannot be written, programs are ended all the same,
@@ -207,7 +207,8 @@ impl Supervisor<'_> {
             self.stop_running(&Then::Free)?;
             self.wait_for_boundary(ends_by)?;
         }
-        let idle: Vec<_> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let idle = self.ctx.state().busy_agents().filter(|agent| !agent.waits_for_an_answer());
+        let idle: Vec<_> = idle.map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.running_agents().contains(&agent) {
                 self.halt(&agent, Halt::Stop, Then::Free)?;

@@ -274,9 +274,32 @@ fn an_answer_that_came_just_before_the_end_of_a_session_is_for_the_next_one() {
     world.env.ok(&["gate", "answer", "t", "neither, green"]);
     world.env.ok(&["quit"]);
     live.wait().code(0);
-    assert_eq!(world.status_of("t"), "pending");
     world.start_autopilot(&["--", "sh", &agent]).wait().code(0);
     let prompts = std::fs::read_to_string(world.beside("prompts")).unwrap();
     assert_eq!(prompts.matches("neither, green").count(), 1, "{prompts}");
     world.all_is_well();
+}
+
+#[test]
+fn a_question_is_still_open_when_its_session_has_ended() {
+    for end in ["quit", "an interrupt"] {
+        let world = World::new();
+        world.task("t", "", &[]);
+        let agent = asking_agent(&world);
+        let live = world.start(&["--mode", "autopilot", "--", "sh", &agent]);
+        let asked = world.wait_for_gate("question-t");
+        match end {
+            "quit" => drop(world.env.ok(&["quit"])),
+            _ => live.interrupt(),
+        }
+        live.wait();
+        assert_eq!(world.wait_for_gate("question-t"), asked, "{end}");
+        assert_eq!(world.agents()[0]["state"], "waiting", "{end}");
+        assert_eq!(world.env.json(&["recover"])["needed"], false, "{end}");
+        world.env.ok(&["gate", "answer", "t", "neither, green"]);
+        world.start_autopilot(&["--", "sh", &agent]).wait().code(0);
+        let prompts = std::fs::read_to_string(world.beside("prompts")).unwrap();
+        assert_eq!(prompts.matches("neither, green").count(), 1, "{end}: {prompts}");
+        world.all_is_well();
+    }
 }

@@ -201,18 +201,6 @@ fn what_a_second_interrupt_left_is_ended_without_a_session() {
 }
 
 #[test]
-fn quitting_releases_what_waits_at_a_question() {
-    let world = World::new();
-    world.task("t", "echo half > t.txt; git axiom signal waiting 'what now?'", &[]);
-    let live = world.start(&["--mode", "autopilot"]);
-    world.wait_for_gate("question-t");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    is_pending_with_its_work(&world, "t");
-    world.all_is_well();
-}
-
-#[test]
 fn stopping_an_agent_ends_its_verification_too() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
