@@ -353,7 +353,7 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
             time_used_ms: state.record.session_time.millis(until),
         },
         supervisor: SupervisorView { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
-        agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),
+        agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, alive.then_some(now))).collect(),
         tasks,
         progress,
         gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
@@ -432,13 +432,16 @@ fn recovery(state: &State, who: &Alive) -> RecoveryView {
     RecoveryView { needed: !reasons.is_empty(), reasons }
 }
 
-fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
+/// Without a supervisor (`now` is `None`), nobody knows how long it has worked: up to its last sign of life.
+fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView {
     let work = agent.work.as_ref();
     let record = work.and_then(|work| state.record.cases.get(&work.task));
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
     let reports = work.and_then(|work| state.reports(&work.task));
     let captured = reports.and_then(|reports| reports.captured.as_ref());
     let (captured_at, lines) = (captured.map(|captured| captured.at), captured.and_then(|captured| captured.lines));
+    let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
+    let since_claimed = |work: &Work| now.or(heard).map(|until| until.duration_since(work.claimed_at));
     AgentView {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, work)),
@@ -454,12 +457,12 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         confidence: reports.and_then(Reports::confidence),
         estimated_completion: reports.and_then(|reports| reports.expected_at),
         waiting_since: work.and_then(|work| waiting_since(state, work)),
-        duration: work.map(|work| now.duration_since(work.claimed_at).as_secs().max(0).unsigned_abs()),
+        duration: work.and_then(since_claimed).map(|time| time.as_secs().max(0).unsigned_abs()),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
         limits: Vec::new(),
         budget: None,
-        last_activity: work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity))),
+        last_activity: heard,
         doing: None,
         last_line: None,
         insertions: lines.map(|lines| lines.insertions),

@@ -294,7 +294,11 @@ fn a_question_is_still_open_when_its_session_has_ended() {
         }
         live.wait();
         assert_eq!(world.wait_for_gate("question-t"), asked, "{end}");
-        assert_eq!(world.agents()[0]["state"], "waiting", "{end}");
+        let waits = world.agents()[0].clone();
+        assert_eq!(waits["state"], "waiting", "{end}");
+        // Nobody works on it now.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        assert_eq!(world.agents()[0]["duration"], waits["duration"], "{end}");
         assert_eq!(world.env.json(&["recover"])["needed"], false, "{end}");
         world.env.ok(&["gate", "answer", "t", "neither, green"]);
         world.start_autopilot(&["--", "sh", &agent]).wait().code(0);
