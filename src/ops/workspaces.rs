@@ -150,7 +150,7 @@ impl ToMake {
     /// # Errors
     /// As [`crate::git::Workspaces::add_workspace`].
     pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<Added> {
-        let adding = Adding { given_up, lock: Some(self.lock.descriptor()), offline: false };
+        let adding = Adding { given_up, lock: Some(self.lock.descriptor()), from_capture: false };
         let added = repo.workspaces().add_workspace(&self.path, &self.branch, &adding);
         added.map_err(|error| error.context(format!("workspace '{}'", self.path.display())))
     }

@@ -13,7 +13,7 @@ use crate::files;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::program::Output;
+use crate::git::repo::program::{Git, Output};
 use crate::git::repo::worktrees::Worktree;
 
 use super::worktrees::{HALF_MADE, in_the_way};
@@ -49,8 +49,9 @@ pub struct Adding<'l> {
     pub given_up: Arc<AtomicBool>,
     /// A lock that git holds too, so that others know of it if this process dies. Its hooks and filters do not.
     pub lock: Option<BorrowedFd<'l>>,
-    /// Contents of Git LFS that are not here are not fetched: the files come from a capture.
-    pub offline: bool,
+    /// The files come from a capture afterwards: contents of Git LFS that are not here are not fetched, and a file whose filter
+    /// fails is written as git stores it, also where its filter is required.
+    pub from_capture: bool,
 }
 
 /// What came of making a workspace.
@@ -73,12 +74,13 @@ impl Workspaces<'_> {
         self.created(path, branch, trash, &Adding::default())
     }
 
-    /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it.
+    /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it,
+    /// and no filter that fails keeps it from being made.
     ///
     /// # Errors
     /// As [`Workspaces::create_workspace`].
     pub fn create_workspace_again(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, &Adding { offline: true, ..Adding::default() })
+        self.created(path, branch, trash, &Adding { from_capture: true, ..Adding::default() })
     }
 
     fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: &Adding<'_>) -> Result<Worktree> {
@@ -168,11 +170,16 @@ impl Workspaces<'_> {
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
             WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
-        // Contents of Git LFS that are not here would be fetched, and fail all where they cannot be.
-        let git = if adding.offline { git.env("GIT_LFS_SKIP_SMUDGE", "1") } else { git };
+        let git = if adding.from_capture { self.with_filters_that_cost_nothing(git) } else { git };
         let lock = adding.lock.as_ref().map(BorrowedFd::try_clone_to_owned).transpose();
         let lock = lock.map_err(|e| Error::io("copy the lock of", path, e))?;
         self.with_crypt_keys(git).limited(MAKING).ended_by(Arc::clone(&adding.given_up)).holding(lock).run()
+    }
+
+    /// Contents of Git LFS that are not here would be fetched, and fail all where they cannot be; so would a required filter.
+    fn with_filters_that_cost_nothing<'g>(&self, git: Git<'g>) -> Git<'g> {
+        let git = git.env("GIT_LFS_SKIP_SMUDGE", "1");
+        self.repo.filter_names().iter().fold(git, |git, name| git.config(format!("filter.{name}.required=false")))
     }
 
     /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the operation lock.

@@ -339,6 +339,9 @@ mod tests {
         assert_eq!(code(&fresh(&scratch), &other), Code::DiskCheckoutFailed);
         assert!(!other.exists() && repo.worktrees().list().unwrap().len() == 1);
         assert_eq!(repo.refs().read_ref(&RefName::branch("axiom/t1")).unwrap(), None);
+        // One that gets its files from a capture is made all the same.
+        scratch.repo().workspaces().create_workspace_again(&other, &fresh(&scratch), &trash).unwrap();
+        assert_eq!(std::fs::read(other.join("a.txt")).unwrap(), std::fs::read(scratch.path().join("a.txt")).unwrap());
     }
 
     #[test]
