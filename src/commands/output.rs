@@ -15,6 +15,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::waiting::Waiting;
 use crate::ops::output::logs;
 use crate::ops::output::steps::{self, StepLog};
+use crate::ops::plan;
 
 mod paint;
 mod pattern;
@@ -131,5 +132,6 @@ fn follow(args: &Output, ctx: &mut Context, task: &CaseId, printer: &mut Printer
 
 fn still_running(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     ctx.store.refresh()?;
-    Ok(ctx.state().agent_on(task).is_some())
+    let plans = ctx.state().open_plan().filter(|plan| plan.directive_case.id == *task);
+    Ok(ctx.state().agent_on(task).is_some() || plans.is_some() && plan::planner_runs(ctx)?)
 }

@@ -98,6 +98,16 @@ pub struct Program {
     pub is: What,
 }
 
+impl Program {
+    /// How long it may take by itself, where its keeper waits longer than that.
+    fn told_limit(&self) -> Option<Duration> {
+        match &self.is {
+            What::Persona(persona) => persona.time_limit(),
+            What::Command(_) | What::Approved(..) | What::Nothing(_) => None,
+        }
+    }
+}
+
 /// What is run.
 #[derive(Debug)]
 pub enum What {
@@ -358,7 +368,13 @@ fn run(job: &Job, cancelled: &AtomicBool, now: &Mutex<Option<RunningStep>>, each
     for (place, work) in job.work.iter().enumerate() {
         let begun = Instant::now();
         let of = job.work.len();
-        let runs = RunningStep { name: work.name.clone(), place, of, since: env::now(), limit: work.limit };
+        let runs = RunningStep {
+            name: work.name.clone(),
+            place,
+            of,
+            since: env::now(),
+            limit: work.program.told_limit().unwrap_or(work.limit),
+        };
         *now.lock().unwrap_or_else(PoisonError::into_inner) = Some(runs);
         let Ended { failure, output, exit, used } = match run_step(job, work, cancelled) {
             Ok(done) => done,

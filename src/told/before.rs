@@ -1,6 +1,7 @@
 //! What an intervention will do, and how it is taken back, before it is agreed to. Lines for people; pure.
 
 use crate::domain::base::ids::CaseId;
+use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::session::Mode;
 
@@ -21,10 +22,17 @@ pub struct AtWork<'a> {
 
 impl AtWork<'_> {
     fn line(&self) -> String {
+        if self.is_planner() {
+            return format!("{} works on the plan", self.agent);
+        }
         let most = self.iteration.1.map_or_else(String::new, |most| format!("/{most}"));
         let progress = self.progress.map_or_else(String::new, |percent| format!(", {percent}%"));
         let (task, title) = self.task;
         format!("{} works on {task}: {title} (iteration {}{most}{progress})", self.agent, self.iteration.0)
+    }
+
+    fn is_planner(&self) -> bool {
+        self.agent == PLANNER_AGENT
     }
 
     fn kept(&self) -> Vec<String> {
@@ -42,9 +50,19 @@ impl AtWork<'_> {
     }
 }
 
+fn of_planner(mut lines: Vec<String>) -> Vec<String> {
+    lines.push("• Its program is ended, with everything that it started".to_owned());
+    lines.push("• The plan stays in its phase; cases that it had printed are kept".to_owned());
+    lines.extend([String::new(), "To run it again: git axiom plan propose".to_owned()]);
+    lines
+}
+
 /// Before an agent is stopped.
 pub fn stop(who: AtWork<'_>) -> Vec<String> {
     let mut lines = vec![who.line(), String::new()];
+    if who.is_planner() {
+        return of_planner(lines);
+    }
     lines.push("• Its program gets its signal, a grace time, then SIGKILL".to_owned());
     lines.push("• What it did is committed on the task's branch".to_owned());
     lines.extend(who.kept());
@@ -56,6 +74,9 @@ pub fn stop(who: AtWork<'_>) -> Vec<String> {
 /// Before an agent is killed.
 pub fn kill(who: AtWork<'_>) -> Vec<String> {
     let mut lines = vec![who.line(), String::new()];
+    if who.is_planner() {
+        return of_planner(lines);
+    }
     lines.push("• Its program is ended at once, with everything that it started".to_owned());
     lines.push("• What it reported in this iteration is discarded".to_owned());
     lines.push("• Its workspace is captured first, then what it did is committed".to_owned());

@@ -7,6 +7,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::plural::count_of;
 use crate::domain::work::choices::Choice;
 use crate::domain::work::gate::{Gate, GateKind};
+use crate::domain::work::outcome::Halt;
 use crate::ops::interventions::EndedAgent;
 use crate::ops::interventions::pausing::{Pausing, Working};
 use crate::ops::interventions::quitting::Before;
@@ -34,10 +35,14 @@ pub fn quitting(checkpoint: Option<&CheckpointName>, has_ended: bool) -> String 
 
 /// What became of an agent that was stopped or killed, and of its task.
 pub fn ended(ended: &EndedAgent) -> String {
-    let EndedAgent { agent, completed, gate } = ended;
+    let EndedAgent { agent, how, completed, gate } = ended;
+    let done = match how {
+        Halt::Stop => "Stopped",
+        Halt::Kill => "Killed",
+    };
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
     let waits = gate.as_ref().map(|gate| format!(" To let its task continue: {}", GateKind::Claim.command(gate.as_str())));
-    format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
+    format!("{done} {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
 }
 
 /// Who still runs, and who is paused.

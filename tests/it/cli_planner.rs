@@ -340,3 +340,79 @@ fn plan_recover_takes_the_option_that_every_verb_has() {
     }
     assert!(!env.ok(&["plan", "recover", "-h"]).contains("Decide by the rule"));
 }
+
+/// Half an answer is none: where its program did not end well, the plan stays in its phase. Cases stand each for itself.
+#[test]
+fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_cases_count() {
+    let script = r#"case $AXIOM_PLAN_PHASE in
+        propose) echo '{"proposal": "Two steps."}'; echo '{"id": "a", "title": "One"}'; [ -e ../well ] || kill -9 $$; echo '{"id": "b", "title": "Two"}' ;;
+        decompose) echo '{"id": "a", "title": "One", "body": "true"}'; [ -e ../better ] || exit 3; echo '{"id": "b", "title": "Two", "body": "true"}' ;;
+        *) echo '{"understood": true, "analysis": "small"}' ;;
+    esac"#
+        .replace("../", "$AXIOM_TEST_BESIDE/");
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    let script = script.replace("$AXIOM_TEST_BESIDE", &env.root().display().to_string());
+    let run = start(&env, &script).fails_with(git_axiom::error::Code::PlannerFailed);
+    assert!(run.stderr.contains("the plan stays in the phase propose"), "{run}");
+    let plan = env.json(&["plan", "show"]);
+    assert_eq!((&plan["phase"], plan["proposals"].as_array().map(Vec::len)), (&json!("propose"), Some(0)), "{plan}");
+    let said = env.ok(&["output", "planner-001"]);
+    assert!(said.contains("Two steps."), "what it printed is seen: {said}");
+    std::fs::write(env.root().join("well"), "").unwrap();
+    env.ok(&["plan", "propose"]);
+    assert!(env.ok(&["plan", "propose"]).contains("The planner has nothing to do."));
+    env.axiom(&["plan", "approve"]).fails_with(git_axiom::error::Code::PlannerFailed);
+    assert_eq!(written(&env)["partialCases"]["pending"], json!(["b"]), "the first case is made");
+    std::fs::write(env.root().join("better"), "").unwrap();
+    env.ok(&["plan", "propose"]);
+    env.ok(&["plan", "finish", "--yes"]);
+    assert_eq!(env.json(&["task", "show", "b"])["status"], "pending");
+}
+
+/// Ended by a human: cases that it had printed are made, and what it had used counts.
+#[test]
+fn a_planner_that_is_stopped_keeps_its_cases_and_what_it_used() {
+    let env = TestEnv::new();
+    env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    let says = |text: &str, tokens: u64| {
+        let usage = json!({"input_tokens": tokens, "output_tokens": 0});
+        let message = json!({"id": text, "content": [{"type": "text", "text": text}], "usage": usage});
+        json!({"type": "assistant", "message": message}).to_string()
+    };
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "", "usage": {"input_tokens": 10, "output_tokens": 0}});
+    let outline = [
+        r#"{"understood": true, "analysis": "small"}"#,
+        r#"{"proposal": "Two."}"#,
+        r#"{"id": "a", "title": "A"}"#,
+        r#"{"id": "b", "title": "B"}"#,
+    ];
+    let outline: Vec<String> = outline.iter().map(|text| says(text, 0)).collect();
+    std::fs::write(env.root().join("outline"), outline.join("\n") + "\n" + &end.to_string()).unwrap();
+    std::fs::write(env.root().join("half"), says(r#"{"id": "a", "title": "A", "body": "true"}"#, 700)).unwrap();
+    let root = env.root().display();
+    let script = format!(
+        "cat > /dev/null; if [ $AXIOM_PLAN_PHASE = decompose ]; then cat {root}/half; echo; touch {root}/begun; sleep 3000; fi; cat {root}/outline"
+    );
+    let config = env.root().join("home/.config/git-axiom/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, format!("[agents.claude]\ncommand = ['sh', '-c', \"\"\"{script}\"\"\"]\n")).unwrap();
+    env.ok(&["plan", "start", "Sign in", "--agent", "claude"]);
+    let tokens = || env.json(&["stats"])["total"]["tokens"].as_u64().unwrap();
+    let before = tokens();
+    let verb = Live::start(env.axiom_command(&env.repo(), ["plan", "approve"]), env.root(), "plan");
+    wait_until("it has printed a case", || env.root().join("begun").exists());
+    wait_until("that is read", || env.ok(&["output", "planner-001"]).contains("body"));
+    assert!(env.ok(&["kill", "planner-001"]).contains("Killed planner-001."));
+    verb.wait().code(130);
+    assert_eq!(written(&env)["partialCases"], json!({"created": ["a"], "pending": ["b"]}));
+    assert_eq!(tokens(), before + 700);
+    assert!(!env.ok(&["log", "--all"]).contains("INTERRUPTED"), "a human's end is no failure");
+    // A crash of git axiom is told by `status` too.
+    std::fs::remove_file(env.root().join("begun")).unwrap();
+    let mut verb = Live::start(env.axiom_command(&env.repo(), ["plan", "propose"]), env.root(), "plan-again");
+    wait_until("it has begun again", || env.root().join("begun").exists());
+    verb.kill();
+    let reasons = env.json(&["status"])["recovery"]["reasons"].to_string();
+    assert!(reasons.contains("planning was cut off in the phase decompose"), "{reasons}");
+}

@@ -14,6 +14,7 @@ use crate::cli::screen::Screen;
 use crate::commands::foreground::Foreground;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::{look, open, tell};
+use crate::domain::planning::next::{Next, next};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
@@ -148,7 +149,9 @@ pub fn run(args: &Plan, global: &Global, screen: &mut Screen) -> Result<Exit> {
                 return Err(Error::new(Code::InvalidInput, "the plan has no planner, so a proposal is needed")
                     .hint("git axiom plan propose TEXT"));
             }
-            Ok("The planner has run.".to_owned())
+            // Where a version waits for an answer, it is not run, and what is next is all that is said.
+            let runs = matches!(next(plan::at_rest(ctx)?), Next::Plan(_) | Next::Check);
+            Ok(if runs { "The planner has run." } else { "The planner has nothing to do." }.to_owned())
         }),
         Plan::Revise(Revise { text }) => changed(global, screen, |ctx| {
             by_hand::revise(ctx, text)?;

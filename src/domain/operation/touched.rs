@@ -84,6 +84,7 @@ fn of_plan(step: &PlanStep) -> Touched<'_> {
         PlanStep::Started { .. }
         | PlanStep::PlannerStarted {}
         | PlanStep::PlannerEnded { .. }
+        | PlanStep::PlannerRan { .. }
         | PlanStep::Asked { .. }
         | PlanStep::Answered { .. }
         | PlanStep::Understood {}

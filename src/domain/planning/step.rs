@@ -49,9 +49,11 @@ pub enum PlanStep {
         /// Why it was of no use, if it was not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,
-        /// What each run of its program used.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        used: Vec<PlannerRun>,
+    },
+    /// A run of its program is over: another may follow.
+    PlannerRan {
+        /// What it used.
+        run: PlannerRun,
     },
     /// Questions were asked.
     Asked {
@@ -140,6 +142,7 @@ impl PlanStep {
             Self::Proposed { .. } | Self::CasesMade { .. } => 5,
             Self::Asked { .. } | Self::Analyzed { .. } | Self::Checked { .. } => 4,
             Self::PlannerStarted {} | Self::PlannerEnded { .. } | Self::Understood {} => 2,
+            Self::PlannerRan { .. } => 1,
         }
     }
 
@@ -148,8 +151,9 @@ impl PlanStep {
         match self {
             Self::Started { plan } => format!("plan: {}", plan.directive_case.jtbd),
             Self::PlannerStarted {} => "plan: the planner runs".to_owned(),
-            Self::PlannerEnded { failure: None, .. } => "plan: the planner has ended".to_owned(),
-            Self::PlannerEnded { failure: Some(why), .. } => format!("plan: the planner failed: {why}"),
+            Self::PlannerRan { .. } => "plan: a run of the planner is over".to_owned(),
+            Self::PlannerEnded { failure: None } => "plan: the planner has ended".to_owned(),
+            Self::PlannerEnded { failure: Some(why) } => format!("plan: the planner came to no end: {why}"),
             Self::Asked { questions } => format!("plan: {} asked", count(questions.len(), "question")),
             Self::Answered { number, .. } => format!("plan: question {number} answered"),
             Self::Understood {} => "plan: nothing is left to ask".to_owned(),
@@ -228,7 +232,8 @@ impl Plan {
             PlanStep::PlannerStarted {} if self.running.is_some() => {
                 return refuse("the planner was cut off", "git axiom plan recover    shows the choices");
             }
-            PlanStep::PlannerStarted {} => self.running = Some(at),
+            // From here on the next run of its program is under way.
+            PlanStep::PlannerStarted {} | PlanStep::PlannerRan { .. } => self.running = Some(at),
             PlanStep::PlannerEnded { .. } | PlanStep::Resumed { .. } => self.running = None,
             PlanStep::Asked { questions } => self.asked(questions, at)?,
             PlanStep::Answered { number, text } => self.answered(*number, text)?,

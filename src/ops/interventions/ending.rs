@@ -41,6 +41,8 @@ pub struct Ending {
 pub struct EndedAgent {
     /// The agent.
     pub agent: AgentId,
+    /// How it was ended.
+    pub how: Halt,
     /// The task that it had completed by then: that remains, done or still to be verified.
     pub completed: Option<CaseId>,
     /// The gate at which its task waits.
@@ -62,7 +64,7 @@ pub fn end_agents(
     let is_planner = |agent: &AgentId| agent.as_str() == PLANNER_AGENT;
     let mut all = Vec::new();
     if (agents.is_empty() || agents.iter().any(is_planner)) && plan::end_planner(ctx)? {
-        all.push(EndedAgent { agent: AgentId::new(PLANNER_AGENT)?, completed: None, gate: None });
+        all.push(EndedAgent { agent: AgentId::new(PLANNER_AGENT)?, how: how.halt, completed: None, gate: None });
     }
     let rest: Vec<AgentId> = agents.iter().filter(|agent| !is_planner(agent)).cloned().collect();
     if agents.is_empty() || !rest.is_empty() {
@@ -113,7 +115,7 @@ fn end_working(
     Ok(ended
         .map(|(agent, task)| {
             let gate = task.as_ref().and_then(|task| held_at(ctx.state(), task));
-            EndedAgent { agent, completed: task.filter(completed), gate }
+            EndedAgent { agent, how: halt, completed: task.filter(completed), gate }
         })
         .collect())
 }

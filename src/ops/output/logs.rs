@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::planning::plan::{PLANNER_AGENT, Phase};
 use crate::error::{Code, Error, Result};
 use crate::files::Unpacked;
 use crate::ops::context::handle::Context;
+use crate::ops::steps::files_of_step::{LOG_OF_LINES, RUNS_OF_PLANNER};
 pub use crate::process::keeper::output::{LogLine, Stream};
 use crate::store::agent_logs;
 pub use crate::store::agent_logs::put_aside;
@@ -35,12 +37,18 @@ pub struct Part {
     pub next: u64,
 }
 
-/// The task that `name` means: its own id, or an agent's, which means the agent's newest task.
+/// The task that `name` means: its own id, or an agent's, which means the agent's newest task; the planner's means what its plan becomes.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
 pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
     let state = ctx.state();
+    let plan = state.record.plan.as_ref().map(|plan| &plan.directive_case.id);
+    if let Some(goal) = plan.filter(|goal| name == PLANNER_AGENT || name == goal.as_str())
+        && (name == PLANNER_AGENT || !logs(ctx, goal).is_empty())
+    {
+        return Ok(goal.clone());
+    }
     let agent = state.restorable.agents.get(name);
     let newest = agent.and_then(|agent| match &agent.work {
         Some(work) => Some(work.task.clone()),
@@ -67,9 +75,15 @@ pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
 pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
     let agents = ctx.state().restorable.agents.keys();
     let of_agent = |agent| agent_logs::of_task(ctx.layout(), agent, task).unwrap_or_default();
-    let mut files: Vec<PathBuf> = agents.flat_map(of_agent).map(|log| log.path).collect();
+    let mut files: Vec<PathBuf> = agents.flat_map(of_agent).map(|log| log.path).chain(of_planner(ctx, task)).collect();
     files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
     files
+}
+
+/// The logs of a planner's runs, one for each phase: where the plan is to become this case.
+fn of_planner(ctx: &Context, goal: &CaseId) -> Vec<PathBuf> {
+    let runs = ctx.layout().checks_dir().join(goal.as_str()).join(RUNS_OF_PLANNER);
+    Phase::ALL.iter().map(|phase| runs.join(phase.as_str()).join(LOG_OF_LINES)).filter(|log| log.is_file()).collect()
 }
 
 /// The folders in which output for a task appears: of the agents that worked on it, and of the one that works on it now.

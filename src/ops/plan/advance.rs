@@ -8,8 +8,8 @@ use crate::domain::base::plural::count;
 use crate::domain::planning::check;
 use crate::domain::planning::next::{Next, next};
 use crate::domain::planning::plan::{Phase, Plan};
-use crate::domain::planning::reply::{PlannedCase, Reply};
-use crate::domain::planning::step::{PlanStep, PlannerRun};
+use crate::domain::planning::reply::{self, PlannedCase, Reply};
+use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::Limits;
 use crate::domain::work::case::{Case, Kind, Status};
@@ -50,18 +50,22 @@ pub fn advance(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
     let _between_two_runs_too = end_signals::can_end();
     take(ctx, PlanStep::PlannerStarted {})?;
     env::fault_point("plan.planner-started");
-    let mut used = Vec::new();
-    let outcome = rounds(ctx, &mut used, watch);
-    let failure = outcome.as_ref().err().map(|error| format!("{}: {error}", error.code()).chars().take(1000).collect());
+    let outcome = rounds(ctx, watch);
+    let failure = outcome.as_ref().err().map(|error| in_words(error).chars().take(1000).collect());
     env::fault_point("plan.before-rest");
-    match take(ctx, PlanStep::PlannerEnded { failure, used }) {
+    match take(ctx, PlanStep::PlannerEnded { failure }) {
         // Somebody abandoned it meanwhile.
         Err(error) if error.code() == Code::NoPlan => outcome.and(Err(error)),
         ended => outcome.and(ended),
     }
 }
 
-fn rounds(ctx: &mut Context, used: &mut Vec<PlannerRun>, watch: &mut dyn Watch) -> Result<()> {
+/// Why the planner came to no end. That a human ended it is no failure of its.
+fn in_words(error: &Error) -> String {
+    if error.code() == Code::Interrupted { error.to_string() } else { format!("{}: {error}", error.code()) }
+}
+
+fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
     let mut corrections = 0;
     for _ in 0..MOST_RUNS {
         let plan = open(ctx.state())?.clone();
@@ -77,15 +81,13 @@ fn rounds(ctx: &mut Context, used: &mut Vec<PlannerRun>, watch: &mut dyn Watch) 
             }
             Next::Plan(phase) => {
                 corrections += usize::from(phase == Phase::Validate);
-                let (reply, failure) = planner::run(ctx, &plan, used, watch)?;
-                take_reply(ctx, &plan, reply)?;
-                if let Some(why) = failure {
-                    return Err(Error::new(
-                        Code::PlannerFailed,
-                        format!("the planner {why}; what it had printed by then is kept"),
-                    )
-                    .hint("git axiom plan propose    runs it again, in the phase in which it was"));
+                let said = planner::run(ctx, &plan, watch)?;
+                take(ctx, PlanStep::PlannerRan { run: said.run.clone() })?;
+                if let Some(error) = said.cut_off(&plan) {
+                    make_printed(ctx, &plan, &said.text)?;
+                    return Err(error);
                 }
+                take_reply(ctx, &plan, said.reply(phase)?)?;
             }
             Next::Check => {
                 ctx.append_with(|state| Ok(event(PlanStep::Checked { problems: check::problems(state, open(state)?) })))?;
@@ -152,8 +154,22 @@ fn propose(ctx: &mut Context, reply: Reply) -> Result<()> {
     Ok(())
 }
 
+/// Makes the cases that a planner had printed whole before it was cut off: each stands for itself. Nothing else that it printed counts:
+/// half an analysis or half a proposal is none, and the plan stays in its phase.
+pub(super) fn make_printed(ctx: &mut Context, plan: &Plan, text: &str) -> Result<()> {
+    if !matches!(plan.phase, Phase::Decompose | Phase::Validate) {
+        return Ok(());
+    }
+    let Some(reply) = reply::read_as_far(text, plan.phase) else { return Ok(()) };
+    match make(ctx, plan, reply.cases) {
+        // None of what was approved is among it: that is no failure of this planner.
+        Err(error) if error.code() == Code::PlannerFailed => Ok(()),
+        made => made,
+    }
+}
+
 /// Makes cases that were outlined, one after the other.
-pub(super) fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
+fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
     let found = cases.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
     if found.is_empty() {
         let wanted: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();

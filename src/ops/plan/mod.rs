@@ -25,9 +25,6 @@ use crate::ops::context::waiting::Waiting;
 use crate::process::os::caller;
 use crate::store::planning;
 
-/// The name of the folder with the files of a planner's runs, below that of the checks of what the plan becomes.
-pub const RUNS_OF_PLANNER: &str = "plan";
-
 /// How much longer than its grace a planner may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -68,9 +65,8 @@ pub fn planner_doing(ctx: &Context) -> Result<Option<Doing>> {
         return Ok(None);
     }
     let name = Some(plan.phase.as_str().to_owned());
-    let limit_seconds = Some(ctx.config.verify.time_limit);
     let agent_id = AgentId::new(PLANNER_AGENT).ok();
-    Ok(Some(Doing { name, limit_seconds, agent_id, ..Doing::of_session(DoingKind::Plans, since) }))
+    Ok(Some(Doing { name, agent_id, ..Doing::of_session(DoingKind::Plans, since) }))
 }
 
 /// Asks the process that runs the planner to end it, and waits until it has; returns whether one ran. What the planner printed by then

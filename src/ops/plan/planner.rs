@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::domain::agent::adapter::{Adapter, PromptKind};
 use crate::domain::agent::stream::readable::Part;
@@ -24,9 +24,8 @@ use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::merge::scratch;
 use crate::ops::output::logs::{self, Stream};
 use crate::ops::output::readable::{LogReader, Printed};
-use crate::ops::plan::RUNS_OF_PLANNER;
 use crate::ops::programs;
-use crate::ops::steps::files_of_step::FilesOfStep;
+use crate::ops::steps::files_of_step::{FilesOfStep, RUNS_OF_PLANNER};
 use crate::ops::steps::personas::{self, Persona, Run};
 use crate::ops::steps::{self, AfterFailure, Job, Program, Runner, What, Work};
 use crate::ops::watch::{Waiting, Watch};
@@ -37,18 +36,58 @@ const LONGER: Duration = Duration::from_secs(60);
 /// How many cases that exist a planner is told.
 const MOST_KNOWN: usize = 200;
 
-/// Runs the planner in the phase in which the plan is, and reads what it printed, also where it failed at last. What it used is added to
-/// `used`, whatever came of it.
+/// What came of a run of a planner's program.
+pub(super) struct PlannerSaid {
+    /// What it used.
+    pub(super) run: PlannerRun,
+    /// What it printed.
+    pub(super) text: String,
+    /// Why it did not end by itself, or not well.
+    why: Option<CutOff>,
+    name: String,
+    log: PathBuf,
+}
+
+enum CutOff {
+    /// The user ended it.
+    ByUser,
+    /// It failed, for this reason.
+    Failed(String),
+}
+
+impl PlannerSaid {
+    /// Its reply, where it was not cut off.
+    ///
+    /// # Errors
+    /// `PLANNER_FAILED` where there is nothing to read, `TOO_LARGE`.
+    pub(super) fn reply(&self, phase: Phase) -> Result<Reply> {
+        reply::read(&self.text, phase).map_err(|error| error.hint(self.seen()))
+    }
+
+    /// The error of one that was cut off.
+    pub(super) fn cut_off(&self, plan: &Plan) -> Option<Error> {
+        let phase = plan.phase.as_str();
+        Some(match self.why.as_ref()? {
+            CutOff::ByUser => Error::new(Code::Interrupted, format!("the planner was ended in the phase {phase}"))
+                .hint("git axiom plan show    shows what is next"),
+            CutOff::Failed(why) => {
+                Error::new(Code::PlannerFailed, format!("{} {why}: the plan stays in the phase {phase}", self.name))
+                    .hint("git axiom plan propose    runs it again, in the phase in which it was")
+                    .hint(self.seen())
+            }
+        })
+    }
+
+    fn seen(&self) -> String {
+        format!("what it printed is in {}", self.log.display())
+    }
+}
+
+/// Runs the planner in the phase in which the plan is.
 ///
 /// # Errors
-/// `PLANNER_FAILED` where there is nothing to read, `TOO_LARGE`; `INTERRUPTED` where the user ended it; `PROGRAM_NOT_FOUND`;
-/// those of making a worktree.
-pub(super) fn run(
-    ctx: &mut Context,
-    plan: &Plan,
-    used: &mut Vec<PlannerRun>,
-    watch: &mut dyn Watch,
-) -> Result<(Reply, Option<String>)> {
+/// `PROGRAM_NOT_FOUND`; those of making a worktree, and of reading what it printed.
+pub(super) fn run(ctx: &mut Context, plan: &Plan, watch: &mut dyn Watch) -> Result<PlannerSaid> {
     let agent = plan.planner.as_ref().map(|planner| planner.agent.clone()).unwrap_or_default();
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
     let task = plan.directive_case.id.clone();
@@ -56,7 +95,7 @@ pub(super) fn run(
     let lock = scratch::claim(ctx, &task, scratch::Use::Planner)?;
     let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::Use::Planner), &commit, lock))?;
     env::fault_point("plan.place-made");
-    let outcome = run_in(ctx, plan, &program, (&place.path, used), watch);
+    let outcome = run_in(ctx, plan, &program, &place.path, watch);
     let removal = place.take_down(ctx)?;
     removal.into_iter().for_each(|removal| drop(removal.join()));
     outcome
@@ -73,25 +112,19 @@ fn commit(ctx: &Context) -> Result<crate::domain::base::names::Oid> {
     }
 }
 
-fn run_in(
-    ctx: &Context,
-    plan: &Plan,
-    program: &Arc<Adapter>,
-    (folder, used): (&Path, &mut Vec<PlannerRun>),
-    watch: &mut dyn Watch,
-) -> Result<(Reply, Option<String>)> {
+fn run_in(ctx: &Context, plan: &Plan, program: &Arc<Adapter>, folder: &Path, watch: &mut dyn Watch) -> Result<PlannerSaid> {
     let phase = plan.phase;
     let files = FilesOfStep { folder: folder_of(ctx, plan), about: env::fresh_id() };
     let told = told(ctx, plan, program)?;
     let spec = spec(ctx, plan, program, folder, &files)?;
-    let log = spec.log.clone();
+    let (log, begun) = (spec.log.clone(), Instant::now());
     let name = format!("planner {}", program.name);
     let work = Work {
         name: name.clone(),
         by: Checker::Command,
         program: Program {
             wrapper: Vec::new(),
-            is: What::Persona(Box::new(Persona::new(spec, told, Arc::clone(program), AskedFor::Plan))),
+            is: What::Persona(Box::new(Persona::new(spec.clone(), told, Arc::clone(program), AskedFor::Plan))),
         },
         folder: folder.to_owned(),
         env: Vec::new(),
@@ -104,18 +137,20 @@ fn run_in(
     watch.begun(Waiting::Planner(phase.as_str()));
     let verdict = running.verdict_unless_ended(watch);
     watch.ended();
-    let Some(mut verdict) = verdict else {
-        drop(running);
-        return Err(Error::new(Code::Interrupted, "the planner was ended").hint("git axiom plan show    shows what is next"));
+    let why = match verdict {
+        // When it is dropped, its processes are ended, and waited for.
+        None => Some(CutOff::ByUser),
+        Some(mut verdict) => {
+            let result = verdict.ran.pop().map(|ran| ran.result);
+            let exit = result.as_ref().and_then(|result| result.run.as_ref()).and_then(|run| run.exit);
+            result.and_then(|result| result.failure).filter(|_| exit != Some(0)).map(CutOff::Failed)
+        }
     };
+    drop(running);
     env::fault_point("plan.planner-ended");
-    let result = verdict.ran.pop().map(|ran| ran.result);
-    let run = result.as_ref().and_then(|result| result.run.as_ref());
-    used.extend(run.and_then(|run| Some(PlannerRun { used: run.used.clone()?, duration_ms: run.duration_ms })));
-    let exit = run.and_then(|run| run.exit);
-    let why = result.and_then(|result| result.failure).filter(|_| exit != Some(0));
-    let text = printed(ctx, &log)?;
-    read(&text, phase, why, &name, &log)
+    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let run = PlannerRun { used: personas::used_by(&spec, program, why.is_some())?, duration_ms };
+    Ok(PlannerSaid { run, text: printed(ctx, &log)?, why, name, log })
 }
 
 /// The folder with the files of a planner's runs in a phase.
@@ -123,27 +158,13 @@ fn folder_of(ctx: &Context, plan: &Plan) -> PathBuf {
     ctx.layout().checks_dir().join(plan.directive_case.id.as_str()).join(RUNS_OF_PLANNER).join(plan.phase.as_str())
 }
 
-/// What a planner that was cut off had printed by then, as far as it is whole.
+/// What a planner that was cut off had printed by then.
 ///
 /// # Errors
 /// `IO_FAILED`, `TOO_LARGE`.
-pub(super) fn printed_before(ctx: &Context, plan: &Plan) -> Result<Option<Reply>> {
+pub(super) fn printed_before(ctx: &Context, plan: &Plan) -> Result<String> {
     let log = FilesOfStep { folder: folder_of(ctx, plan), about: String::new() }.log_of_lines();
-    let text = printed(ctx, &log)?;
-    Ok(reply::read_as_far(&text, plan.phase))
-}
-
-/// What it printed, and why it failed, where it did.
-fn read(text: &str, phase: Phase, why: Option<String>, name: &str, log: &Path) -> Result<(Reply, Option<String>)> {
-    let seen = |error: Error| error.hint(format!("what it printed is in {}", log.display()));
-    match (reply::read(text, phase), why) {
-        (Ok(reply), why) => Ok((reply, why)),
-        (Err(error), Some(why)) if error.code() == Code::PlannerFailed => {
-            let failed = Error::new(Code::PlannerFailed, format!("{name} {why}")).why(error.to_string());
-            Err(seen(failed.hints_of(error.hints().iter().cloned())))
-        }
-        (Err(error), _) => Err(seen(error)),
-    }
+    printed(ctx, &log)
 }
 
 /// The prompt; of a program that runs scripts, the script.

@@ -2,11 +2,11 @@
 
 use super::{advance, finish, it_runs, open, planner, planner_runs, take};
 use crate::domain::base::ids::CaseId;
-use crate::domain::planning::plan::{Phase, Plan};
+use crate::domain::planning::plan::Plan;
 use crate::domain::planning::recover::{Choice, Decided};
 use crate::domain::planning::step::PlanStep;
 use crate::env;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::ops::context::handle::Context;
 
 /// The plan that was cut off; `None` where there is nothing to recover.
@@ -27,14 +27,10 @@ pub fn cut_off(ctx: &Context) -> Result<Option<&Plan>> {
 /// # Errors
 /// `BUSY` where the planner runs; those of reading what it printed, and of making cases.
 pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
-    let Some(plan) = cut_off(ctx)?.filter(|plan| plan.phase == Phase::Decompose).cloned() else { return Ok(0) };
-    let Some(reply) = planner::printed_before(ctx, &plan)? else { return Ok(0) };
+    let Some(plan) = cut_off(ctx)?.cloned() else { return Ok(0) };
+    let printed = planner::printed_before(ctx, &plan)?;
     let before = plan.created().count();
-    match advance::make(ctx, &plan, reply.cases) {
-        // None of what was approved is among it: that is no failure of this planner.
-        Err(error) if error.code() == Code::PlannerFailed => {}
-        made => made?,
-    }
+    advance::make_printed(ctx, &plan, &printed)?;
     Ok(open(ctx.state())?.created().count().saturating_sub(before))
 }
 

@@ -29,6 +29,8 @@ const MOST_NOTE: u64 = 1024 * 1024;
 pub const LOG: &str = "log";
 /// The name of the log of a persona's program.
 pub const LOG_OF_LINES: &str = "log.jsonl";
+/// The name of the folder with the files of a planner's runs, below that of the checks of what the plan becomes.
+pub const RUNS_OF_PLANNER: &str = "plan";
 
 /// Where the files of a step are, and what it runs on.
 #[derive(Debug, Clone)]

@@ -55,6 +55,11 @@ pub struct Persona {
 }
 
 impl Persona {
+    /// How long its program may take.
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.spec.time_limit_seconds.map(Duration::from_secs)
+    }
+
     /// A program with its prompt.
     pub(in crate::ops) fn new(spec: KeeperSpec, prompt: String, program: Arc<Adapter>, asked_for: AskedFor) -> Self {
         Self { spec, prompt, program, asked_for }
@@ -231,12 +236,24 @@ pub(super) fn run(job: &Job, work: &Work, persona: &Persona, cancelled: &AtomicB
 
 /// What a run came to, from what its keeper recorded.
 fn judge(spec: &KeeperSpec, program: &Adapter, (step, asked_for): (&str, AskedFor), exit: &ExitRecord) -> Result<Ended> {
-    let (mut told, mut said) = (Summary::default(), exit.markers.last().cloned());
-    let mut from = 0;
+    let (told, said) = heard(spec)?;
+    let said = said.or_else(|| exit.markers.last().cloned());
+    let end = run_end::of(exit);
+    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, LeftBehind::Unchanged);
+    let failure = validator::verdict(step, asked_for, &outcome, matches!(end, End::CannotStart(_)))?;
+    let lines = || logs::last_lines(&spec.log, Timestamp::UNIX_EPOCH, LINES).unwrap_or_default().join("\n");
+    let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);
+    let used = used_of(&told, program, matches!(end, End::OverLimit(_)));
+    Ok(Ended { failure, output, exit: exit.code, used: Some(used) })
+}
+
+/// What the program has told so far, and the last signal that decides.
+fn heard(spec: &KeeperSpec) -> Result<(Summary, Option<Signal>)> {
+    let (mut told, mut said, mut from) = (Summary::default(), None, 0);
     loop {
         let read = read_signals(&spec.dir, from)?;
         if read.next == from {
-            break;
+            return Ok((told, said));
         }
         from = read.next;
         for received in read.signals {
@@ -246,18 +263,23 @@ fn judge(spec: &KeeperSpec, program: &Adapter, (step, asked_for): (&str, AskedFo
             }
         }
     }
-    let end = run_end::of(exit);
-    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, LeftBehind::Unchanged);
-    let failure = validator::verdict(step, asked_for, &outcome, matches!(end, End::CannotStart(_)))?;
-    let lines = || logs::last_lines(&spec.log, Timestamp::UNIX_EPOCH, LINES).unwrap_or_default().join("\n");
-    let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);
-    let used = ProgramUse {
+}
+
+fn used_of(told: &Summary, program: &Adapter, cut_off: bool) -> ProgramUse {
+    ProgramUse {
         program: program.name.clone(),
         tokens: told.usage.tokens(),
         cost_usd: program.cost_of(&told.usage).and_then(Usd::of),
-        cut_off: matches!(end, End::OverLimit(_)),
-    };
-    Ok(Ended { failure, output, exit: exit.code, used: Some(used) })
+        cut_off,
+    }
+}
+
+/// What the program of a run has used, as far as it has told, however the run ended.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn used_by(spec: &KeeperSpec, program: &Adapter, cut_off: bool) -> Result<ProgramUse> {
+    Ok(used_of(&heard(spec)?.0, program, cut_off))
 }
 
 /// Ends what is left of an earlier run in this folder, and removes its files.

@@ -1,6 +1,7 @@
 //! Which commands are possible now, and on what.
 
 use super::{Model, View};
+use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::project::SessionNow;
 use crate::panel::keys::{Command, Of};
@@ -10,7 +11,11 @@ use crate::told::before::AtWork;
 /// Why a command is not possible now; `None` where it is.
 pub fn impossible(model: &Model, command: Command) -> Option<String> {
     match command {
-        Command::Stop | Command::Kill | Command::Redirect => needs_agent(model).err(),
+        Command::Stop | Command::Kill => needs_agent(model).err(),
+        Command::Redirect => match needs_agent(model) {
+            Ok(row) if row.task.is_none() => Some(format!("{} works on no task", row.id)),
+            other => other.err(),
+        },
         Command::Logs | Command::Fullscreen => model.agent_row().is_none().then(|| none(model, Of::Agent)),
         Command::Block => match task_status(model) {
             Ok(Status::Pending | Status::Active | Status::Failed) => None,
@@ -81,6 +86,8 @@ pub(super) fn needs_agent(model: &Model) -> Result<&AgentRow, String> {
     match (&row.runner, &row.task) {
         (Runner::Human { .. }, _) => Err(format!("{} is run by a human: end it where it runs", row.id)),
         (Runner::Prompt { .. }, _) => Err(format!("{} is a prompt: Enter goes back to it", row.id)),
+        // It works on no task, and is ended as any other.
+        (Runner::Agent, None) if row.works && row.id == PLANNER_AGENT => Ok(row),
         (Runner::Agent, None) => Err(format!("{} works on nothing", row.id)),
         (Runner::Agent, Some(_)) => Ok(row),
     }

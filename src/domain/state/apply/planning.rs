@@ -32,9 +32,9 @@ impl State {
         if let PlanStep::CasesMade { cases, .. } = step {
             self.count_added(by, cases.len());
         }
-        if let (PlanStep::PlannerEnded { used, .. }, Some(plan)) = (step, &self.record.plan) {
+        if let (PlanStep::PlannerRan { run }, Some(plan)) = (step, &self.record.plan) {
             let goal = plan.directive_case.id.clone();
-            used.iter().for_each(|run| self.planned(&goal, run, at));
+            self.planned(&goal, run, at);
         }
         Ok(())
     }
