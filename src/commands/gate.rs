@@ -18,6 +18,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::interventions;
+use crate::ops::supervise::status::{self, RecoveryView};
 use crate::told::interventions::decided as decided_in_words;
 
 /// Verbs on gates.
@@ -114,7 +115,9 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
         GateVerb::List => {
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
             let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
-            screen.answer(&answer, || list(&gates))?;
+            // What a crash left waits for a human too, at no gate.
+            let recovery = status::status(&ctx, env::now())?.recovery;
+            screen.answer(&answer, || list(&gates, &recovery))?;
             return Ok(Exit::Done);
         }
         GateVerb::Show { gate } => {
@@ -155,24 +158,16 @@ fn is_question(ctx: &Context, name: &str) -> bool {
     gates.any(|gate| (gate.kind == GateKind::Question || asks(gate.id.as_str())) && named(gate))
 }
 
-/// The decision in words, until it is carried out.
-fn decided(decision: &Decision) -> String {
-    let DecisionLine { is, text } = DecisionLine::from(decision);
-    match text {
-        Some(text) => format!("({is}: {text})"),
-        None => format!("({is})"),
-    }
-}
-
-fn list(gates: &[&Gate]) -> String {
+fn list(gates: &[&Gate], recovery: &RecoveryView) -> String {
+    let to_recover = recovery.in_words();
     if gates.is_empty() {
-        return "Nothing waits for you.\n".to_owned();
+        return if recovery.needed { to_recover } else { "Nothing waits for you.\n".to_owned() };
     }
     let mut rows = vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "TO CONTINUE".to_owned()]];
     let zone = env::time_zone();
     for gate in gates {
         let command = match &gate.decision {
-            Some(decision) => decided(decision),
+            Some(decision) => DecisionLine::from(decision).in_words(),
             None => gate.kind.command(gate.id.as_str()),
         };
         rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), gate.reason.clone(), command]);
@@ -184,5 +179,5 @@ fn list(gates: &[&Gate]) -> String {
             text.push_str(&format!("{}: {}\n", gate.id, visible::set_in(&detail, "  ")));
         }
     }
-    text
+    text + &to_recover
 }

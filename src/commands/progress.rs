@@ -127,6 +127,9 @@ impl Watcher for Progress {
             }
             Notice::ChecksEnded { agent } => self.end(&agent),
             Notice::VerifyingMerge { task } => self.line(&format!("{task}: the result of its merge is being verified")),
+            Notice::NothingToMerge { task, target } => {
+                self.line(&format!("{task} needs no merge: {} has all of it", target.short()));
+            }
             Notice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
             Notice::GateOpened { id, reason, details } => {
                 let command = GateKind::of_gate(&id).unwrap_or(GateKind::HumanReview).command(&id);

@@ -12,17 +12,17 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::gate::{Cause, to_settle_first};
-use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::gate_line::{DecisionLine, GateLine};
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::spending::Usd;
 use crate::domain::work::view::commands_of_stuck;
 use crate::env;
-use crate::error::{Code, Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::attach::standing::Attached;
 use crate::ops::attach::watching::record::Standing;
 use crate::ops::context::configure;
 use crate::ops::revert_task::Settling;
-use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report, StuckLine};
+use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report, StuckLine, ToMerge};
 
 /// How often `--watch` checks for changes.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -72,7 +72,10 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     let configuration = configure::problem(&ctx.repo);
     loop {
         let report = Report { configuration: configuration.clone(), ..status::status(&ctx, env::now())? };
+        let agents = |agent: &AgentView| (agent.state, agent.doing.clone(), agent.last_line.clone());
+        let agents: Vec<_> = report.agents.iter().map(agents).collect();
         let seen = (report.session.metadata.events, report.supervisor.alive, report.attached.clone(), report.doing.clone());
+        let seen = (seen, agents, report.recovery.reasons.clone());
         if last.as_ref() != Some(&seen) || !screen.wants_json() {
             screen.clear()?;
             screen.answer(&report, || in_words(&report) + watching.way_out())?;
@@ -152,6 +155,8 @@ fn in_words(report: &Report) -> String {
         report.doing.iter().for_each(|doing| text.push_str(&format!("  {}\n", visible::line(&doing.in_words(now)))));
     }
     text.push_str(&waiting_for_you(report));
+    text.push_str(&decided_in_words(report));
+    text.push_str(&to_merge_in_words(report));
     if let Some(why) = &report.configuration {
         text.push_str(&format!(
             "\nThe configuration is not as it is written: {}; see 'git axiom config check'.\n",
@@ -170,12 +175,35 @@ fn in_words(report: &Report) -> String {
         text.push_str(&format!("  Then: git axiom rollback task {task_id} --resolve\n"));
     }
     if report.recovery.needed {
-        text.push_str(&format!("\nTo be recovered: {}; see 'git axiom recover'.\n", report.recovery.reasons.join("; ")));
+        text.push_str(&format!("\n{}", report.recovery.in_words()));
     }
-    if let (Some(action), Some(at)) = (&session.last_action, session.updated_at) {
+    if let (Some(action), Some(at)) = (&session.last_action, session.last_action_at) {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
     text + &attached_in_words(&report.attached)
+}
+
+/// What a human has decided and is not carried out yet.
+fn decided_in_words(report: &Report) -> String {
+    if report.decided.is_empty() {
+        return String::new();
+    }
+    let by = if report.supervisor.alive { "" } else { " by the next 'git axiom run'" };
+    let row = |gate: &GateLine| {
+        let decision = gate.decision.as_ref().map(DecisionLine::in_words).unwrap_or_default();
+        vec![format!("  {}", gate.id), gate.reason.clone(), decision]
+    };
+    format!("\nDecided, and carried out{by}:\n{}", table(&report.decided.iter().map(row).collect::<Vec<_>>()))
+}
+
+/// Who is done and waits to be merged.
+fn to_merge_in_words(report: &Report) -> String {
+    let one = |one: &ToMerge| match one.after.as_slice() {
+        [] => one.task_id.to_string(),
+        before => format!("{} (after {})", one.task_id, some_of(before, MOST_STUCK)),
+    };
+    let all: Vec<String> = report.to_merge.iter().map(one).collect();
+    if all.is_empty() { String::new() } else { format!("\nDone, to be merged: {}\n", some_of(&all, MOST_STUCK)) }
 }
 
 /// The tasks that failed or are blocked, with the reason, and what can be done.

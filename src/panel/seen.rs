@@ -49,6 +49,8 @@ pub struct Session {
     pub disk: Option<String>,
     /// The last action.
     pub last_action: Option<String>,
+    /// What is being done now for no agent: it has no row.
+    pub doing: Vec<String>,
 }
 
 /// Whose program runs.
@@ -89,6 +91,8 @@ pub struct AgentRow {
     pub progress: Option<u8>,
     /// When it began with the task.
     pub since: Option<Timestamp>,
+    /// Until when, where nobody goes on with it.
+    pub until: Option<Timestamp>,
     /// Tokens that the task used.
     pub tokens: Option<u64>,
     /// Cost of the task.

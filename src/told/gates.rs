@@ -35,11 +35,16 @@ pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>])
         None if gate.kind == GateKind::Merge && is_of_conflict(&gate.reason) => {
             text.push_str("It does not conflict any more: approving merges it.\n");
         }
+        None if look.is_clear => text.push_str("Nothing is in its way any more: approving merges it.\n"),
         None => {}
     }
     for Step { by: _, command, failure } in look.steps.iter().filter(|step| step.by == Checker::Hook) {
         let how = failure.as_deref().map_or_else(|| "passed".to_owned(), |why| format!("FAILED, {why}"));
         text.push_str(&format!("Verified by '{}': {}\n", visible::line(command), visible::line(&how)));
+    }
+    let earlier = verification.iter().find_map(Verified::target).filter(|_| look.conflict.is_some());
+    if let Some(target) = earlier {
+        text.push_str(&format!("What follows is of an earlier merge, into {}:\n", target.short()));
     }
     if let Some(case) = case {
         let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verified::rows(&case.id, step)).collect();

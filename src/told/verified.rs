@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::cli::visible;
 use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::Oid;
 use crate::domain::work::case::Case;
 use crate::domain::work::checks::reported::StepReport;
 use crate::domain::work::checks::shown::{self, Check, CheckOf, CheckState};
@@ -16,6 +17,13 @@ pub struct Verified<'a> {
     #[serde(flatten)]
     check: Check<'a>,
     log: Option<String>,
+}
+
+impl Verified<'_> {
+    /// The commit of the target, where it looked at the result of a merge.
+    pub fn target(&self) -> Option<&Oid> {
+        self.check.target
+    }
 }
 
 /// The verify steps of a task, and those of its merge as far as they were run.

@@ -36,7 +36,15 @@ impl State {
         if !follows {
             return refuse(Code::EventSchemaInvalid, format!("event {} does not follow event {}", envelope.seq, self.seq));
         }
-        self.apply_event(envelope)?;
+        let before = self.record.last_action.take();
+        if let Err(error) = self.apply_event(envelope) {
+            self.record.last_action = before;
+            return Err(error);
+        }
+        match self.record.last_action {
+            Some(_) => self.record.last_action_at = Some(envelope.at),
+            None => self.record.last_action = before,
+        }
         self.end_delays();
         self.seq = envelope.seq;
         self.updated_at = Some(envelope.at);

@@ -150,8 +150,11 @@ pub struct Record {
     pub attached: AttachedCounts,
     /// How many tasks were ever completed. Every N-th triggers a checkpoint.
     pub tasks_completed: u32,
-    /// The last event, in words.
+    /// The last action, in words.
     pub last_action: Option<String>,
+    /// When that was: other events may have come since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_action_at: Option<Timestamp>,
     /// What stands in for a configuration file that cannot be read, as it was last recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_restored: Option<String>,

@@ -7,6 +7,7 @@ use super::budget::Used;
 use super::guarded::{Allowed, Seen};
 use super::task_branches;
 use crate::domain::base::ids::{AgentId, CaseId, GateId, MAX_ID_LENGTH};
+use crate::domain::base::names::RefName;
 use crate::domain::planning::gates;
 use crate::error::Result;
 
@@ -396,6 +397,24 @@ impl Gate {
         match &self.decision {
             Some(Decision::Approved | Decision::Answered { .. }) => true,
             Some(Decision::Rejected { .. }) | None => false,
+        }
+    }
+
+    /// What the gate of a merge says that only asks, because of the mode.
+    pub fn to_merge(task: &CaseId, target: &RefName) -> String {
+        format!("merge {task} into {}", target.short())
+    }
+
+    /// Whether it is the open gate of a merge that something of the user's is in the way of.
+    pub fn says_what_is_in_the_way(&self) -> bool {
+        self.kind == GateKind::Merge && self.decision.is_none() && self.cause.is_none() && self.reason.contains("in the way")
+    }
+
+    /// Why a human has rejected it, where that is the decision.
+    pub fn rejected(&self) -> Option<&str> {
+        match &self.decision {
+            Some(Decision::Rejected { reason }) => Some(reason),
+            Some(Decision::Approved | Decision::Answered { .. }) | None => None,
         }
     }
 

@@ -58,6 +58,16 @@ pub struct DecisionLine {
     pub text: Option<String>,
 }
 
+impl DecisionLine {
+    /// In words, until it is carried out.
+    pub fn in_words(&self) -> String {
+        match &self.text {
+            Some(text) => format!("({}: {text})", self.is),
+            None => format!("({})", self.is),
+        }
+    }
+}
+
 impl From<&Decision> for DecisionLine {
     fn from(decision: &Decision) -> Self {
         match decision {

@@ -236,7 +236,11 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
                 let said = if end.lines.is_empty() { "it printed nothing".to_owned() } else { end.lines.join(" / ") };
                 // A failure that the program told is the reason itself.
                 let said = if why.contains(&said) { String::new() } else { format!(": {said}") };
-                release(Status::Failed, format!("{times} times in a row nothing changed and {why}{said}"), false)
+                release(
+                    Status::Failed,
+                    format!("it ended {times} times in a row in the same way and with the same files: {why}{said}"),
+                    false,
+                )
             }
             Some(_) | None => another(why, limits),
         },
@@ -421,12 +425,15 @@ mod tests {
         let after = |times| after_iteration(&unfinished, Limits { same_end: Some((times, &end)), ..limits(1, 0) });
         assert_eq!(after(2), Next::Iterate);
         let Next::Release { status: Status::Failed, reason, retry: false } = after(3) else { panic!("{:?}", after(3)) };
-        assert_eq!(reason, "3 times in a row nothing changed and it exited with status 1: not logged in");
+        assert_eq!(
+            reason,
+            "it ended 3 times in a row in the same way and with the same files: it exited with status 1: not logged in"
+        );
         // What it said is the reason already.
         let told = Outcome::Unfinished { why: "API error: not logged in, sorry".into() };
         let after = after_iteration(&told, Limits { same_end: Some((3, &end)), ..limits(1, 0) });
         let Next::Release { reason, .. } = &after else { panic!("{after:?}") };
-        assert_eq!(reason, "3 times in a row nothing changed and API error: not logged in, sorry");
+        assert_eq!(reason, "it ended 3 times in a row in the same way and with the same files: API error: not logged in, sorry");
     }
 
     #[test]

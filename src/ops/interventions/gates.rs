@@ -132,6 +132,8 @@ pub struct Look {
     pub guarded: Vec<RepoPath>,
     /// Both sides of its merge, where that conflicts now.
     pub conflict: Option<Sides>,
+    /// Whether what was in the way of its merge is not there any more.
+    pub is_clear: bool,
     /// Whether its verify steps have passed, where there were some.
     pub verified: Option<bool>,
     /// The hooks and commands that were run on the result of its merge.
@@ -159,7 +161,15 @@ pub fn look(ctx: &Context, name: &str) -> Result<Look> {
     let gate = state.restorable.gates.get(&id).cloned();
     let gate = gate.ok_or_else(|| Error::new(Code::UnknownGate, format!("there is no open gate '{name}'")))?;
     let Some(task) = gate.task_id.clone() else {
-        return Ok(Look { gate, diff: None, guarded: Vec::new(), conflict: None, verified: None, steps: Vec::new() });
+        return Ok(Look {
+            gate,
+            diff: None,
+            guarded: Vec::new(),
+            conflict: None,
+            is_clear: false,
+            verified: None,
+            steps: Vec::new(),
+        });
     };
     let diff = match task_diff::of(ctx, &task) {
         Ok(diff) => Some(diff),
@@ -172,10 +182,14 @@ pub fn look(ctx: &Context, name: &str) -> Result<Look> {
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
     let conflict = if conflicts { merge::sides::sides(ctx, &task).unwrap_or_default() } else { None };
+    let is_clear = is_done && gate.says_what_is_in_the_way() && {
+        let foreseen = merge::preview::preview(ctx, &task, &gate.allows());
+        foreseen.is_ok_and(|foreseen| matches!(foreseen, merge::preview::Foreseen::Preview(_)))
+    };
     let verified = state.reports(&task).and_then(|reports| reports.verified);
     let of_merge = state.record.cases.get(&task).and_then(|record| record.merge_verified.as_ref());
     let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();
     let step = |step: &StepResult| Step { by: step.by, command: step.command.clone(), failure: step.failure.clone() };
     let steps = ran.map(step).collect();
-    Ok(Look { gate, diff, guarded, conflict, verified, steps })
+    Ok(Look { gate, diff, guarded, conflict, is_clear, verified, steps })
 }

@@ -60,6 +60,11 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Pl
         let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
         return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
     }
+    let mut gates = ctx.state().restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(task));
+    if let Some((gate, reason)) = gates.find_map(|gate| Some((gate, gate.rejected()?))) {
+        return Err(Error::new(Code::InvalidTransition, format!("the merge of '{task}' was rejected: {reason}"))
+            .hint(format!("git axiom gate approve {}    lets it be merged", gate.id)));
+    }
     if let Some(workspace) = ctx.state().restorable.workspaces.get(task) {
         // The workspace goes to the trash when the task is merged.
         files::holds_no_mount(Path::new(&workspace.path))?;

@@ -61,7 +61,11 @@ impl Supervisor<'_> {
     /// whether there was one.
     pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
         let state = self.ctx.state();
-        let ready = &mut self.ready;
+        let (ready, target, mode) = (&mut self.ready, self.target.clone(), state.restorable.mode);
+        let only_asks_to_merge = |gate: &Gate, task: &CaseId| {
+            let asks = target.as_ref().map(|target| Gate::to_merge(task, target));
+            gate.decision.is_none() && asks.is_some_and(|asks| gate.reason == asks)
+        };
         let idle = state.restorable.gates.values().find(|gate| {
             let Some(task) = &gate.task_id else { return false };
             let case = state.restorable.cases.get(task);
@@ -69,8 +73,10 @@ impl Supervisor<'_> {
             match gate.kind {
                 // A held task may wait for other tasks first; it stays held meanwhile.
                 GateKind::Claim if gate.held.is_some() => !is_pending,
-                GateKind::Claim => !ready.contains(state, task),
+                // Where the mode asks nobody, nobody is told that it waits for an answer.
+                GateKind::Claim => !ready.contains(state, task) || gate.decision.is_none() && mode.claims(),
                 GateKind::HumanReview if is_about_start(gate) => !is_pending,
+                GateKind::Merge if mode.merges() && only_asks_to_merge(gate, task) => true,
                 GateKind::Merge | GateKind::HumanReview => {
                     !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
                 }

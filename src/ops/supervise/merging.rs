@@ -24,6 +24,10 @@ impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
     pub(super) fn merge_next(&mut self) -> Result<bool> {
         self.look_after_drivers();
+        // What a human has rejected waits for nothing, and is not verified any more.
+        if self.block_rejected()? {
+            return Ok(true);
+        }
         if self.merge_check.is_some() {
             return self.look_after_merge_check();
         }
@@ -42,33 +46,19 @@ impl Supervisor<'_> {
             if self.is_held_up(&task) || self.drivers_are_at_work(Some(&task)) {
                 continue;
             }
-            match self.gate(GateKind::HumanReview, &task).map(|gate| gate.decision.clone()) {
-                Some(Some(Decision::Rejected { reason })) => {
-                    self.block(&task, Status::Done, &reason)?;
-                    self.close_gate(GateKind::HumanReview, &task, "rejected")?;
-                    return Ok(true);
-                }
-                Some(None) => continue,
-                // The merge is tried again, below.
-                Some(Some(Decision::Approved | Decision::Answered { .. })) | None => {}
+            // Decided, the merge is tried again, below.
+            if self.undecided_gate(GateKind::HumanReview, &task) {
+                continue;
             }
             if self.waits_for_stash(&task)? {
                 return Ok(true);
             }
             let gate = self.gate(GateKind::Merge, &task);
             let (decision, allowed) = (gate.map(|gate| gate.decision.clone()), gate.map_or(Allowed::Nothing, Gate::allows));
-            // The gate was opened because of the mode, not because something is in the way.
-            let asks = self.asks_to_merge(&task)?;
-            let only_asks = gate.is_some_and(|gate| gate.reason == asks);
             match (decision, self.ctx.state().restorable.mode) {
-                (Some(Some(Decision::Rejected { reason })), _) => {
-                    self.block(&task, Status::Done, &reason)?;
-                    self.close_gate(GateKind::Merge, &task, "rejected")?;
-                    return Ok(true);
-                }
-                (Some(None), mode) if only_asks && mode.merges() => may_go.push((task, allowed)),
-                (Some(None), _) => {}
+                (Some(Some(Decision::Rejected { .. }) | None), _) => {}
                 (None, Mode::SemiAuto | Mode::Review) => {
+                    let asks = self.asks_to_merge(&task)?;
                     self.ask_to_merge(&task, asks)?;
                     return Ok(true);
                 }
@@ -76,10 +66,41 @@ impl Supervisor<'_> {
                 (None, Mode::Autopilot) => may_go.push((task, allowed)),
             }
         }
-        match self.next_to_try(may_go, |(task, _)| task) {
+        let (verified, others): (Vec<_>, Vec<_>) = may_go.into_iter().partition(|(task, _)| self.has_passed(task));
+        let next = self.next_to_try(verified, |(task, _)| task).or_else(|| self.next_to_try(others, |(task, _)| task));
+        match next {
             Some((task, allowed)) if !self.stands_still(Shared::Merges) => self.merge(&task, &allowed).map(|()| true),
             Some(_) | None => Ok(false),
         }
+    }
+
+    /// Blocks one task whose merge a human has rejected; returns whether there was one.
+    fn block_rejected(&mut self) -> Result<bool> {
+        let state = self.ctx.state();
+        let is_to_be_merged = |task: &CaseId| {
+            let case = state.restorable.cases.get(task);
+            case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
+        };
+        let rejected = state.restorable.gates.values().find_map(|gate| {
+            let (task, reason) = gate.task_id.as_ref().zip(gate.rejected())?;
+            let is_of_merge = matches!(gate.kind, GateKind::Merge | GateKind::HumanReview) && is_to_be_merged(task);
+            is_of_merge.then(|| (gate.kind, task.clone(), reason.to_owned()))
+        });
+        let Some((kind, task, reason)) = rejected else { return Ok(false) };
+        self.block(&task, Status::Done, &reason)?;
+        self.close_gate(kind, &task, "rejected")?;
+        Ok(true)
+    }
+
+    /// Whether its merge into the target as it is now has passed all that is demanded. It goes first: another merge would make that
+    /// worthless.
+    fn has_passed(&self, task: &CaseId) -> bool {
+        let record = self.ctx.state().record.cases.get(task);
+        let Some(verified) = record.and_then(|record| record.merge_verified.as_deref()).filter(|known| known.passed()) else {
+            return false;
+        };
+        let target = self.target().and_then(|target| self.ctx.repo.refs().read_ref(target));
+        target.is_ok_and(|target| target.as_ref() == Some(&verified.of.target))
     }
 
     /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
@@ -97,8 +118,9 @@ impl Supervisor<'_> {
         }
     }
 
-    fn asks_to_merge(&self, task: &CaseId) -> Result<String> {
-        Ok(format!("merge {task} into {}", self.target()?.short()))
+    /// What a gate says that was opened because of the mode, not because something is in the way.
+    pub(super) fn asks_to_merge(&self, task: &CaseId) -> Result<String> {
+        Ok(Gate::to_merge(task, self.target()?))
     }
 
     /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
@@ -153,17 +175,15 @@ impl Supervisor<'_> {
             self.passed(task)?;
         }
         match outcome {
-            MergeOutcome::Merged(merged) | MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
-                self.close_gate(GateKind::Merge, task, "merged")?;
-                self.close_gate(GateKind::HumanReview, task, "merged")?;
-                self.verified_again.remove(task);
-                self.stash_accepted.remove(task);
-                // What could not be put aside before is tried again with it.
-                self.no_standstill(Shared::Workspaces);
+            MergeOutcome::Merged(merged) => {
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit.clone() });
                 let pushed = merge::on_no_remote(self.ctx, &merged.commit).unwrap_or_default();
                 pushed.into_iter().for_each(|text| self.tell(Notice::Warning { text }));
-                self.save_snapshot()
+                self.is_merged(task)
+            }
+            MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
+                self.tell(Notice::NothingToMerge { task: task.clone(), target: merged.target });
+                self.is_merged(task)
             }
             MergeOutcome::Conflict { files, target } => self.settle_conflict(task, &files, target),
             MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
@@ -173,6 +193,17 @@ impl Supervisor<'_> {
                 self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
             }
         }
+    }
+
+    /// What waited for the merge of a task waits no longer.
+    fn is_merged(&mut self, task: &CaseId) -> Result<()> {
+        self.close_gate(GateKind::Merge, task, "merged")?;
+        self.close_gate(GateKind::HumanReview, task, "merged")?;
+        self.verified_again.remove(task);
+        self.stash_accepted.remove(task);
+        // What could not be put aside before is tried again with it.
+        self.no_standstill(Shared::Workspaces);
+        self.save_snapshot()
     }
 
     /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.

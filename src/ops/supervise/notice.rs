@@ -1,7 +1,7 @@
 //! Notices of the supervisor to its watcher, as data. Not here: how they are shown.
 
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
-use crate::domain::base::names::Oid;
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::work::case::Status;
 use crate::domain::work::session::Mode;
 
@@ -68,6 +68,11 @@ pub enum Notice {
     Merged {
         task: CaseId,
         commit: Oid,
+    },
+    /// It counts as merged: the target had all of its work before.
+    NothingToMerge {
+        task: CaseId,
+        target: RefName,
     },
     GateOpened {
         id: String,

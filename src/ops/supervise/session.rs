@@ -1,5 +1,6 @@
 //! The beginning and the end of a session, the copies of the state that are written during it, and how it waits for what comes.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::hooks::is_about_start;
@@ -73,7 +74,9 @@ impl Supervisor<'_> {
             in_linked_worktree: self.in_linked_worktree,
         };
         self.step(Event::SessionStarted { session })?;
-        let names: Vec<&str> = self.options.programs.all().map(|program| program.name.as_str()).collect();
+        let mut names: Vec<&str> = self.options.programs.all().map(|program| program.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
         let program = names.join("', '");
         let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
         let mode = self.ctx.state().restorable.mode;

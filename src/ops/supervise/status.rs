@@ -1,5 +1,7 @@
 //! The present status of session, agents and tasks, from the state and the supervisor's lock. Opens no git objects.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -8,13 +10,14 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::natural;
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::{Agent, Work};
+use crate::domain::work::agent::{Agent, Stage, Work};
 use crate::domain::work::budget::{Limits, Used, UsedLine};
-use crate::domain::work::case::{Case, Status as CaseStatus};
+use crate::domain::work::case::{Case, Kind, Status as CaseStatus};
 use crate::domain::work::delay::Delay;
 use crate::domain::work::doing::{Doing, DoingKind};
-use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::needs;
 use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
 use crate::domain::work::reports::Reports;
 use crate::domain::work::session::{Request, SessionState};
@@ -25,6 +28,7 @@ use crate::error::{Code, Result};
 use crate::ops::attach::standing::{Attached, attached};
 use crate::ops::context::handle::{Context, Progress};
 use crate::ops::output::last::last_printed;
+use crate::ops::plan;
 use crate::ops::revert_task::{Settling, settling};
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::doing;
@@ -47,6 +51,10 @@ pub struct Status {
     pub progress: TaskProgress,
     /// Gates that wait for a human.
     pub gates: Vec<GateLine>,
+    /// Gates that a human has decided, until that is carried out.
+    pub decided: Vec<GateLine>,
+    /// Tasks that are done and wait to be merged, where no gate says why they wait.
+    pub to_merge: Vec<ToMerge>,
     /// Tasks that do not go on unless a human does something, by id.
     pub stuck: Vec<StuckLine>,
     /// What is being done now besides the programs of agents.
@@ -77,6 +85,8 @@ pub struct SessionView {
     pub set_aside: usize,
     /// The last action, in words.
     pub last_action: Option<String>,
+    /// When that was.
+    pub last_action_at: Option<Timestamp>,
     /// The time of the last event.
     pub updated_at: Option<Timestamp>,
     /// More about the session.
@@ -183,6 +193,12 @@ pub struct AgentView {
     pub waiting_since: Option<Timestamp>,
     /// Seconds since the claim.
     pub duration: Option<u64>,
+    /// When it was claimed.
+    #[serde(skip)]
+    pub claimed_at: Option<Timestamp>,
+    /// When it was heard of last, where no supervisor goes on with it.
+    #[serde(skip)]
+    pub worked_until: Option<Timestamp>,
     /// Tokens used on the task, where the program reports them.
     pub tokens_used: Option<u64>,
     /// Cost of the task in US dollars, where the program reports it.
@@ -202,6 +218,16 @@ pub struct AgentView {
     pub insertions: Option<u64>,
     /// How many it removes.
     pub deletions: Option<u64>,
+}
+
+/// A task that is done and waits to be merged.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToMerge {
+    /// The task.
+    pub task_id: CaseId,
+    /// The tasks that are merged before it.
+    pub after: Vec<CaseId>,
 }
 
 /// A task that failed or is blocked.
@@ -236,6 +262,16 @@ pub struct RecoveryView {
     pub reasons: Vec<String>,
 }
 
+impl RecoveryView {
+    /// What is to be recovered, and how; empty where nothing is.
+    pub fn in_words(&self) -> String {
+        if !self.needed {
+            return String::new();
+        }
+        format!("To be recovered: {}; see 'git axiom recover'.\n", self.reasons.join("; "))
+    }
+}
+
 /// The state of an agent whose program has ended and whose end nobody has seen yet, as there is no session.
 const ENDED: &str = "ended";
 /// The state of an agent whose keeper has died.
@@ -244,7 +280,7 @@ const DEAD: &str = "dead";
 impl AgentView {
     /// Whether it is at work on a task, as far as is seen.
     pub fn works(&self) -> bool {
-        self.task_id.is_some() && ![ENDED, DEAD].contains(&self.state)
+        ["running", "stopping"].contains(&self.state)
     }
 }
 
@@ -266,6 +302,13 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     status.doing = doing::now(ctx)?;
     let planner = status.doing.iter().find(|doing| doing.what == DoingKind::Plans).map(planner_view);
     status.agents.extend(planner);
+    if let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some())
+        && !plan::planner_runs(ctx)?
+    {
+        status.recovery.needed = true;
+        let phase = plan.phase.as_str();
+        status.recovery.reasons.push(format!("planning was cut off in the phase {phase} (git axiom plan recover)"));
+    }
     if let Some(damage) = damaged(ctx)? {
         status.recovery.needed = true;
         status.recovery.reasons.push(damage);
@@ -273,6 +316,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     for view in &mut status.agents {
         let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
         view.doing = status.doing.iter().find(of_agent).map(Doing::what_in_words);
+        if view.doing.is_some() && view.state == "paused" {
+            // Its program does not run, and a pause waits for what is done for it.
+            view.state = "running";
+        }
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
         match KeeperNow::of(ctx, agent) {
             KeeperNow::NotStarted | KeeperNow::Works => {}
@@ -334,7 +381,10 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     };
     // Without a supervisor, nobody knows how long what still runs has run.
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
-    let waiting = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+    let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
+    let lines = |gates: Vec<&Gate>| {
+        natural::sorted(gates.into_iter(), |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect::<Vec<_>>()
+    };
     let now_is = session_now(state, alive);
     let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
     Status {
@@ -345,6 +395,7 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
             mode: state.restorable.mode.as_str(),
             set_aside,
             last_action: state.record.last_action.clone(),
+            last_action_at: state.record.last_action_at,
             updated_at: state.updated_at,
             metadata,
             limits: session.map(|session| session.limits),
@@ -356,7 +407,9 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, alive.then_some(now))).collect(),
         tasks,
         progress,
-        gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
+        gates: lines(waiting),
+        decided: lines(decided),
+        to_merge: to_merge(state),
         stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
         doing: Vec::new(),
         delays: delays(state, alive),
@@ -444,7 +497,7 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
     let since_claimed = |work: &Work| now.or(heard).map(|until| until.duration_since(work.claimed_at));
     AgentView {
         id: agent.id.to_string(),
-        state: work.map_or("idle", |work| agent_state(state, agent, work)),
+        state: work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some()))),
         task_id: work.map(|work| work.task.to_string()),
         title: work.and_then(|work| state.restorable.cases.get(&work.task)).map(|case| case.title.clone()),
         iteration: work.map_or(0, |work| work.iteration),
@@ -457,6 +510,8 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
         confidence: reports.and_then(Reports::confidence),
         estimated_completion: reports.and_then(|reports| reports.expected_at),
         waiting_since: work.and_then(|work| waiting_since(state, work)),
+        claimed_at: work.map(|work| work.claimed_at),
+        worked_until: heard.filter(|_| now.is_none()),
         duration: work.and_then(since_claimed).map(|time| time.as_secs().max(0).unsigned_abs()),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
@@ -480,7 +535,15 @@ fn waiting_since(state: &State, work: &Work) -> Option<Timestamp> {
     open.filter(|gate| gate.task_id.as_ref() == Some(&work.task)).map(|gate| gate.opened_at).min()
 }
 
-fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
+/// Tasks that are done, wait at no gate, and are merged when it is their turn.
+fn to_merge(state: &State) -> Vec<ToMerge> {
+    let at_gate: BTreeSet<&CaseId> = state.restorable.gates.values().filter_map(|gate| gate.task_id.as_ref()).collect();
+    let tasks = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && case.merged.is_none());
+    let done = tasks.filter(|case| case.status == CaseStatus::Done && !at_gate.contains(&case.id));
+    done.map(|case| ToMerge { task_id: case.id.clone(), after: needs::to_merge_first(state, case).cloned().collect() }).collect()
+}
+
+fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool)) -> &'static str {
     let stopping = state.record.requests.values().any(|request| match request {
         Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
         Request::Redirect { agent: sent, .. } => *sent == agent.id,
@@ -492,11 +555,17 @@ fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
         return "stopping";
     }
     let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&work.task));
-    if gate.is_some_and(|gate| gate.kind == GateKind::Question) {
+    if gate.is_some_and(|gate| gate.kind == GateKind::Question && gate.decision.is_none()) {
         return "waiting";
     }
-    if work.stage.token().is_some() {
-        return "running";
+    let is_ending = state.record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
+    match &work.stage {
+        Stage::Intended { .. } | Stage::Running { .. } if is_ending && is_supervised => return "stopping",
+        Stage::Intended { .. } | Stage::Running { .. } => return "running",
+        // What it did is known, and nobody goes on with it.
+        Stage::Between { last: Some(_) } if !is_supervised => return ENDED,
+        Stage::Between { last: None } if !is_supervised => return DEAD,
+        Stage::Between { .. } => {}
     }
     if state.record.delays.get(&work.task).is_some_and(|delay| delay.code == Code::ModelBusy.as_str()) {
         return "waiting";

@@ -240,6 +240,8 @@ fn timeline(ctx: &Context) -> Result<Vec<Moment>> {
         by: if record.trigger == Trigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
     });
     let known = history::newest_transactions(ctx, |known| known.len() >= MOST_MOMENTS)?;
+    // As the log says it.
+    let standing = undo::Standing::new(ctx, &known)?;
     let is_more = |one: &&Transaction| one.moves() || one.obstacle().is_none();
     let done = known.iter().rev().take(MOST_MOMENTS).filter(is_more).map(|one| {
         let undone = one.undone_by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
@@ -248,7 +250,7 @@ fn timeline(ctx: &Context) -> Result<Vec<Moment>> {
             clock: clock(one.at),
             what: MomentKind::Transaction {
                 id: one.id.to_string(),
-                undoable: one.undone_by.is_none() && one.obstacle().is_none(),
+                undoable: one.undone_by.is_none() && standing.obstacle(one).is_none(),
             },
             words: format!("{}{undone}", one.what),
             by: one.by.to_string(),

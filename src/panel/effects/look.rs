@@ -10,6 +10,7 @@ use crate::domain::base::natural;
 use crate::domain::planning::gates::asks;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Status};
+use crate::domain::work::doing::Doing;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::gate_line::DecisionLine;
 use crate::domain::work::groups::Groups;
@@ -44,7 +45,7 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<Seen>, files: &mut Pro
     };
     let waiting = waiting::with_gates(&report.recovery, gates, files.why_not(ctx));
     let counts = counts(&report);
-    let mut agents: Vec<AgentRow> = report.agents.iter().map(|view| agent(view, now)).collect();
+    let mut agents: Vec<AgentRow> = report.agents.iter().map(agent).collect();
     agents.sort_by(|one, other| natural::compare(&one.id, &other.id));
     agents.extend(attached(ctx));
     let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
@@ -65,6 +66,7 @@ fn session(ctx: &Context, report: &Report) -> Session {
         checkpoints: of.metadata.checkpoints,
         disk: free(ctx),
         last_action: of.last_action.clone(),
+        doing: report.doing.iter().filter(|doing| doing.agent_id.is_none()).map(Doing::what_in_words).collect(),
     }
 }
 
@@ -87,7 +89,7 @@ fn counts(report: &Report) -> Counts {
     }
 }
 
-fn agent(view: &AgentView, now: Timestamp) -> AgentRow {
+fn agent(view: &AgentView) -> AgentRow {
     AgentRow {
         id: view.id.clone(),
         runner: Runner::Agent,
@@ -97,9 +99,8 @@ fn agent(view: &AgentView, now: Timestamp) -> AgentRow {
         title: view.title.clone().unwrap_or_default(),
         iteration: (view.iteration, view.max_iterations),
         progress: view.progress,
-        since: view
-            .duration
-            .and_then(|seconds| now.checked_sub(jiff::SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()),
+        since: view.claimed_at,
+        until: view.worked_until,
         tokens: view.tokens_used,
         cost: view.cost_usd,
         heard: view.last_activity,
@@ -135,6 +136,7 @@ fn session_row(one: sessions::Session) -> AgentRow {
         state: state.to_owned(),
         title: format!("{prompts} in {}", one.worktree),
         since: Some(one.since),
+        until: None,
         heard: Some(one.last_activity),
         doing: Some(format!("{prompts} in {}", one.worktree)),
         workspace: Some(one.worktree),
@@ -169,6 +171,7 @@ fn nobody(id: String, runner: Runner) -> AgentRow {
         iteration: (0, None),
         progress: None,
         since: None,
+        until: None,
         tokens: None,
         cost: None,
         heard: None,

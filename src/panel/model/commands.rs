@@ -54,7 +54,7 @@ pub(super) fn begin(model: &mut Model, command: Command) -> Vec<Request> {
         Command::NewCheckpoint => new_checkpoint(model),
         Command::Checkpoints => find_out(model, "CHECKPOINTS".to_owned(), Question::Checkpoints),
         Command::Learnings => find_out(model, "LEARNINGS".to_owned(), Question::Learnings),
-        Command::Quit if model.seen.session.supervised && model.working() > 0 => {
+        Command::Quit if model.seen.session.supervised && model.has_busy_agents() => {
             find_out(model, "QUIT?".to_owned(), Question::AtWork)
         }
         Command::Quit => close(model),

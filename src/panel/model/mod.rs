@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use super::keys::Keys;
 use super::request::{Deed, Ticket};
-use super::seen::{AgentRow, CheckpointRow, Moment, OutputLine, Seen};
+use super::seen::{AgentRow, CheckpointRow, Moment, OutputLine, Runner, Seen};
 
 pub use dialog::{About, Body, Chosen, Dialog, Item, Outcome, Then, Typed};
 pub use in_dialog::menu;
@@ -175,6 +175,11 @@ impl Model {
     /// How many agents work.
     pub fn working(&self) -> usize {
         self.agents().filter(|row| row.works).count()
+    }
+
+    /// Whether an agent of the session has a task, also where it waits.
+    pub fn has_busy_agents(&self) -> bool {
+        self.agents().any(|row| row.runner == Runner::Agent && row.task.is_some())
     }
 
     fn fresh_ticket(&mut self) -> Ticket {

@@ -35,6 +35,7 @@ fn agent(id: &str, task: Option<(&str, &str)>, state: &str) -> AgentRow {
         iteration: if works { (7, Some(50)) } else { (0, None) },
         progress: works.then_some(50),
         since: works.then(|| ago(725)),
+        until: None,
         tokens: works.then_some(123_456),
         cost: works.then_some(1.5),
         heard: works.then(|| ago(3)),
@@ -95,6 +96,7 @@ pub fn seen() -> Seen {
             checkpoints: 4,
             disk: Some("20.0 GiB free".into()),
             last_action: Some("ed-001 claimed ch-004".into()),
+            doing: Vec::new(),
         },
         agents: vec![
             agent("ed-001", Some(("ch-004", "Register endpoint")), "running"),

@@ -153,9 +153,14 @@ fn told(model: &Model) -> Option<(String, Tone)> {
     let doing = model.doing.first().map(|deed| (format!("… {}", deed.in_words()), Tone::Warn));
     let recover = || model.seen.recovery.first().map(|why| (format!("{why}: {}", to_recover(model)), Tone::Bad));
     let last = || model.seen.session.last_action.as_ref().map(|action| (format!("last: {action}"), Tone::Dim));
+    let now = || match model.seen.session.doing.as_slice() {
+        [] => None,
+        [one] => Some((format!("now: {one}"), Tone::Dim)),
+        [first, more @ ..] => Some((format!("now: {first}; and {} more", more.len()), Tone::Dim)),
+    };
     // What went wrong is not hidden by what is still being done.
     let bad = told.clone().filter(|(_, tone)| *tone == Tone::Bad);
-    bad.or(doing).or(told).or_else(recover).or_else(last)
+    bad.or(doing).or(told).or_else(recover).or_else(now).or_else(last)
 }
 
 /// Where what a crash left is decided about.

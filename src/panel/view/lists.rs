@@ -113,7 +113,7 @@ fn agent(row: &AgentRow, model: &Model, columns: u16) -> Vec<Piece> {
         plain(or_dash(row.task.clone()), 13),
         plain(iteration, 6),
         plain(or_dash(row.progress.map(|percent| format!("{percent}%"))), 4),
-        plain(or_dash(row.since.map(|since| age(since, model.now))), 5),
+        plain(or_dash(row.since.map(|since| age(since, row.until.unwrap_or(model.now)))), 5),
         plain(or_dash(row.heard.map(|heard| age(heard, model.now))), 5),
     ];
     if columns >= WIDE {

@@ -307,3 +307,109 @@ fn a_question_is_still_open_when_its_session_has_ended() {
         world.all_is_well();
     }
 }
+
+/// A merge.verify that notes each task that it looks at, and for `held` waits for the file `go`.
+fn slow_verification(world: &World, held: &str) {
+    let (order, go) = (world.beside("order"), world.beside("go"));
+    let command = format!(
+        "m=echo $AXIOM_TASK_ID >> '{}'; [ $AXIOM_TASK_ID != {held} ] || while ! [ -e '{}' ]; do sleep 0.05; done",
+        order.display(),
+        go.display()
+    );
+    world.env.git(&["config", "axiom.merge.verify", &command]);
+}
+
+#[test]
+fn a_rejected_merge_is_blocked_while_another_one_is_verified_and_nobody_merges_it() {
+    let world = World::new();
+    world.task("a", "echo 1 > a.txt", &[]);
+    world.task("b", "echo 1 > b.txt", &[]);
+    slow_verification(&world, "a");
+    let live = world.start(&["--mode", "review"]);
+    world.wait_for_gate("merge-a");
+    world.wait_for_gate("merge-b");
+    world.env.ok(&["gate", "approve", "merge-a"]);
+    world.wait_for_file("order");
+    world.env.ok(&["gate", "reject", "merge-b", "--reason", "unsafe"]);
+    wait_until("it is blocked", || world.status_of("b") == "blocked");
+    assert_eq!((world.status_of("a").as_str(), world.find_task("b")["reason"].as_str()), ("done", Some("unsafe")));
+    world.signal_file("go");
+    wait_until("the other one is merged", || world.env.repo().join("a.txt").exists());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn what_a_human_has_decided_is_said_until_it_is_done_and_a_rejection_stands_without_a_session() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.start(&["--mode", "review", "--until-idle"]).wait().code(1);
+    world.env.ok(&["gate", "reject", "merge-t", "--reason", "unsafe"]);
+    let said = world.env.ok(&["status"]);
+    assert!(said.contains("carried out by the next 'git axiom run'") && said.contains("(rejected: unsafe)"), "{said}");
+    for args in [&["merge", "t"][..], &["merge", "t", "--dry-run"]] {
+        let refused = world.env.axiom(args).fails_with(Code::InvalidTransition);
+        assert!(refused.stderr.contains("rejected: unsafe") && refused.stderr.contains("gate approve merge-t"), "{refused}");
+    }
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    assert!(world.env.ok(&["status"]).contains("(approved)"));
+    world.env.ok(&["merge", "t"]);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    world.all_is_well();
+}
+
+#[test]
+fn nothing_waits_for_a_human_where_the_mode_asks_nobody() {
+    let world = World::new();
+    for task in ["a", "b"] {
+        world.task(task, &format!("echo 1 > {task}.txt"), &[]);
+    }
+    slow_verification(&world, "a");
+    let live = world.start(&["--mode", "review"]);
+    world.wait_for_gate("merge-a");
+    world.wait_for_gate("merge-b");
+    world.env.ok(&["mode", "autopilot"]);
+    world.wait_for_file("order");
+    assert_eq!(world.gates(), Vec::<serde_json::Value>::new());
+    let said = world.env.ok(&["status"]);
+    assert!(said.contains("Done, to be merged: a, b"), "{said}");
+    world.signal_file("go");
+    wait_until("both are merged", || ["a.txt", "b.txt"].iter().all(|file| world.env.repo().join(file).exists()));
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+/// Another merge would make worthless what it has passed.
+#[test]
+fn what_has_passed_its_verification_is_merged_first() {
+    let world = World::new();
+    let may = world.beside("may");
+    world.task("z", "echo 1 > z.txt", &[]);
+    world.task("a", &format!("while ! [ -e '{}' ]; do sleep 0.05; done; echo 1 > a.txt", may.display()), &[]);
+    slow_verification(&world, "z");
+    let live = world.start_autopilot(&["--agents", "2"]);
+    world.wait_for_file("order");
+    world.signal_file("may");
+    wait_until("the other one is done", || world.status_of("a") == "done");
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!(std::fs::read_to_string(world.beside("order")).unwrap(), "z\na\n", "each is verified once");
+    world.all_is_well();
+}
+
+#[test]
+fn an_agent_on_whose_work_nobody_goes_on_does_not_run() {
+    let world = World::new();
+    let hangs = world.beside("hangs");
+    world.task("t", "echo 1 > t.txt", &["--verify", &format!("touch '{}'; sleep 3000", hangs.display())]);
+    let mut live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("hangs");
+    assert_eq!(world.agents()[0]["state"], "running");
+    live.kill();
+    wait_until("nobody works on it", || world.agents()[0]["state"] == "ended");
+    let said = world.env.ok(&["gate", "list"]);
+    assert!(said.contains("To be recovered: ") && !said.contains("Nothing waits"), "{said}");
+    world.all_die();
+}

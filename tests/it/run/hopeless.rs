@@ -56,7 +56,10 @@ fn a_program_that_hangs_in_the_same_way_three_times_is_failed() {
     world.task("t", "echo thinking; exec sleep 4000", &[]);
     let ended = world.autopilot(&[]).code(1);
     assert_eq!((world.status_of("t").as_str(), iterations(&world, "t")), ("failed", 3), "{}", ended.stderr);
-    assert_eq!(reason(&world, "t"), "3 times in a row nothing changed and it ran over its silence limit: thinking");
+    assert_eq!(
+        reason(&world, "t"),
+        "it ended 3 times in a row in the same way and with the same files: it ran over its silence limit: thinking"
+    );
     world.all_is_well();
 }
 

@@ -60,6 +60,8 @@ pub struct Check<'a> {
     pub failure: Option<&'a str>,
     /// The commit of the task's branch that it looked at.
     pub commit: Option<&'a Oid>,
+    /// The commit of the target, where it looked at the result of a merge.
+    pub target: Option<&'a Oid>,
     /// Its exit status.
     pub exit: Option<i32>,
     /// How long it took, in milliseconds.
@@ -112,7 +114,8 @@ pub fn checks<'a>(case: &'a Case, record: Option<&'a CaseRecord>) -> Vec<Check<'
         verification.demands.commands.iter().enumerate().map(|(place, step)| {
             let mut results = verification.results.iter();
             let last = results.find(|result| result.by == Checker::Command && result.command == *step);
-            check(CheckOf::Merge, (place, step), last.map(|result| (&verification.of.branch, result)))
+            let check = check(CheckOf::Merge, (place, step), last.map(|result| (&verification.of.branch, result)));
+            Check { target: check.commit.map(|_| &verification.of.target), ..check }
         })
     });
     own.chain(of_merge).collect()
@@ -134,6 +137,7 @@ fn check<'a>(of: CheckOf, (place, step): (usize, &'a String), last: Option<(&'a 
         state,
         failure: result.and_then(|result| result.failure.as_deref()),
         commit: last.map(|(commit, _)| commit),
+        target: None,
         exit: run.and_then(|run| run.exit),
         duration_ms: run.map(|run| run.duration_ms),
         tests: run.and_then(|run| run.tests.as_ref()).map(Tests::from),
@@ -166,6 +170,9 @@ impl Check<'_> {
         }
         if let Some(commit) = self.commit {
             words.push_str(&format!(", at {}", commit.short()));
+        }
+        if let Some(target) = self.target {
+            words.push_str(&format!(" into {}", target.short()));
         }
         words
     }
