@@ -44,7 +44,9 @@ impl<'a> Seen<'a> {
 
     pub fn files_named(&self) -> Words {
         let files = self.list("files").filter_map(|line| self.in_worktree(line));
-        let permissions = self.list("permissions").filter_map(|line| self.in_worktree(line));
+        // Of folders only what is in them is looked at.
+        let is_folder = |path: &String| self.place.env.root().join(path).is_dir();
+        let permissions = self.list("permissions").filter_map(|line| self.in_worktree(line)).filter(|path| !is_folder(path));
         let changed = self.files_changed();
         let mut all: Words = files.chain(permissions).filter(|path| self.is_in_one_that_stays(path)).collect();
         all.retain(|path| changed.contains(path) || !self.is_left_out(path));

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::common::TestEnv;
 use crate::support::Scratch;
 
 fn set_mode(path: &Path, mode: u32) {
@@ -435,4 +436,33 @@ fn an_index_that_cannot_be_given_its_time_hides_no_change_of_that_moment() {
         return;
     };
     assert_eq!(scratch.git(&["show", "refs/axiom/captures/c:f"]), "two");
+}
+
+/// Permissions are those of a file or of a folder: what comes to the path as the other does not get them. And a folder that its owner
+/// may not write in is closed again only when its files are in it.
+#[test]
+fn permissions_of_a_file_do_not_close_the_folder_that_comes_back_in_its_place() {
+    let mut env = TestEnv::new();
+    env.write("sub/b.txt", "1\n");
+    env.write("read-only/f.txt", "1\n");
+    env.git(&["add", "."]);
+    env.git(&["commit", "-qm", "files"]);
+    env.bind_by_permissions();
+    let mode = |path: &str, mode: u32| set_mode(&env.repo().join(path), mode);
+    env.write("read-only/f.txt", "2\n");
+    mode("read-only", 0o555);
+    env.ok(&["checkpoint", "create", "one"]);
+    std::fs::remove_file(env.repo().join("sub/b.txt")).unwrap();
+    env.write("sub/b.txt/within.txt", "w\n");
+    env.give();
+    env.ok(&["rollback", "checkpoint", "one", "--yes"]);
+    mode("sub/b.txt", 0o400);
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(env.read("sub/b.txt/within.txt"), "w\n");
+    mode("read-only", 0o755);
+    std::fs::remove_dir_all(env.repo().join("read-only")).unwrap();
+    env.ok(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!(env.read("read-only/f.txt"), "2\n");
+    assert_eq!(env.repo().join("read-only").metadata().unwrap().permissions().mode() & 0o777, 0o555);
+    mode("read-only", 0o755);
 }

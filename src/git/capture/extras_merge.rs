@@ -260,7 +260,12 @@ mod tests {
     #[test]
     fn permissions_that_the_transaction_did_not_touch_are_as_they_are_now() {
         let with = |modes: &[(&str, u32)]| {
-            let one = |(name, mode): &(&str, u32)| Permissions { path: path(name), mode: *mode, attributes: Some(Vec::new()) };
+            let one = |(name, mode): &(&str, u32)| Permissions {
+                path: path(name),
+                mode: *mode,
+                folder: false,
+                attributes: Some(Vec::new()),
+            };
             CaptureExtras { modes: modes.iter().map(one).collect(), ..CaptureExtras::default() }
         };
         let (none, closed, open) = (with(&[]), with(&[("a", 0o600)]), with(&[("a", 0o644)]));

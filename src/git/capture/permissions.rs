@@ -52,6 +52,9 @@ pub struct Permissions {
     pub path: RepoPath,
     /// Its mode.
     pub mode: u32,
+    /// Whether it is a folder: what comes to its path as another kind of entry does not get these permissions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub folder: bool,
     /// All its ACLs and user attributes; `None` if an older version of git axiom did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<Vec<Attribute>>,
@@ -61,7 +64,7 @@ impl Permissions {
     /// Whether both are the same, as far as both are known.
     pub(in crate::git) fn is_as(&self, other: &Self) -> bool {
         let unknown = self.attributes.is_none() || other.attributes.is_none();
-        self.mode == other.mode && (unknown || self.attributes == other.attributes)
+        (self.mode, self.folder) == (other.mode, other.folder) && (unknown || self.attributes == other.attributes)
     }
 }
 
@@ -143,7 +146,7 @@ impl Captures<'_> {
                 recorded
                     .push(Attribute { name: AttributeName(RepoPath::new(name)), oid: self.repo.objects().write_blob(&value)? });
             }
-            let one = Permissions { path, mode: mode_of(&meta), attributes: Some(recorded) };
+            let one = Permissions { path, mode: mode_of(&meta), folder: meta.is_dir(), attributes: Some(recorded) };
             if wanted(&one, meta.is_dir()) {
                 found.push(one);
             }
@@ -191,7 +194,7 @@ impl Captures<'_> {
         let mut paths = Vec::new();
         for one in then.iter().filter(|one| recorded(now, &one.path) != Some(one) && !changes(&one.path)) {
             let Some((meta, attributes)) = read(&worktree.path().join(one.path.to_path()))? else { continue };
-            if self.known(one)?.differs(mode_of(&meta), &attributes) {
+            if meta.is_dir() == one.folder && self.known(one)?.differs(mode_of(&meta), &attributes) {
                 paths.push(one.path.clone());
             }
         }
@@ -208,7 +211,7 @@ impl Captures<'_> {
                 |one: &Attribute| Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?));
             attributes.iter().map(value).collect()
         };
-        Ok(Known { mode: one.mode & 0o777, attributes: one.attributes.as_ref().map(read).transpose()? })
+        Ok(Known { mode: one.mode & 0o777, folder: one.folder, attributes: one.attributes.as_ref().map(read).transpose()? })
     }
 }
 
@@ -217,6 +220,8 @@ impl Captures<'_> {
 pub(in crate::git) struct Known {
     /// Its mode.
     pub mode: u32,
+    /// Whether it is a folder.
+    pub folder: bool,
     /// Its ACLs and attributes; `None` if they were not recorded.
     pub attributes: Option<Attributes>,
 }

@@ -18,6 +18,9 @@ use super::place::{Found, Looks, look};
 use super::types::Attempt;
 use crate::git::capture::permissions::{Known, Permissions, recorded};
 
+/// What its owner may do with a folder that is being filled.
+const FILLED: u32 = 0o700;
+
 /// The set-group-id bit of a folder: files created in it get its group.
 const SET_GROUP: u32 = 0o2000;
 
@@ -76,8 +79,10 @@ impl Work<'_> {
             Some(replaced) => files::hand_owner(ready, &replaced.meta)?,
             None => true,
         };
-        let given = match self.wanted.get(path) {
-            Some(Known { mode, attributes: Some(attributes) }) => give(ready, *mode, attributes).map(|()| Given::Recorded)?,
+        let given = match self.wanted.get(path).filter(|known| !known.folder) {
+            Some(Known { mode, folder: _, attributes: Some(attributes) }) => {
+                give(ready, *mode, attributes).map(|()| Given::Recorded)?
+            }
             known => {
                 let given = self.hand_over(replaced, ready, now.permissions().mode())?;
                 match known {
@@ -137,12 +142,16 @@ impl Work<'_> {
     }
 
     /// Gives the recorded permissions to files and folders that stay in place, if the target recorded others than the
-    /// present capture.
+    /// present capture; and closes folders that were made to be filled. What lies in a folder comes before it.
     pub fn settle_permissions(&self, old: &[Permissions], new: &[Permissions]) -> Result<()> {
         let written: BTreeSet<&RepoPath> = self.report.written.iter().collect();
-        for one in new.iter().filter(|one| recorded(old, &one.path) != Some(one) && !written.contains(&one.path)) {
+        let stays = |one: &&Permissions| recorded(old, &one.path) != Some(one) && !written.contains(&one.path);
+        let is_closed = |one: &&Permissions| one.folder && one.mode & FILLED != FILLED;
+        for one in new.iter().rev().filter(|one| stays(one) || is_closed(one)) {
             let Some(known) = self.wanted.get(&one.path) else { continue };
             match look(self.root, &one.path)? {
+                Found::File(_) if known.folder => {}
+                Found::Folder if !known.folder => {}
                 Found::File(_) | Found::Folder => {
                     env::fault_point("git.before-permissions");
                     let place = self.root.join(one.path.to_path());
@@ -158,16 +167,18 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Creates a folder above a path, with its recorded permissions if there are any.
+    /// Creates a folder above a path, with its recorded permissions if there are any: its owner can fill it until they are settled.
     pub(in crate::git) fn make_folder(&self, folder: &RepoPath) -> Result<()> {
         let place = self.root.join(folder.to_path());
-        match self.wanted.get(folder) {
+        match self.wanted.get(folder).filter(|known| known.folder) {
             None => files::create_users_dir(&place),
             Some(_) if !files::create_private_dir(&place)? => Ok(()),
-            Some(Known { mode, attributes }) => match give(&place, *mode, attributes.as_ref().unwrap_or(&Attributes::new())) {
-                Err(error) if self.attempt != Attempt::Back => Err(permissions_lost(folder, error)),
-                _ => Ok(()),
-            },
+            Some(Known { mode, folder: _, attributes }) => {
+                match give(&place, *mode | FILLED, attributes.as_ref().unwrap_or(&Attributes::new())) {
+                    Err(error) if self.attempt != Attempt::Back => Err(permissions_lost(folder, error)),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 }

@@ -382,9 +382,8 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     // Without a supervisor, nobody knows how long what still runs has run.
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
     let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
-    let lines = |gates: Vec<&Gate>| {
-        natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect::<Vec<_>>()
-    };
+    let lines =
+        |gates: Vec<&Gate>| natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect::<Vec<_>>();
     let now_is = session_now(state, alive);
     let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
     Status {
