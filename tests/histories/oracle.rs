@@ -180,7 +180,17 @@ pub fn names_its_gaps(place: &Place, world: &World, run: &Run) {
         let named = coverage(&place.env.root().join(name))["unreadable"]["paths"].clone();
         let named: Vec<&str> = named.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let missing: Vec<&String> = tree.closed.iter().filter(|path| !named.contains(&path.as_str())).collect();
-        assert!(missing.is_empty(), "{}in {name} {missing:?} cannot be read, and is not named:\n{run}", place.story());
+        // What git's index knows of it shows whether it was taken for unchanged.
+        let known = || {
+            let folder = place.env.root().join(name);
+            let all = missing.iter().map(|path| {
+                let index = place.env.try_git_in(&folder, &["ls-files", "--debug", "--", path.as_str()]).stdout;
+                format!("{index}{:?}\n", folder.join(path).symlink_metadata())
+            });
+            all.collect::<String>()
+        };
+        let story = place.story();
+        assert!(missing.is_empty(), "{story}in {name} {missing:?} cannot be read, and is not named:\n{run}\n{}", known());
     }
     for folder in &place.broken {
         // Where nothing says any more where it is, its registration is named.
