@@ -51,6 +51,8 @@ pub enum DoingKind {
     Filters,
     /// A task is merged.
     Merges,
+    /// The program of an agent is being ended: it has its grace time.
+    Ends,
     /// A planner runs.
     Plans,
 }
@@ -90,6 +92,7 @@ impl Doing {
             | DoingKind::Evaluates
             | DoingKind::Filters
             | DoingKind::Merges
+            | DoingKind::Ends
             | DoingKind::Plans => false,
         }
     }
@@ -111,6 +114,7 @@ impl Doing {
             DoingKind::Evaluates => format!("{about}recovery.evaluator is asked what becomes of it"),
             DoingKind::Filters => format!("{about}filters store what its agent left"),
             DoingKind::Merges => format!("{about}it is being merged"),
+            DoingKind::Ends => format!("{about}its agent is being ended"),
             DoingKind::Plans => format!("{about}the planner works on the phase {name}"),
         }
     }

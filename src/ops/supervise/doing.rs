@@ -55,11 +55,15 @@ impl Supervisor<'_> {
                 ..Doing::of_task(DoingKind::Evaluates, &task, now.since).by(agent)
             });
         }
-        for (token, filters) in &self.filters {
+        let filters = self.filters.iter().map(|(token, filters)| (DoingKind::Filters, token, filters.since()));
+        // Who stores what its agent left has ended it.
+        let ending = self.halted.iter().filter(|(token, _)| !self.filters.contains_key(*token));
+        let ending = ending.map(|(token, halted)| (DoingKind::Ends, token, halted.since));
+        for (what, token, since) in filters.chain(ending) {
             let is_its = |agent: &&Agent| agent.token() == Some(token);
             let agent = state.busy_agents().find(is_its);
             let Some((agent, work)) = agent.and_then(|agent| Some((&agent.id, agent.work.as_ref()?))) else { continue };
-            all.push(Doing::of_task(DoingKind::Filters, &work.task, filters.since()).by(agent));
+            all.push(Doing::of_task(what, &work.task, since).by(agent));
         }
         all.extend(self.reporting_doing());
         all.extend(self.doing.merging.clone());

@@ -217,6 +217,8 @@ struct Halted {
     then: Then,
     /// Whether its keeper was asked to end it: a keeper that is just starting cannot be asked yet.
     asked: bool,
+    /// Since when.
+    since: Timestamp,
 }
 
 /// What becomes of a task whose agent is ended, where it is not complete.

@@ -208,9 +208,10 @@ impl Supervisor<'_> {
         // First: who gets an error as the answer has not asked for anything.
         let state = keeper_state(&self.ctx.layout().run_dir(agent, token))?;
         let before = self.halted.get(token);
+        let since = before.map_or_else(env::now, |before| before.since);
         let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
         let then = then.or(before.map(|before| before.then.clone()));
-        self.halted.insert(token.clone(), Halted { how, then, asked: false });
+        self.halted.insert(token.clone(), Halted { how, then, asked: false, since });
         if let KeeperState::Alive(record) = state {
             self.ask_to_end(agent, &record);
         }

@@ -315,7 +315,11 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     }
     for view in &mut status.agents {
         let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
-        view.doing = status.doing.iter().find(of_agent).map(Doing::what_in_words);
+        let doing = status.doing.iter().find(of_agent);
+        view.doing = doing.map(Doing::what_in_words);
+        if doing.is_some_and(|doing| doing.what == DoingKind::Ends) {
+            view.state = "stopping";
+        }
         if view.doing.is_some() && view.state == "paused" {
             // Its program does not run, and a pause waits for what is done for it.
             view.state = "running";
@@ -543,6 +547,7 @@ fn to_merge(state: &State) -> Vec<ToMerge> {
 }
 
 fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool)) -> &'static str {
+    // Asked for, and not begun yet.
     let stopping = state.record.requests.values().any(|request| match request {
         Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
         Request::Redirect { agent: sent, .. } => *sent == agent.id,

@@ -11,7 +11,7 @@ use super::keeper_now::KeeperNow;
 use super::notice::Notice;
 use super::{Supervisor, Then, Until};
 use crate::domain::base::ids::AgentId;
-use crate::domain::work::doing::Doing;
+use crate::domain::work::doing::{Doing, DoingKind};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
@@ -167,7 +167,8 @@ impl Interrupts {
     }
 
     pub(super) fn set_doing(&self, doing: &[Doing]) {
-        let words = doing.iter().map(Doing::what_in_words).collect();
+        // Who is being ended is named by himself.
+        let words = doing.iter().filter(|doing| doing.what != DoingKind::Ends).map(Doing::what_in_words).collect();
         *self.doing.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 }

@@ -395,3 +395,21 @@ fn agents_obey_while_the_supervisor_does_something_else() {
         },
     );
 }
+
+#[test]
+fn an_agent_that_is_being_ended_is_stopping() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.agents.graceSeconds", "2"]);
+    let begun = world.beside("begun");
+    world.task("t", &format!("trap '' TERM; touch '{}'; while :; do sleep 0.1; done", begun.display()), &[]);
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun");
+    let mut command = world.env.axiom_command(&world.env.repo(), ["stop", "agent-001"]);
+    let mut stop = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    wait_until("it is stopping", || world.agents()[0]["state"] == "stopping");
+    assert!(stop.wait().unwrap().success());
+    assert_eq!(world.agents()[0]["state"], "idle");
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
