@@ -9,8 +9,9 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{AgentId, CaseId, GateId};
-use crate::domain::work::gate::Afterwards;
+use crate::domain::work::gate::{Afterwards, GateKind};
 use crate::domain::work::outcome::Halt;
+use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::Purpose;
 use crate::ops::interventions::{self, Ending};
@@ -66,17 +67,24 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
     let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
     let options = Options::attending();
     let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
+    let since = env::now();
     let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
         return Err(Error::new(Code::InvalidTransition, format!("agent '{idle}' is not working")).hint("see 'git axiom status'"));
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
-    let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).collect();
+    let merges = interventions::merges_stopped_since(ctx.state(), since);
+    let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).chain(merges.iter().cloned()).collect();
     let answer = StopAnswer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
     screen.answer(&answer, || match ended.as_slice() {
-        [] => "No agent was running.\n".to_owned(),
-        many => many.iter().map(ended_in_words).collect(),
+        [] if merges.is_empty() => "No agent was running.\n".to_owned(),
+        many => many.iter().map(ended_in_words).chain(merges.iter().map(merge_in_words)).collect(),
     })?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
+}
+
+/// A merge whose verification was stopped, in words.
+fn merge_in_words(gate: &GateId) -> String {
+    format!("Stopped the verification of a merge. To try it again: {}\n", GateKind::Merge.command(gate.as_str()))
 }

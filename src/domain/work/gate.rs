@@ -256,6 +256,9 @@ pub fn conflicts(task: &CaseId, target: &str) -> String {
     format!("{task}{CONFLICTS}{target}")
 }
 
+/// What the gate of a merge says whose verification a human has stopped.
+pub const VERIFICATION_STOPPED: &str = "the verification of its merge was stopped; approve to try it again";
+
 /// Whether a gate has that reason.
 pub fn is_of_conflict(reason: &str) -> bool {
     reason.contains(CONFLICTS)

@@ -2,14 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::request::{Handled, PATIENCE, ask_supervisor};
 use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::base::nearest;
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
+use crate::domain::work::doing::DoingKind;
 use crate::domain::work::failures::Step;
-use crate::domain::work::gate::{Afterwards, Gate, GateKind};
+use crate::domain::work::gate::{Afterwards, Gate, GateKind, VERIFICATION_STOPPED};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::Request;
 use crate::error::{Code, Error, Result};
@@ -73,6 +76,12 @@ pub fn end_agents(
     Ok(all)
 }
 
+/// The gates of merges whose verification was stopped since a moment, with all agents.
+pub fn merges_stopped_since(state: &State, since: Timestamp) -> Vec<GateId> {
+    let gates = state.restorable.gates.values().filter(|gate| gate.kind == GateKind::Merge && gate.opened_at >= since);
+    gates.filter(|gate| gate.reason == VERIFICATION_STOPPED).map(|gate| gate.id.clone()).collect()
+}
+
 /// Ends agents of a session.
 fn end_working(
     ctx: &mut Context,
@@ -88,7 +97,9 @@ fn end_working(
     }
     let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
     let busy: Vec<AgentId> = ctx.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
-    if busy.is_empty() {
+    // Where all are meant, what verifies a merge is one of them: a persona, or a command.
+    let verifies = agents.is_empty() && doing::now(ctx)?.iter().any(|doing| doing.what == DoingKind::VerifiesMerge);
+    if busy.is_empty() && !verifies {
         return Ok(Vec::new());
     }
     let task = |agent: &AgentId| Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());

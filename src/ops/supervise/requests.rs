@@ -9,7 +9,7 @@ use crate::domain::state::event::{By, Event};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
-use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held};
+use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held, VERIFICATION_STOPPED};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::{Request, SessionState};
 use crate::env;
@@ -131,6 +131,12 @@ impl Supervisor<'_> {
         }
         if let Some(held) = held {
             self.hold_free(&how.tasks, held)?;
+        }
+        if how.agents.is_empty()
+            && let Some(task) = self.merge_check.as_ref().map(|check| check.task.clone())
+        {
+            self.abandon_merge_check();
+            self.wait_at_gate(&task, VERIFICATION_STOPPED.to_owned(), &[])?;
         }
         if let Some(error) = failed {
             return Err(error);

@@ -315,7 +315,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     }
     for view in &mut status.agents {
         let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
-        let doing = status.doing.iter().find(of_agent);
+        // What is said of what is done may be a moment older than the state.
+        let doing = status.doing.iter().find(of_agent).filter(|doing| doing.task_id.is_none() || view.task_id.is_some());
         view.doing = doing.map(Doing::what_in_words);
         if doing.is_some_and(|doing| doing.what == DoingKind::Ends) {
             view.state = "stopping";

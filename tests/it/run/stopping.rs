@@ -413,3 +413,24 @@ fn an_agent_that_is_being_ended_is_stopping() {
     live.wait().code(0);
     world.all_is_well();
 }
+
+#[test]
+fn with_all_agents_the_verification_of_a_merge_is_stopped_and_waits() {
+    let world = World::new();
+    let (begun, go) = (world.beside("begun"), world.beside("go"));
+    let command = format!("[ -e '{}' ] || {{ touch '{}'; sleep 3000; }}", go.display(), begun.display());
+    world.env.git(&["config", "axiom.merge.verify", &command]);
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun");
+    let said = world.env.ok(&["stop", "--all"]);
+    assert!(said.contains("git axiom gate approve merge-t"), "{said}");
+    wait_until("its processes are gone", || !world.processes().iter().any(|(_, words)| words.contains("3000")));
+    assert_eq!((world.status_of("t").as_str(), world.gates().len()), ("done", 1));
+    world.signal_file("go");
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    wait_until("it is merged", || world.env.repo().join("t.txt").exists());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
