@@ -188,12 +188,12 @@ fn decided_in_words(report: &Report) -> String {
     if report.decided.is_empty() {
         return String::new();
     }
-    let by = if report.supervisor.alive { "" } else { " by the next 'git axiom run'" };
+    let by = if report.supervisor.alive { "as soon as that is possible" } else { "by the next 'git axiom run'" };
     let row = |gate: &GateLine| {
         let decision = gate.decision.as_ref().map(DecisionLine::in_words).unwrap_or_default();
         vec![format!("  {}", gate.id), gate.reason.clone(), decision]
     };
-    format!("\nDecided, and carried out{by}:\n{}", table(&report.decided.iter().map(row).collect::<Vec<_>>()))
+    format!("\nDecided, and carried out {by}:\n{}", table(&report.decided.iter().map(row).collect::<Vec<_>>()))
 }
 
 /// Who is done and waits to be merged.

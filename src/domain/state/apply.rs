@@ -18,6 +18,7 @@ use super::event::{Envelope, Event};
 use super::whole::State;
 use crate::domain::operation::settle::Settled;
 use crate::domain::planning::gates;
+use crate::domain::work::case::Status;
 use crate::error::{Code, Error, Result};
 
 fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
@@ -95,7 +96,8 @@ impl State {
             Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate, discarded } => {
-                self.release(agent, *status, reason, (*retry, *discarded), complete.as_ref(), at)?;
+                let goes_on = *status == Status::Pending && gate.as_ref().is_none_or(|gate| gate.goes_on());
+                self.release(agent, *status, reason, (*retry, *discarded, goes_on), complete.as_ref(), at)?;
                 if let Some(gate) = gate {
                     self.hold(gate);
                 }

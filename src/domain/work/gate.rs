@@ -256,6 +256,8 @@ pub fn conflicts(task: &CaseId, target: &str) -> String {
     format!("{task}{CONFLICTS}{target}")
 }
 
+const GOES_ON: &str = " was paused, and goes on";
+
 /// What the gate of a merge says whose verification a human has stopped.
 pub const VERIFICATION_STOPPED: &str = "the verification of its merge was stopped; approve to try it again";
 
@@ -340,9 +342,14 @@ impl Gate {
 
     /// The approved claim gate of a task whose agent was paused at once: it goes on with it when the session does.
     pub fn going_on(task: &CaseId, now: Timestamp) -> Option<Self> {
-        let reason = format!("{task} was paused, and goes on");
+        let reason = format!("{task}{GOES_ON}");
         let gate = Self::of_task(GateKind::Claim, task, reason, now).ok()?;
         Some(Self { decision: Some(Decision::Approved), ..gate })
+    }
+
+    /// Whether it is such a gate: nobody has decided at it.
+    pub fn goes_on(&self) -> bool {
+        self.kind == GateKind::Claim && self.reason.ends_with(GOES_ON)
     }
 
     /// The approved claim gate of the task that a human sends an agent to.

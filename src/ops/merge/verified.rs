@@ -13,6 +13,7 @@ use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::Facts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
+use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::checks::shown::CheckOf;
 use crate::domain::work::conflict::Level;
 use crate::domain::work::guarded::Allowed;
@@ -128,7 +129,8 @@ impl Check {
     pub fn now(&self) -> Option<RunningStep> {
         let now = self.running.now()?;
         let passed = self.demands.names().count().saturating_sub(now.of);
-        Some(RunningStep { place: now.place + passed, of: now.of + passed, ..now })
+        let name = NamedStep::of(&now.name).label().to_owned();
+        Some(RunningStep { name, place: now.place + passed, of: now.of + passed, ..now })
     }
 
     /// What is known while it still runs, where a step has ended since the last call.

@@ -27,6 +27,8 @@ use crate::ops::recover::told;
 use crate::ops::revert_task;
 use crate::ops::steps::{self, About, AfterFailure, Job, Program, Runner, What};
 use crate::ops::supervise::live::live_ref;
+use crate::process::keeper::spec::KeeperState;
+use crate::process::keeper_state;
 
 /// How many finished tasks an evaluator is told.
 const MOST_PAST: usize = 200;
@@ -98,6 +100,16 @@ impl Supervisor<'_> {
         let log = self.ctx.layout().agent_log(agent, &work.task);
         let (marker, progress_at) = watch.map_or((None, None), |watch| (watch.marker.clone(), watch.progress_at));
         scan::cut_off(run, &log, workspace, LastHeard { marker, saved_at, progress_at })
+    }
+
+    /// How long an iteration ran whose keeper recorded no end: up to its last sign of life, in milliseconds.
+    pub(super) fn ran_until_cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> u64 {
+        let (KeeperState::Dead(record) | KeeperState::Unproved(record)) = keeper_state(run).unwrap_or(KeeperState::NotStarted)
+        else {
+            return 0;
+        };
+        let sign = self.watches.get(agent).and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(agent, work));
+        u64::try_from(sign.duration_since(record.started_at).as_millis()).unwrap_or(0)
     }
 
     fn last_sign(&self, agent: &AgentId, work: &Work) -> Timestamp {

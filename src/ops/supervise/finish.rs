@@ -81,7 +81,8 @@ impl Supervisor<'_> {
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
         let run = self.ctx.layout().run_dir(agent, &token);
         let cut = last_run::tells_where(end, &outcome).then(|| Box::new(self.cut_off(agent, &work, &run)));
-        let ran = Ran { case: &case, exit, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
+        let ran_ms = exit.map_or_else(|| self.ran_until_cut_off(agent, &work, &run), ExitRecord::millis);
+        let ran = Ran { case: &case, exit, ran_ms, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
         let discarded = *end == End::Killed;
         let report = IterationReport { cut, discarded, ..self.report(ran, kept) };
         self.record_end(agent, &token, (end, report))?;
@@ -134,7 +135,7 @@ impl Supervisor<'_> {
     }
 
     fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {
-        let Ran { case, exit, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
+        let Ran { case, exit, ran_ms, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
         let usage = self.new_usage(case, &told.usage, resumed.is_some());
         IterationReport {
             outcome: outcome.clone(),
@@ -144,7 +145,7 @@ impl Supervisor<'_> {
             to: kept.to,
             files: kept.files,
             left_out: kept.left_out,
-            duration_ms: exit.map_or(0, ExitRecord::millis),
+            duration_ms: ran_ms,
             tokens: usage.tokens(),
             cost_usd: self.options.programs.of(case).cost_of(&usage),
             not_started: false,
@@ -390,6 +391,8 @@ enum NotCommitted {
 struct Ran<'a> {
     case: &'a Case,
     exit: Option<&'a ExitRecord>,
+    /// How long it ran.
+    ran_ms: u64,
     told: &'a Summary,
     outcome: &'a Outcome,
     silent_end: Option<SilentEnd>,

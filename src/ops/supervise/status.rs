@@ -343,6 +343,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         let printed = last_printed(&ctx.layout().agent_log(&agent.id, &work.task), &ctx.config, work.iteration);
         let Some(printed) = printed.ok().flatten() else { continue };
         view.last_activity = view.last_activity.map(|recorded| recorded.max(printed.at));
+        if !status.supervisor.alive {
+            view.worked_until = view.last_activity;
+            view.duration = view.last_activity.map(|until| whole_seconds(work.claimed_at, until));
+        }
         view.last_line = printed.line;
     }
     Ok(status)
@@ -389,6 +393,10 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
     let lines =
         |gates: Vec<&Gate>| natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect::<Vec<_>>();
+    // What is held at another gate waits there; what goes on by itself was decided by nobody.
+    let is_held = |task: &CaseId| waiting.iter().any(|gate| gate.task_id.as_ref() == Some(task));
+    let held: BTreeSet<&CaseId> = decided.iter().filter_map(|gate| gate.task_id.as_ref()).filter(|task| is_held(task)).collect();
+    let acts = |gate: &Gate| !gate.goes_on() && !gate.task_id.as_ref().is_some_and(|task| held.contains(task));
     let now_is = session_now(state, alive);
     let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
     Status {
@@ -412,7 +420,7 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
         tasks,
         progress,
         gates: lines(waiting),
-        decided: lines(decided),
+        decided: lines(decided.into_iter().filter(|gate| acts(gate)).collect()),
         to_merge: to_merge(state),
         stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
         doing: Vec::new(),
@@ -498,7 +506,7 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
     let captured = reports.and_then(|reports| reports.captured.as_ref());
     let (captured_at, lines) = (captured.map(|captured| captured.at), captured.and_then(|captured| captured.lines));
     let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
-    let since_claimed = |work: &Work| now.or(heard).map(|until| until.duration_since(work.claimed_at));
+    let since_claimed = |work: &Work| now.or(heard).map(|until| whole_seconds(work.claimed_at, until));
     AgentView {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some()))),
@@ -516,7 +524,7 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
         waiting_since: work.and_then(|work| waiting_since(state, work)),
         claimed_at: work.map(|work| work.claimed_at),
         worked_until: heard.filter(|_| now.is_none()),
-        duration: work.and_then(since_claimed).map(|time| time.as_secs().max(0).unsigned_abs()),
+        duration: work.and_then(since_claimed),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
         limits: Vec::new(),
@@ -537,6 +545,10 @@ fn planner_view(doing: &Doing) -> AgentView {
 fn waiting_since(state: &State, work: &Work) -> Option<Timestamp> {
     let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
     open.filter(|gate| gate.task_id.as_ref() == Some(&work.task)).map(|gate| gate.opened_at).min()
+}
+
+fn whole_seconds(since: Timestamp, until: Timestamp) -> u64 {
+    until.duration_since(since).as_secs().max(0).unsigned_abs()
 }
 
 /// Tasks that are done, wait at no gate, and are merged when it is their turn.
@@ -578,6 +590,8 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool
     match state.record.session.as_ref().map(|session| session.state) {
         Some(SessionState::Paused | SessionState::Pausing | SessionState::Ending) => "paused",
         Some(SessionState::Running) if gate.is_none() => "running",
-        Some(_) | None => "waiting",
+        // Without a session somebody looks after what it left: 'recover', for example.
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => "running",
+        Some(SessionState::Running) => "waiting",
     }
 }

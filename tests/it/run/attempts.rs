@@ -346,3 +346,21 @@ fn an_evaluator_is_told_what_the_agent_did_last() {
     let question: serde_json::Value = serde_json::from_slice(&std::fs::read(&asked).unwrap()).unwrap();
     assert_eq!(question["lastAction"], "Created file auth.py", "{question}");
 }
+
+/// A crash does not make its time go away: up to its last sign of life it counts.
+#[test]
+fn an_iteration_that_was_cut_off_took_time() {
+    let world = World::new();
+    let said = world.beside("said");
+    let first = format!("echo begun; sleep 1.2; echo alive; touch '{}'; sleep 3000", said.display());
+    world.task("t", &format!("[ -e '{}' ] || {{ {first}; }}; echo 1 > t.txt", said.display()), &[]);
+    let mut live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("said");
+    wait_until("that is in its log", || world.env.ok(&["output", "t"]).contains("alive"));
+    live.kill();
+    world.all_die();
+    world.start_autopilot(&[]).wait().code(0);
+    let all = world.env.json(&["stats"]);
+    assert!(all["total"]["duration"].as_u64().unwrap() >= 1, "{all}");
+    world.all_is_well();
+}

@@ -357,7 +357,7 @@ impl State {
         agent: &AgentId,
         status: Status,
         reason: &str,
-        (retry, discarded): (bool, bool),
+        (retry, discarded, goes_on): (bool, bool, bool),
         complete: Option<&Oid>,
         at: Timestamp,
     ) -> Result<()> {
@@ -385,7 +385,10 @@ impl State {
             record.retry_count += 1;
         }
         record.interrupted = retry;
-        record.failed_rounds = 0;
+        // What a pause or the end of a session cut short goes on with its count.
+        if !goes_on {
+            record.failed_rounds = 0;
+        }
         if let Some(recovery) = &mut record.recovery {
             recovery.open = false;
         }
