@@ -105,7 +105,8 @@ fn tree(place: &Place, path: &Path, submodules: &[PathBuf]) -> Tree {
     }
     let below_others = |entry: &walkdir::DirEntry| {
         let name = entry.file_name();
-        let is_of_git = entry.depth() == 1 && (name == ".git" || name == ".worktrees") || leads_to_a_git_dir(entry);
+        // Of no repository the git directory is content, also while HEAD has none at its path. What its objects hold is owed all the same.
+        let is_of_git = name == ".git" || entry.depth() == 1 && name == ".worktrees";
         !is_of_git && !submodules.iter().any(|one| one == entry.path())
     };
     // Asked before anything is opened for the look.
@@ -122,12 +123,6 @@ fn tree(place: &Place, path: &Path, submodules: &[PathBuf]) -> Tree {
     let shown: BTreeSet<&str> = shown.split('\0').collect();
     tree.ignored = tree.files.keys().filter(|name| !shown.contains(name.as_str())).cloned().collect();
     tree
-}
-
-/// The `.git` of a checked out submodule is no file of the worktree, also while HEAD has none at its path.
-fn leads_to_a_git_dir(entry: &walkdir::DirEntry) -> bool {
-    let is_named = entry.file_name() == ".git" && entry.file_type().is_file();
-    is_named && std::fs::read(entry.path()).is_ok_and(|content| content.starts_with(b"gitdir: "))
 }
 
 /// One file as it lies there.

@@ -90,12 +90,7 @@ pub fn is_as_saved(place: &Place, name: &str, (before, after): (&World, &World),
     let not_held = submodules_not_held(place, saved, before, dry);
     // A submodule that is new since stays, as does what cannot be read.
     let stays = |path: &str| [&then, &was].iter().any(|tree| tree.is_closed(path)) || is_in(before, path) && !is_in(saved, path);
-    // The git directory of one that is a submodule now, or was then, is none of the files around it.
-    let is_of_git = |path: &str| {
-        let at = path.split_once("/.git/").map(|(at, _)| at);
-        at.is_some_and(|at| [before, after].iter().any(|world| world.submodules_of("repo").any(|(one, _)| one == at)))
-    };
-    for path in keys(&was.files, &now.files).into_iter().filter(|path| stays(path) && !is_of_git(path)) {
+    for path in keys(&was.files, &now.files).into_iter().filter(|path| stays(path)) {
         let [was, now] = [&was, &now].map(|tree| tree.files.get(path));
         assert_eq!(was, now, "{}{path} could not be saved, and is not as it was", place.story());
     }

@@ -80,11 +80,7 @@ impl<'a> Seen<'a> {
         // A submodule that comes or goes is none of itself: its files are those of the worktree that it is in.
         for (name, ..) in self.worktrees().filter(|(_, was, _)| was.submodule.is_none()) {
             let [was, is] = [self.before, self.after].map(|world| world.whole(name).files);
-            // A repository that the index has a commit of, before or after, is none of the files around it.
-            let submodules =
-                [self.before, self.after].map(|world| world.submodules_of(name).map(|(at, _)| format!("{at}/.git/")));
-            let submodules: Vec<String> = submodules.into_iter().flatten().collect();
-            let differs = |path: &&String| was.get(*path) != is.get(*path) && !submodules.iter().any(|at| path.starts_with(at));
+            let differs = |path: &&String| was.get(*path) != is.get(*path);
             changed.extend(keys(&was, &is).into_iter().filter(differs).map(|path| format!("{name}/{path}")));
         }
         changed
