@@ -29,8 +29,11 @@ pub fn pages() -> Vec<(String, String)> {
         std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let of_docs =
         below_docs.filter(|name| Path::new(name).extension().is_some_and(|end| end == "md")).map(|name| format!("docs/{name}"));
-    let mut names: Vec<String> =
-        ["README.md", "llms.txt", "hooks/README.md"].map(str::to_owned).into_iter().chain(of_docs).collect();
+    let mut names: Vec<String> = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt", "hooks/README.md"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(of_docs)
+        .collect();
     names.sort();
     names.into_iter().map(|name| (name.clone(), read(&name))).collect()
 }
