@@ -140,7 +140,7 @@ impl Watcher for Progress {
             }
             Notice::Checkpoint { name } => self.line(&format!("checkpoint {name}")),
             Notice::Warning { text } => self.line(&format!("warning: {text}")),
-            Notice::Pausing { why } => self.line(&why),
+            Notice::SessionChanges { why } => self.line(&why),
             Notice::WaitingFor { what } => self.line(&format!("waiting for {what}")),
             Notice::Ended { how } => self.line(&format!("session ended: {how}")),
         }

@@ -52,6 +52,7 @@ pub fn pausing(all: &Pausing) -> String {
     let waits: Vec<String> = iterations.into_iter().chain(verifications).collect();
     let mut text = match waits.as_slice() {
         [] => "Paused: no agent runs.\n".to_owned(),
+        some if all.at_once => format!("Pausing: ending {}.\n", some.join(" and ")),
         some => format!("Pausing: waiting for {} to end.\n", some.join(" and ")),
     };
     if !all.verifying.is_empty() {

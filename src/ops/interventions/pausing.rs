@@ -48,6 +48,8 @@ pub struct Pausing {
     pub paused: Vec<Working>,
     /// The verifications that run, of tasks and of merges: what passes is still merged.
     pub verifying: Vec<Doing>,
+    /// Whether those that run are being ended.
+    pub at_once: bool,
 }
 
 /// Who runs and who is between two iterations. An agent whose program was ended at once and that has let go of its task is not
@@ -62,7 +64,9 @@ pub fn agents(ctx: &Context) -> Result<Pausing> {
         let Some(work) = &agent.work else { continue };
         let (task, iteration, progress) = (work.task.clone(), work.iteration, work.progress);
         let working = Working { agent: agent.id.clone(), task, iteration, progress };
-        if work.stage.token().is_none() {
+        if agent.waits_for_an_answer() {
+            // It waits for a human, as before.
+        } else if work.stage.token().is_none() {
             all.paused.push(working);
         } else if supervised || KeeperNow::of(ctx, agent) == KeeperNow::Works {
             // A session is about to see how it ended; without one nothing of it runs.
@@ -92,7 +96,7 @@ pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher)
     while wait && is_pausing(ctx)? {
         waiting.for_events(ctx)?;
     }
-    let mut all = agents(ctx)?;
+    let mut all = Pausing { at_once: how == How::AtOnce, ..agents(ctx)? };
     all.verifying = doing::now(ctx)?.into_iter().filter(Doing::is_verification).collect();
     let verifies = |working: &Working| all.verifying.iter().any(|doing| doing.agent_id.as_ref() == Some(&working.agent));
     let paused = std::mem::take(&mut all.paused).into_iter().filter(|working| !verifies(working)).collect();

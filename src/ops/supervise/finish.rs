@@ -84,6 +84,7 @@ impl Supervisor<'_> {
         let ran_ms = exit.map_or_else(|| self.ran_until_cut_off(agent, &work, &run), ExitRecord::millis);
         let ran = Ran { case: &case, exit, ran_ms, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
         let discarded = *end == End::Killed;
+        let how = if discarded { "killed".to_owned() } else { describe(&outcome) };
         let report = IterationReport { cut, discarded, ..self.report(ran, kept) };
         self.record_end(agent, &token, (end, report))?;
         env::fault_point("finish.recorded");
@@ -104,7 +105,7 @@ impl Supervisor<'_> {
         self.ends.extend(end.map(|end| (agent.clone(), end)));
         self.halted.remove(&token);
         let task = case.id.clone();
-        self.tell(Notice::IterationEnded { agent: agent.clone(), task: case.id, how: describe(&outcome), left_out });
+        self.tell(Notice::IterationEnded { agent: agent.clone(), task: case.id, how, left_out });
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(true) } else { self.save_snapshot().map(|()| true) }

@@ -85,7 +85,8 @@ pub enum Notice {
     Warning {
         text: String,
     },
-    Pausing {
+    /// The session pauses, goes on or comes to its end.
+    SessionChanges {
         why: String,
     },
     /// It takes a while, because of this.

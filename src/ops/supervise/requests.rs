@@ -99,6 +99,7 @@ impl Supervisor<'_> {
             Request::Resume if self.session_state() == SessionState::Running => Ok((false, "nothing is paused".to_owned())),
             Request::Resume => {
                 self.change_session(SessionState::Running, "resumed")?;
+                self.tell(Notice::SessionChanges { why: "resumed".into() });
                 Ok((true, "resumed".to_owned()))
             }
             Request::Merge { task } => self.approve_merge(&task),
@@ -259,7 +260,7 @@ impl Supervisor<'_> {
             self.abandon_starting();
         }
         self.change_session(SessionState::Pausing, "pausing")?;
-        self.tell(Notice::Pausing { why: "asked to pause".into() });
+        self.tell(Notice::SessionChanges { why: "asked to pause".into() });
         if force {
             self.stop_running(&Then::GoesOn)?;
         }

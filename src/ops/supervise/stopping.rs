@@ -185,7 +185,7 @@ impl Supervisor<'_> {
         let since = self.interrupts.begin_to_end();
         let ends_by = since + longest_end(self.ctx.config.agents.grace_seconds);
         self.ends_by = Some(ends_by);
-        self.tell(Notice::Pausing { why: "shutting down".into() });
+        self.tell(Notice::SessionChanges { why: "shutting down".into() });
         self.abandon_merge_check();
         self.abandon_starting();
         self.tell_doing();

@@ -224,7 +224,8 @@ fn what_a_killed_agent_reported_is_discarded() {
     assert!(!world.env.ok(&["task", "show", "t"]).contains("60%"));
     let page = std::fs::read_to_string(world.env.axiom_dir().join("learnings.md")).unwrap_or_default();
     assert!(!page.contains("push to prod"), "{page}");
-    live.wait().code(1);
+    let said = live.wait().code(1).stderr;
+    assert!(said.contains("agent-001 t: killed") && !said.contains("t: stopped"), "{said}");
     world.env.ok(&["gate", "approve", "claim-t"]);
     world.autopilot(&[]).code(0);
     assert!(!prompt(&world, 2).contains("push to prod"));

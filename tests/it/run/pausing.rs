@@ -155,3 +155,20 @@ fn what_stands_at_a_gate_is_not_ready() {
     assert_eq!((&progress["ready"], &progress["waiting"]), (&0.into(), &1.into()));
     world.quits_well(live);
 }
+
+#[test]
+fn who_waits_for_an_answer_is_not_paused_and_a_session_says_that_it_goes_on() {
+    let world = World::new();
+    world.task("t", "[ $AXIOM_ITERATION = 1 ] && exec git axiom signal waiting 'what now?'; echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_gate("question-t");
+    let paused = world.env.json(&["pause", "--wait"]);
+    assert_eq!((&paused["running"], &paused["paused"]), (&serde_json::json!([]), &serde_json::json!([])), "{paused}");
+    world.env.ok(&["resume"]);
+    world.env.ok(&["gate", "answer", "t", "go on"]);
+    wait_until("it is merged", || world.env.repo().join("t.txt").exists());
+    world.env.ok(&["quit"]);
+    let said = live.wait().code(0).stderr;
+    assert!(said.contains("asked to pause") && said.contains("resumed"), "{said}");
+    world.all_is_well();
+}
