@@ -21,9 +21,7 @@ fn each_claim_and_each_merge_waits_for_a_human() {
     world.env.ok(&["gate", "approve", "merge-t"]);
     wait_until("merged", || world.env.repo().join("t.txt").exists());
     wait_until("gates are closed", || world.gates().is_empty());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -62,9 +60,7 @@ fn what_is_rejected_is_blocked_with_the_reason() {
     wait_until("blocked", || world.status_of("u") == "blocked");
     world.env.ok(&["task", "unblock", "u"]);
     world.wait_for_gate("claim-u");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -174,9 +170,7 @@ fn the_mode_can_be_changed_while_it_runs() {
     let checkpoints = world.env.json(&["checkpoint", "list"]);
     assert!(checkpoints.to_string().contains("before-autopilot-"), "{checkpoints}");
     assert_eq!(world.env.ok(&["mode"]), "autopilot");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -335,9 +329,7 @@ fn a_rejected_merge_is_blocked_while_another_one_is_verified_and_nobody_merges_i
     assert_eq!((world.status_of("a").as_str(), world.find_task("b")["reason"].as_str()), ("done", Some("unsafe")));
     world.signal_file("go");
     wait_until("the other one is merged", || world.env.repo().join("a.txt").exists());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -376,9 +368,7 @@ fn nothing_waits_for_a_human_where_the_mode_asks_nobody() {
     assert!(said.contains("Done, to be merged: a, b"), "{said}");
     world.signal_file("go");
     wait_until("both are merged", || ["a.txt", "b.txt"].iter().all(|file| world.env.repo().join(file).exists()));
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 /// Another merge would make worthless what it has passed.

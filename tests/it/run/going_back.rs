@@ -96,9 +96,7 @@ fn a_merge_that_was_undone_waits_for_a_human_in_autopilot_too() {
     assert!(!world.env.repo().join("u.txt").exists() && live.runs());
     world.env.ok(&["gate", "approve", "merge-u"]);
     wait_until("merged", || world.env.repo().join("u.txt").exists());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]

@@ -64,9 +64,7 @@ fn an_empty_list_of_tasks_ends_at_once_and_an_idle_session_costs_little() {
     let used = ticks() - before;
     println!("an idle session uses {used} of 300 ticks");
     assert!(used <= 30, "an idle session uses {used} ticks of 300, even of a debug build");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]

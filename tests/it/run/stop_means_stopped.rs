@@ -91,9 +91,7 @@ fn with_retry_it_is_begun_again_at_once() {
     assert!(held(&world).is_empty());
     world.signal_file("go");
     wait_until("merged", || world.env.repo().join("t.txt").exists());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 /// An agent may let go of its task in the moment in which somebody stops it: what they meant is held all the same.
@@ -156,9 +154,7 @@ fn a_task_that_was_taken_back_waits_until_an_undo_takes_its_gate_away() {
     assert_eq!(world.lines("counter").len(), 2);
     world.env.ok(&["rollback", "task", "t", "--cascade", "--retry", "--yes"]);
     wait_until("it is begun again at once", || world.lines("counter").len() == 3);
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -181,9 +177,7 @@ fn going_back_to_a_checkpoint_holds_the_tasks_whose_status_it_changes_and_no_oth
     assert_eq!(world.lines("counter"), ["done", "stopped", "working"]);
     world.env.ok(&["undo", done["undo"].as_str().unwrap().rsplit(' ').next().unwrap(), "--yes"]);
     assert_eq!(held(&world), ["stopped stopped"], "what was held before still is");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 /// `git` as its caller's process group knows it: the dispatcher, and `git-axiom` below it.

@@ -60,9 +60,7 @@ fn stop_and_kill_leave_the_task_pending_and_what_it_did_committed() {
         wait_until("merged", || world.find_task(task)["merged"]["commit"].is_string());
         assert_eq!(world.env.read(&format!("{task}.txt")), "whole\n");
     }
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -107,9 +105,7 @@ fn pause_lets_iterations_end_and_begins_no_more() {
     world.wait_for_file("begun-v");
     world.env.ok(&["pause", "--force", "--wait"]);
     is_pending_with_its_work(&world, "v");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 /// Asked for while the supervisor looked elsewhere, by processes whose random parts would sort the other way round.
@@ -135,9 +131,7 @@ fn requests_are_dealt_with_in_the_order_in_which_they_were_made() {
     assert_eq!(world.env.json(&["status"])["session"]["state"], "running");
     world.signal_file("go");
     wait_until("it is merged", || world.find_task("t")["merged"]["commit"].is_string());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -211,9 +205,7 @@ fn stopping_an_agent_ends_its_verification_too() {
     world.env.ok(&["stop", "agent-001"]);
     is_pending_with_its_work(&world, "t");
     wait_until("the step is ended", || !world.processes().iter().any(|(_, words)| words.contains("3000")));
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -409,9 +401,7 @@ fn an_agent_that_is_being_ended_is_stopping() {
     wait_until("it is stopping", || world.agents()[0]["state"] == "stopping");
     assert!(stop.wait().unwrap().success());
     assert_eq!(world.agents()[0]["state"], "idle");
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
@@ -430,7 +420,5 @@ fn with_all_agents_the_verification_of_a_merge_is_stopped_and_waits() {
     world.signal_file("go");
     world.env.ok(&["gate", "approve", "merge-t"]);
     wait_until("it is merged", || world.env.repo().join("t.txt").exists());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }

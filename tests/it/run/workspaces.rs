@@ -222,9 +222,7 @@ fn a_workspace_that_cannot_be_put_aside_at_its_merge_goes_a_moment_later() {
     assert!(world.find_task("t")["merged"].is_object() && world.gates().is_empty() && workspace.is_dir());
     drop(held);
     wait_until("it is put aside", || !workspace.exists());
-    world.env.ok(&["quit"]);
-    live.wait().code(0);
-    world.all_is_well();
+    world.quits_well(live);
 }
 
 #[test]
