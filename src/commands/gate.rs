@@ -116,7 +116,7 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
             let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
             // What a crash left waits for a human too, at no gate.
-            let recovery = status::status(&ctx, env::now())?.recovery;
+            let recovery = status::to_recover(&ctx)?;
             screen.answer(&answer, || list(&gates, &recovery))?;
             return Ok(Exit::Done);
         }

@@ -420,11 +420,13 @@ impl Gate {
         self.kind == GateKind::Merge && self.decision.is_none() && self.cause.is_none() && self.reason.contains("in the way")
     }
 
-    /// Why a human has rejected it, where that is the decision.
-    pub fn rejected(&self) -> Option<&str> {
-        match &self.decision {
-            Some(Decision::Rejected { reason }) => Some(reason),
-            Some(Decision::Approved | Decision::Answered { .. }) | None => None,
+    /// The task whose merge a human has rejected here, and why.
+    pub fn rejects_merge(&self) -> Option<(&CaseId, &str)> {
+        match (self.kind, &self.decision) {
+            (GateKind::Merge | GateKind::HumanReview, Some(Decision::Rejected { reason })) => {
+                self.task_id.as_ref().map(|task| (task, reason.as_str()))
+            }
+            (_, _) => None,
         }
     }
 

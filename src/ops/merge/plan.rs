@@ -11,7 +11,7 @@ use crate::domain::base::text::Change;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
 use crate::domain::work::case::{Case, Kind, Merged, Status};
-use crate::domain::work::gate::{Gate, GateKind};
+use crate::domain::work::gate::Gate;
 use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::verification::{AskedHook, Demands, MergeOf, Verification};
 use crate::error::{Code, Error, Result};
@@ -61,10 +61,9 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Pl
         let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
         return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
     }
-    let is_of_merge = |gate: &&Gate| matches!(gate.kind, GateKind::Merge | GateKind::HumanReview);
-    let gates = ctx.state().restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(task));
-    let mut gates = gates.filter(is_of_merge);
-    if let Some((gate, reason)) = gates.find_map(|gate| Some((gate, gate.rejected()?))) {
+    let rejects = |gate: &Gate| gate.rejects_merge().filter(|(of, _)| *of == task).map(|(_, reason)| reason.to_owned());
+    let mut gates = ctx.state().restorable.gates.values();
+    if let Some((gate, reason)) = gates.find_map(|gate| Some((gate, rejects(gate)?))) {
         return Err(Error::new(Code::InvalidTransition, format!("the merge of '{task}' was rejected: {reason}"))
             .hint(format!("git axiom gate approve {}    lets it be merged", gate.id)));
     }

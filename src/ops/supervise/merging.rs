@@ -58,8 +58,7 @@ impl Supervisor<'_> {
             match (decision, self.ctx.state().restorable.mode) {
                 (Some(Some(Decision::Rejected { .. }) | None), _) => {}
                 (None, Mode::SemiAuto | Mode::Review) => {
-                    let asks = self.asks_to_merge(&task)?;
-                    self.ask_to_merge(&task, asks)?;
+                    self.ask_to_merge(&task, Gate::to_merge(&task, self.target()?))?;
                     return Ok(true);
                 }
                 (Some(Some(Decision::Approved | Decision::Answered { .. })), _) => may_go.push((task, allowed)),
@@ -82,9 +81,8 @@ impl Supervisor<'_> {
             case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
         };
         let rejected = state.restorable.gates.values().find_map(|gate| {
-            let (task, reason) = gate.task_id.as_ref().zip(gate.rejected())?;
-            let is_of_merge = matches!(gate.kind, GateKind::Merge | GateKind::HumanReview) && is_to_be_merged(task);
-            is_of_merge.then(|| (gate.kind, task.clone(), reason.to_owned()))
+            let (task, reason) = gate.rejects_merge().filter(|(task, _)| is_to_be_merged(task))?;
+            Some((gate.kind, task.clone(), reason.to_owned()))
         });
         let Some((kind, task, reason)) = rejected else { return Ok(false) };
         self.block(&task, Status::Done, &reason)?;
@@ -116,11 +114,6 @@ impl Supervisor<'_> {
             // Rejected, it is blocked by whoever asks.
             Some(Some(Decision::Rejected { .. }) | None) => Ok(false),
         }
-    }
-
-    /// What a gate says that was opened because of the mode, not because something is in the way.
-    pub(super) fn asks_to_merge(&self, task: &CaseId) -> Result<String> {
-        Ok(Gate::to_merge(task, self.target()?))
     }
 
     /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.

@@ -289,30 +289,13 @@ impl AgentView {
 /// # Errors
 /// `IO_FAILED` where a lock or a note cannot be read.
 pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
-    let alive = ctx.supervisor_alive()?;
-    let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
-    let wants = |agent: &&Agent| {
-        agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(KeeperNow::of(ctx, agent) == KeeperNow::Works))
-    };
-    let unattended =
-        if alive { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
-    let who = Alive { supervisor: alive, operation, unattended };
+    let who = alive(ctx)?;
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
+    status.recovery = with_what_is_seen(ctx, status.recovery)?;
     status.attached = attached(ctx);
     status.doing = doing::now(ctx)?;
     let planner = status.doing.iter().find(|doing| doing.what == DoingKind::Plans).map(planner_view);
     status.agents.extend(planner);
-    if let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some())
-        && !plan::planner_runs(ctx)?
-    {
-        status.recovery.needed = true;
-        let phase = plan.phase.as_str();
-        status.recovery.reasons.push(format!("planning was cut off in the phase {phase} (git axiom plan recover)"));
-    }
-    if let Some(damage) = damaged(ctx)? {
-        status.recovery.needed = true;
-        status.recovery.reasons.push(damage);
-    }
     for view in &mut status.agents {
         let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
         // What is said of what is done may be a moment older than the state.
@@ -350,6 +333,42 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
         view.last_line = printed.line;
     }
     Ok(status)
+}
+
+/// Looks which of the processes in the state are running.
+fn alive(ctx: &Context) -> Result<Alive> {
+    let supervisor = ctx.supervisor_alive()?;
+    let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
+    let wants = |agent: &&Agent| {
+        agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(KeeperNow::of(ctx, agent) == KeeperNow::Works))
+    };
+    let unattended =
+        if supervisor { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
+    Ok(Alive { supervisor, operation, unattended })
+}
+
+/// What is to be recovered now: what a crash left, and what is damaged.
+///
+/// # Errors
+/// `IO_FAILED` where a lock cannot be read.
+pub fn to_recover(ctx: &Context) -> Result<RecoveryView> {
+    with_what_is_seen(ctx, recovery(ctx.state(), &alive(ctx)?))
+}
+
+/// The same with what the state does not say: planning that was cut off, and damage.
+fn with_what_is_seen(ctx: &Context, mut recovery: RecoveryView) -> Result<RecoveryView> {
+    if let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some())
+        && !plan::planner_runs(ctx)?
+    {
+        recovery.needed = true;
+        let phase = plan.phase.as_str();
+        recovery.reasons.push(format!("planning was cut off in the phase {phase} (git axiom plan recover)"));
+    }
+    if let Some(damage) = damaged(ctx)? {
+        recovery.needed = true;
+        recovery.reasons.push(damage);
+    }
+    Ok(recovery)
 }
 
 /// What keeps checkpoints from being made, as far as it can be seen without reading objects: a main worktree whose commit, branch or
@@ -394,9 +413,8 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     let lines =
         |gates: Vec<&Gate>| natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect::<Vec<_>>();
     // What is held at another gate waits there; what goes on by itself was decided by nobody.
-    let is_held = |task: &CaseId| waiting.iter().any(|gate| gate.task_id.as_ref() == Some(task));
-    let held: BTreeSet<&CaseId> = decided.iter().filter_map(|gate| gate.task_id.as_ref()).filter(|task| is_held(task)).collect();
-    let acts = |gate: &Gate| !gate.goes_on() && !gate.task_id.as_ref().is_some_and(|task| held.contains(task));
+    let is_held = |gate: &Gate| gate.task_id.is_some() && waiting.iter().any(|other| other.task_id == gate.task_id);
+    let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
     let now_is = session_now(state, alive);
     let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
     Status {
@@ -420,7 +438,7 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
         tasks,
         progress,
         gates: lines(waiting),
-        decided: lines(decided.into_iter().filter(|gate| acts(gate)).collect()),
+        decided: lines(decided),
         to_merge: to_merge(state),
         stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
         doing: Vec::new(),
