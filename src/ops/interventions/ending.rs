@@ -10,7 +10,6 @@ use crate::domain::base::nearest;
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
-use crate::domain::work::doing::DoingKind;
 use crate::domain::work::failures::Step;
 use crate::domain::work::gate::{Afterwards, Gate, GateKind, VERIFICATION_STOPPED};
 use crate::domain::work::outcome::Halt;
@@ -97,9 +96,10 @@ fn end_working(
     }
     let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
     let busy: Vec<AgentId> = ctx.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
-    // Where all are meant, what verifies a merge is one of them: a persona, or a command.
-    let verifies = agents.is_empty() && doing::now(ctx)?.iter().any(|doing| doing.what == DoingKind::VerifiesMerge);
-    if busy.is_empty() && !verifies {
+    // Where all are meant, what verifies a merge is one of them: a persona, or a command. Only the session knows that at each
+    // moment: what it tells of what it does comes a little later.
+    let asks_all = agents.is_empty() && ctx.supervisor_alive()?;
+    if busy.is_empty() && !asks_all {
         return Ok(Vec::new());
     }
     let task = |agent: &AgentId| Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
