@@ -79,6 +79,34 @@ fn what_cannot_be_read_is_a_gap_that_no_rollback_touches() {
 }
 
 #[test]
+fn a_file_that_was_closed_after_git_took_it_for_unchanged_is_a_gap() {
+    // By its own look, and where a folder that cannot be read leaves the whole capture to git.
+    for closed in ["sub/b.txt", "sub"] {
+        let scratch = Scratch::new();
+        let root = scratch.path();
+        scratch.write("sub/b.txt", "b\n");
+        scratch.git(&["add", "sub"]);
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
+        for path in ["a.txt", "sub/b.txt"] {
+            std::fs::File::open(root.join(path)).unwrap().set_modified(long_ago).unwrap();
+        }
+        bound(&scratch, &["init"]);
+        git_there(&scratch, &["update-index", "-q", "--refresh"]);
+        // git then sees what it sees within one second: no change of the file.
+        git_there(&scratch, &["config", "core.trustctime", "false"]);
+        set_mode(&root.join("a.txt"), 0o200);
+        set_mode(&root.join(closed), 0);
+        let (made, _) = bound(&scratch, &["checkpoint", "create", "safe", "--json"]);
+        assert_eq!(paths(&coverage(&made, &root)["unreadable"]), ["a.txt", closed]);
+        scratch.write("later", "l\n");
+        bound(&scratch, &["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!((scratch.has("later"), scratch.read("a.txt").as_str()), (false, "a\n"));
+        set_mode(&root.join(closed), 0o755);
+        assert_eq!(scratch.read("sub/b.txt"), "b\n");
+    }
+}
+
+#[test]
 fn only_the_checkpoint_before_it_says_what_a_rollback_may_delete() {
     let scratch = Scratch::new();
     let root = scratch.path();

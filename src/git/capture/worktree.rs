@@ -183,6 +183,8 @@ impl Captures<'_> {
         let named = (&mut coverage, &mut gaps);
         let Content { mut changed, untracked, narrow, attributes, included } =
             self.content_of(worktree, found, options, named)?;
+        let narrow = self.tracked_ones(worktree, &staged, narrow)?;
+        gaps.add_closed(worktree.path(), &narrow.iter().cloned().collect::<Vec<_>>());
         submodules.extend(self.kept_as_modules(worktree, &coverage));
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
@@ -210,7 +212,6 @@ impl Captures<'_> {
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
-        let narrow = self.tracked_ones(worktree, &staged, narrow)?;
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
         self.name_private(&extras.modes, |path| untracked.contains(path) && !gaps.has(path), &mut coverage);
         extras.gaps = gaps.name(&mut coverage);

@@ -157,6 +157,7 @@ impl Captures<'_> {
         let Look { worktree, index, options, scope } = *look;
         let (mut coverage, mut gaps) = (Coverage::default(), Gaps::default());
         unknown.unread.into_iter().for_each(|path| gaps.add(path));
+        gaps.add_closed(worktree.path(), &seen.narrow);
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
         let (limit, until) = (options.max_file_size, options.until);
