@@ -10,6 +10,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::git::index::filters::is_of_a_filter;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
@@ -209,9 +210,15 @@ impl Workspaces<'_> {
             return error;
         }
         let code = if error.code() == Code::DiskFull { Code::DiskFull } else { Code::DiskCheckoutFailed };
+        let hint = match is_of_a_filter(words) {
+            true => {
+                "fix the filter (git config --get-regexp '^filter'), or what it needs: contents of Git LFS have to be here, or be fetched"
+            }
+            false => "free some disk space, or read git's message",
+        };
         Error::new(code, format!("the workspace '{}' could not be written", path.display()))
             .why(words.trim().replace('\n', "; "))
-            .hint("free some disk space, or read git's message")
+            .hint(hint)
     }
 }
 
@@ -232,6 +239,28 @@ mod tests {
 
     use super::*;
     use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_filter_that_fails_is_no_full_disk() {
+        let scratch = Scratch::new(&[]);
+        scratch.write(".gitattributes", b"a.txt filter=odd\n");
+        scratch.git(&["add", ".gitattributes"]);
+        scratch.git(&["commit", "-qm", "attributes"]);
+        for (name, value) in [("smudge", "false"), ("required", "true")] {
+            scratch.git(&["config", &format!("filter.odd.{name}"), value]);
+        }
+        let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let (repo, trash) = (scratch.repo(), scratch.path().join(".git/trash"));
+        let error = repo
+            .workspaces()
+            .create_workspace(&scratch.path().join("w"), &WorkspaceBranch::New { name: RefName::branch("t1"), base }, &trash)
+            .unwrap_err();
+        let said = format!("{error:?}");
+        assert!(
+            error.code() == Code::DiskCheckoutFailed && said.contains("fix the filter") && !said.contains("disk space"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_worktree_that_another_git_just_begins_stops_no_making() {
