@@ -24,7 +24,7 @@ program that [personas.NAME] names. Those that are found are asked for their ver
 Choose one:
   git config axiom.agents.default claude
 Change one key of a preset:
-  git axiom config set agents.codex.stopSignal TERM
+  git config axiom.agents.codex.stopSignal TERM
 Try one, which costs some tokens:
   git axiom agents check claude")]
 pub struct Agents {

@@ -266,7 +266,7 @@ impl Kind {
     }
 
     /// The value that a file has in place of these texts: as the user wrote it, in the type of the key where it is of that type.
-    pub fn as_in_a_file(self, texts: &[String]) -> Value {
+    fn as_in_a_file(self, texts: &[String]) -> Value {
         let last = texts.last().map_or("", String::as_str);
         match self {
             // The boolean values of git; a key without a value is true.
@@ -282,27 +282,6 @@ impl Kind {
             Self::Text | Self::Folder | Self::Signal | Self::OneOf(_) | Self::Template | Self::Table => Value::from(last),
             Self::List | Self::Patterns | Self::Names if texts == [""] => Value::Array(Vec::new()),
             Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
-        }
-    }
-
-    /// Whether it takes several values.
-    pub fn is_list(self) -> bool {
-        match self {
-            Self::List | Self::Patterns | Self::Names => true,
-            Self::Switch
-            | Self::Number(..)
-            | Self::Megabytes
-            | Self::Seconds
-            | Self::Days
-            | Self::Dollars
-            | Self::Tokens
-            | Self::Time
-            | Self::Text
-            | Self::Folder
-            | Self::Signal
-            | Self::OneOf(_)
-            | Self::Template
-            | Self::Table => false,
         }
     }
 }

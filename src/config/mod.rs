@@ -1,10 +1,9 @@
 //! The configuration: keys with their defaults, layers, and the source of each value.
 //!
 //! What a value is used for is not defined here. Nothing here looks for files or calls git: the caller passes the layers in.
-//! Begin reading with `schema`, then `layers`; `edit` changes the text of a file.
+//! Begin reading with `schema`, then `layers`.
 
 pub mod byte_order_mark;
-pub mod edit;
 mod file;
 pub mod keys;
 pub mod layers;

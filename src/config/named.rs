@@ -2,7 +2,7 @@
 
 use super::keys::{KEYS, Key, NAMED_KEYS};
 use crate::domain::base::nearest;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error};
 
 /// The key that a name refers to.
 #[derive(Debug)]
@@ -13,33 +13,6 @@ pub struct Named {
     pub key: &'static Key,
     /// The agent program or persona whose key it is.
     pub table: Option<String>,
-}
-
-impl Named {
-    /// The names of the tables in which it stands in a file, then its own.
-    pub fn parts(&self) -> Vec<&str> {
-        match &self.table {
-            None => vec![self.key.section, self.key.name],
-            Some(table) => vec![self.key.family(), table, self.key.name],
-        }
-    }
-}
-
-/// The key of this name, to give it a value. As in git, case does not matter, but in the name of an agent program or a persona it does.
-///
-/// # Errors
-/// `INVALID_INPUT` with the nearest key.
-pub fn to_set(name: &str) -> Result<Named> {
-    let is_plain = |table: &String| !table.is_empty() && !table.contains(|c: char| c == '.' || c.is_control());
-    match find(name, true) {
-        Some(named) if named.table.as_ref().is_none_or(is_plain) => Ok(named),
-        Some(_) | None => Err(no_key(name)),
-    }
-}
-
-/// The error for a name on the command line that is no key.
-pub fn no_key(name: &str) -> Error {
-    with_nearest(Error::new(Code::InvalidInput, format!("there is no key '{name}'")), name)
 }
 
 /// The key with this name. git does not keep the case of the last part, so names from git are compared without case.
@@ -84,23 +57,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_to_set_is_known_and_can_stand_in_a_file() {
-        let parts = |name: &str| to_set(name).unwrap().parts().join("/");
-        assert_eq!(
-            (parts("AGENTS.Count"), parts("agents.Mine.STOPsignal")),
-            ("agents/count".into(), "agents/Mine/stopSignal".into())
-        );
+    fn a_name_that_is_no_key_is_told_with_the_nearest() {
         for (name, hint) in [
             ("agents.cuont", "did you mean 'agents.count'?"),
             ("agents.mine.comand", "did you mean 'agents.mine.command'?"),
             ("agents..command", ""),
-            ("agents.a.b.command", ""),
-            ("agents.a\nb.command", ""),
-            ("agents", ""),
             ("", ""),
         ] {
-            let error = to_set(name).unwrap_err();
+            let error = nothing_called(name);
             assert!(error.code() == Code::InvalidInput && error.hints().join("").contains(hint), "{name:?}: {:?}", error.hints());
         }
+        let found = find("AGENTS.Mine.STOPsignal", true).unwrap();
+        assert_eq!((found.path.as_str(), found.table.as_deref()), ("agents.Mine.stopSignal", Some("Mine")));
     }
 }

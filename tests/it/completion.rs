@@ -66,7 +66,7 @@ fn bash_completes_verbs_options_and_ids() {
         assert_eq!(words("git axiom run --mode auto"), ["autopilot"]);
         assert_eq!(words("git axiom task list --status=pen"), ["pending"], "{before}");
         assert_eq!(words("git-axiom run --mode="), ["semi-auto", "review", "autopilot"], "{before}");
-        assert_eq!(words("git axiom config set --user checkpoints.maxC"), ["checkpoints.maxCount"], "{before}");
+        assert_eq!(words("git axiom config show checkpoints.maxC"), ["checkpoints.maxCount"], "{before}");
         let ids = |line: &str| ids_offered(&scratch, &before, line);
         assert_eq!(ids("git axiom task show t"), ["t1", "t2", "t10"], "{before}");
         assert_eq!(ids("git axiom task block t1 ot"), ["other"]);

@@ -1,8 +1,7 @@
-//! `git axiom config …`: what counts is shown here; keys are written in `change`, whole texts in `editing`.
+//! `git axiom config …`: what counts is shown here; texts are edited in `editing`. One key is set by `git config axiom.KEY VALUE`.
 
 mod anew;
 pub(super) mod broken;
-mod change;
 mod editing;
 pub mod nobody;
 
@@ -18,6 +17,7 @@ use crate::config::{self, Setting, Source, Usable};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::configure::Trusted;
 use crate::ops::context::{Repository, configure, placement};
+use crate::ops::programs::Programs;
 use crate::ops::settings::Layer;
 use crate::panel::keys::Keys;
 
@@ -27,8 +27,9 @@ Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
 XDG_CONFIG_HOME); the project's .axiom/config.toml in the main worktree, once you approved it
 with 'git axiom trust'; git config axiom.SECTION.KEY, git -c too; options of the command.
 
---user, --repo and --local choose the layer that set, unset and edit write: the first, the
-second or the third of these. Without them it is --local, this repository's git config.";
+One key is set by git: 'git config axiom.agents.count 4', with --global for all repositories,
+with --unset to remove it, with --add for each further value of a list. 'git axiom config
+check' says whether the result can be used, 'config show' where each value is from.";
 
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]
@@ -37,8 +38,6 @@ second or the third of these. Without them it is --local, this repository's git 
 pub enum Config {
     Show(Show),
     Check {},
-    Set(change::Set),
-    Unset(change::Unset),
     Edit(editing::Edit),
     Restore(anew::Restore),
     Reset(anew::Reset),
@@ -107,13 +106,11 @@ struct View<'a> {
 /// Runs a verb on the configuration.
 ///
 /// # Errors
-/// `CONFIG_INVALID` with the place; as [`crate::ops::settings::change::set`].
+/// `CONFIG_INVALID` with the place; as [`crate::ops::settings::editing::Draft::save`].
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match args {
         Config::Show(args) => show(args, global, screen),
         Config::Check {} => check(global, screen),
-        Config::Set(args) => change::set(args, global, screen),
-        Config::Unset(args) => change::unset(args, global, screen),
         Config::Edit(args) => editing::run(args, global, screen),
         Config::Restore(args) => anew::restore(args, global, screen),
         Config::Reset(args) => anew::reset(args, global, screen),
@@ -150,7 +147,8 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
     }
     let Usable { loaded, problems } = found.usable;
     problems.into_iter().next().map_or(Ok(()), Err)?;
-    // What the panel would refuse to begin with.
+    // What a session and the panel would refuse to begin with.
+    Programs::configured(&loaded.config)?;
     Keys::configured(&loaded.config.panel.keys)?;
     let count = loaded.settings.iter().filter(|(_, setting)| setting.source != Source::Default).count();
     screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {

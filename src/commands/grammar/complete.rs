@@ -106,8 +106,6 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("hooks show", "name", Of::Words(SAMPLES)),
     ("lock", "name", Of::Locks),
     ("config show", "key", Of::Keys),
-    ("config set", "key", Of::Keys),
-    ("config unset", "key", Of::Keys),
     ("help", "verb", Of::Verbs),
     ("man", "verb", Of::Verbs),
 ];

@@ -69,7 +69,7 @@ The variable `AXIOM_TOKEN` is set then. Work on the task that the prompt names, 
 
 `rollback`, `restore`, `undo`, `redo`, `merge`, `gate`, `trust`, `mode`, `stop`, `kill`, `redirect`, `recover --yes`, `checkpoint delete`, \
 `checkpoint cleanup`,
-`prompts forget`, `config set`, `config unset`, `config edit`, `attach`, `detach`, `deinit`. Do not call them, also not with `--yes`. Say
+`prompts forget`, `config edit`, `git config axiom.…`, `attach`, `detach`, `deinit`. Do not call them, also not with `--yes`. Say
 which one you would call and why, and let the human decide. After a human went back, files that you have read before are out of
 date: read them again.
 ";

@@ -63,8 +63,8 @@ impl Gaps {
 
     /// Adds those of these tracked files that cannot be read. Their stat data may say that they are unchanged: git compares times in
     /// seconds, and a file is closed within the second in which git last read it.
-    pub fn add_closed(&mut self, root: &Path, narrow: &[RepoPath]) {
-        self.sieve(root, &mut narrow.to_vec());
+    pub fn add_closed<'p>(&mut self, root: &Path, narrow: impl IntoIterator<Item = &'p RepoPath>) {
+        self.sieve(root, &mut narrow.into_iter().cloned().collect());
     }
 
     /// Names the topmost ones in the coverage, and returns all of these, in order.

@@ -171,8 +171,7 @@ impl Captures<'_> {
             coverage.unreadable.add(RepoPath::new(INDEX));
         }
         let closed = self.closed_to_git(&folder, options)?;
-        let looked = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
-        let (mut entries, mut unread) = looked;
+        let (mut entries, mut unread) = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
         entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
         entries.retain(|entry| may_be_content(entry, options));
         let usual = Usual::of(worktree);
@@ -184,7 +183,7 @@ impl Captures<'_> {
         let Content { mut changed, untracked, narrow, attributes, included } =
             self.content_of(worktree, found, options, named)?;
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
-        gaps.add_closed(worktree.path(), &narrow.iter().cloned().collect::<Vec<_>>());
+        gaps.add_closed(worktree.path(), &narrow);
         submodules.extend(self.kept_as_modules(worktree, &coverage));
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();

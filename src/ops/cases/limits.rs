@@ -41,7 +41,7 @@ pub fn personas_keep(config: &Config, verify: &[String], limits: Limits) -> Resu
 pub fn personas_exist(config: &Config, verify: &[String]) -> Result<()> {
     let Some(unknown) = personas(verify).find(|persona| !config.personas.contains_key(*persona)) else { return Ok(()) };
     let error = Error::new(Code::InvalidInput, format!("a verify step names the persona '{unknown}', which is not configured"));
-    let how = "git axiom config set personas.NAME.prompt 'What to look for'    makes one";
+    let how = "git config axiom.personas.NAME.prompt 'What to look for'    makes one";
     Err(nearest::hinted(error, unknown, config.personas.keys().map(String::as_str), how))
 }
 

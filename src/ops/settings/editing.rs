@@ -129,7 +129,7 @@ impl<'r> Draft<'r> {
         if is_empty(text) && !is_empty(self.before.as_deref().unwrap_or_default()) {
             // An editor that could not write leaves that, too.
             return Err(Error::new(Code::ConfigInvalid, format!("nothing is left of '{}'", self.file.display()))
-                .hint("git axiom config unset KEY    removes one key"));
+                .hint("git axiom config reset    empties it"));
         }
         let (layers, old, new) = match self.layer {
             Layer::User | Layer::Project => {

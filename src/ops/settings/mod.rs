@@ -1,10 +1,7 @@
-//! Changing the configuration: one key of one layer (`change`), or a layer's whole text in the user's editor
-//! (`editing`); and the files that a project begins with (`shared`).
-//!
-//! Which keys there are, and how a text is changed, is in `config`. Begin reading with [`Layer`], then `change`.
+//! Changing the configuration: a layer's whole text in the user's editor (`editing`), a file made anew (`anew`), and the files that a
+//! project begins with (`shared`). Which keys there are is in `config`.
 
 pub mod anew;
-pub mod change;
 pub mod editing;
 mod place;
 pub mod shared;

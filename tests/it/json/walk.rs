@@ -64,15 +64,15 @@ fn every_verb_answers_as_the_page_says() {
     of_gates(&walk);
     back_and_forth(&walk);
     in_the_background(&walk);
+    let users = walk.env.root().join("home/.config/git-axiom");
+    std::fs::create_dir_all(&users).unwrap();
+    std::fs::write(users.join("config.toml"), "[state]\neventLogBackupCount = 3\n").unwrap();
     for args in [
-        &["config", "set", "--user", "state.eventLogBackupCount", "3"][..],
-        &["config", "show"],
+        &["config", "show"][..],
         &["config", "show", "agents.count"],
         &["config", "check"],
         &["disk"],
         &["disk", "--clean"],
-        &["config", "set", "agents.count", "3"],
-        &["config", "unset", "agents.count"],
         &["config", "edit", "--user"],
         &["config", "reset", "--user", "--yes"],
         &["config", "restore", "--user", "--dry-run"],

@@ -181,7 +181,7 @@ fn ctrl_z_and_a_new_size_are_taken_well() {
 #[test]
 fn keys_are_configured_and_a_wrong_one_is_named() {
     let scratch = with_a_task();
-    scratch.axiom(&["config", "set", "panel.keys", "tasks=T", "gates="]);
+    ["tasks=T", "gates="].iter().for_each(|key| drop(scratch.git(&["config", "--add", "axiom.panel.keys", key])));
     let mut panel = in_scratch(&scratch);
     panel.shows(&["No agent has worked yet"]);
     panel.type_keys(&["2", "T"]);
@@ -190,7 +190,7 @@ fn keys_are_configured_and_a_wrong_one_is_named() {
     panel.shows(&["'3' does nothing; ? shows all keys"]);
     panel.type_keys(&["q"]);
     assert!(panel.terminal.end().0.success());
-    scratch.axiom(&["config", "set", "panel.keys", "tasks=s"]);
+    scratch.git(&["config", "--replace-all", "axiom.panel.keys", "tasks=s"]);
     let (status, seen) = in_scratch(&scratch).terminal.end();
     assert!(status.code() == Some(1) && seen.contains("'s' is the key of 'stop' and of 'tasks'"), "{seen}");
 }
@@ -267,7 +267,7 @@ fn whatever_is_pressed_on_a_live_session_nothing_panics_and_all_is_sound() {
         world.task(id, &script, &[]);
     }
     // A line of random letters is no verb, and not to be run.
-    world.env.ok(&["config", "set", "panel.keys", "verb=", "edit=", "debug="]);
+    ["verb=", "edit=", "debug="].iter().for_each(|key| drop(world.env.git(&["config", "--add", "axiom.panel.keys", key])));
     let session = || drop(world.env.axiom(&["run", "--detach", "--agents", "2", "--mode", "review"]));
     session();
     let table = TABLE.iter().flat_map(|row| row.keys.iter());

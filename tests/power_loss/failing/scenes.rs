@@ -55,7 +55,9 @@ const BUSY: &[Step] = &[
     Step::Verb(&["checkpoint", "create", "second"]),
     user("echo again >> README; git tag -d axiom/first"),
     // A plan with a version that waits, and a file of settings whose backup is another one.
-    user("cp .axiom/config.toml kept.toml; git axiom config set --repo agents.count 4; mv kept.toml .axiom/config.toml"),
+    user(
+        "cp .axiom/config.toml kept.toml; GIT_EDITOR='printf \"[agents]\\\\ncount = 4\\\\n\" >' git axiom config edit --repo; mv kept.toml .axiom/config.toml",
+    ),
     Step::Verb(&["plan", "start", "Sign in with a key"]),
     Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
     Step::Verb(&["plan", "propose", "so"]),

@@ -180,7 +180,7 @@ mod tests {
             ("sh -c 'git-axiom restore a -- b'", "restore"),
             ("git axiom -C x --json checkpoint delete a", "checkpoint delete"),
             ("git axiom prompts forget --all", "prompts forget"),
-            ("git axiom config set attach.keepPrompts 1", "config set"),
+            ("git axiom config edit", "config edit"),
             ("env A=b timeout 5 git axiom gate approve --all", "gate approve"),
             ("git axiom detach claude", "detach"),
             ("git axiom lock x -- git axiom undo", "undo"),

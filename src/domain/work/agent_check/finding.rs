@@ -59,7 +59,7 @@ impl Finding {
     pub fn next(&self, name: &str) -> String {
         match self {
             Self::ProgramNotFound { .. } => {
-                format!("install it, put it on PATH, or name it: git axiom config set agents.{name}.command …")
+                format!("install it, put it on PATH, or name it: git config axiom.agents.{name}.command PATH")
             }
             Self::NotSignedIn { .. } => "start it once by hand and sign in, or give it its key in the environment".into(),
             Self::FolderNotTrusted { .. } => {
