@@ -298,7 +298,7 @@ pub(super) fn rebased(
         (repo.history().diff_trees(&index.old, &index.new)?, repo.history().diff_trees(&index.old, &now.index_tree)?);
     let index = onto(repo, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
     let changes = repo.history().diff_trees(&tree, &files)?;
-    let (files, _) = with_own_submodules(repo, Path::new(&change.path), files, (&changes, submodules))?;
+    let (files, _) = with_own_submodules(repo, Path::new(&change.path), (files, &index), (&changes, submodules))?;
     // Files that the transaction did not change keep their present bytes.
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some() && !reach.covers(path));
     if !left.has_operation_of(&now.extras) {

@@ -184,6 +184,29 @@ fn a_submodule_that_was_deinitialised_comes_back_with_its_work() {
 }
 
 #[test]
+fn a_rollback_over_a_submodule_at_another_commit_than_recorded_is_undone_and_done_again() {
+    let damages: [&[&[&str]]; 3] = [
+        &[&["submodule", "--quiet", "deinit", "--force", "sm"]],
+        &[&["rm", "-qrf", "sm"]],
+        &[&["mv", "sm", "moved"], &["commit", "-q", "-m", "moved"]],
+    ];
+    for damage in damages {
+        let all = WithSubmodules::new();
+        let scratch = &all.scratch;
+        scratch.git(&["-C", "sm", "commit", "-qam", "not recorded"]);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        damage.iter().for_each(|args| drop(scratch.git(args)));
+        let damaged = all.view();
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        let back = all.view();
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(all.view(), damaged, "undo of {damage:?}");
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(all.view(), back, "redo of {damage:?}");
+    }
+}
+
+#[test]
 fn what_is_taken_out_of_a_submodule_is_so_where_its_folder_was_deleted() {
     let all = WithSubmodules::saved();
     let scratch = &all.scratch;

@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::checkpoint::limits;
 use crate::git::repo::handles::Objects;
 
-use super::database::{TREE, TreeEntry, gix_id};
+use super::database::{GITLINK, TREE, TreeEntry, gix_id};
 
 /// A tree as it is stored. Its entries are not copied.
 #[derive(Debug, Clone)]
@@ -101,17 +101,29 @@ impl Objects<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn is_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<bool> {
+        Ok(self.entry_in_tree(tree, path)?.is_some())
+    }
+
+    /// The commit of the submodule that a tree has at a path.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn submodule_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<Option<Oid>> {
+        Ok(self.entry_in_tree(tree, path)?.filter(|entry| entry.mode == GITLINK).map(|entry| entry.oid))
+    }
+
+    fn entry_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
         let mut folder = tree.clone();
         let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
         while let Some(part) = parts.next() {
-            let Some(entry) = self.raw_tree(&folder)?.find(part)? else { return Ok(false) };
+            let Some(entry) = self.raw_tree(&folder)?.find(part)? else { return Ok(None) };
             match (parts.peek().is_some(), entry.mode == TREE) {
                 (true, true) => folder = entry.oid,
-                (true, false) => return Ok(false),
-                (false, _) => return Ok(true),
+                (true, false) => return Ok(None),
+                (false, _) => return Ok(Some(entry)),
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// The entries of one tree, not recursive.

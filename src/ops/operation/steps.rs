@@ -95,7 +95,8 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for change in &operation.submodules {
         env::fault_point("journal.before-submodule");
-        let outcome = submodules::carry_out(ctx, change, (txn, attempt, ready), &mut done);
+        let stays = |folder: &Path| submodules::folder_stays(ctx, operation, folder);
+        let outcome = submodules::carry_out(ctx, change, (txn, attempt, ready), &stays, &mut done);
         done.or_named(attempt, &format!("the submodule '{}'", change.worktree.path), outcome)?;
     }
     for change in &operation.advances {

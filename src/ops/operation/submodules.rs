@@ -2,6 +2,7 @@
 //! an operation does not change keeps the commit that is checked out in it.
 
 use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::steps::{Contents, Done, is_at, restore_worktree};
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
-use crate::domain::operation::journaled::SubmoduleChange;
+use crate::domain::operation::journaled::{Operation, SubmoduleChange, WorktreeChange};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -19,20 +20,20 @@ use crate::ops::checkpoint::submodules::has_files;
 use crate::ops::context::handle::Context;
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
-/// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. `changes` are the changes
-/// from the current tree to `then`.
+/// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. One that is not there is, for
+/// git, at the commit that the `index` has for it then. `changes` are the changes from the current tree to `then`.
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn with_own_submodules(
     repo: &Repository,
     root: &Path,
-    then: Oid,
+    (then, index): (Oid, &Oid),
     (changes, back): (&[TreeChange], &BTreeSet<RepoPath>),
 ) -> Result<(Oid, Vec<RepoPath>)> {
     let is_submodule = |file: &FileId| file.mode == SUBMODULE;
     let appears_below = |path| changes.iter().any(|change| change.new.is_some() && change.path.within(path).is_some());
-    let mut own = Vec::new();
+    let (mut own, mut absent) = (Vec::new(), Vec::new());
     for change in changes.iter().filter(|change| !back.contains(&change.path)) {
         let concerns_one = match &change.new {
             Some(wanted) => is_submodule(wanted),
@@ -42,13 +43,17 @@ pub(in crate::ops) fn with_own_submodules(
         if !concerns_one {
             continue;
         }
-        let Some(commit) = repo.restore().head_of_nested(&root.join(change.path.to_path())) else { continue };
-        if change.new.as_ref().is_none_or(|wanted| wanted.oid != commit) {
-            let own_one = Some(FileId { mode: SUBMODULE, oid: commit });
-            own.push(TreeChange { path: change.path.clone(), old: change.new.clone(), new: own_one });
+        let as_at = |commit: Oid| {
+            let new = Some(FileId { mode: SUBMODULE, oid: commit });
+            TreeChange { path: change.path.clone(), old: change.new.clone(), new }
+        };
+        match (repo.restore().head_of_nested(&root.join(change.path.to_path())), &change.new) {
+            (Some(commit), wanted) if wanted.as_ref().is_none_or(|wanted| wanted.oid != commit) => own.push(as_at(commit)),
+            (None, Some(_)) => absent.extend(repo.objects().submodule_in_tree(index, &change.path)?.map(as_at)),
+            (Some(_), _) | (None, None) => {}
         }
     }
-    let tree = repo.objects().edit_tree(&then, &own)?;
+    let tree = repo.objects().edit_tree(&repo.objects().edit_tree(&then, &own)?, &absent)?;
     Ok((tree, own.into_iter().map(|change| change.path).collect()))
 }
 
@@ -115,6 +120,7 @@ pub(super) fn carry_out(
     ctx: &Context,
     change: &SubmoduleChange,
     (txn, attempt, ready): (&TxnId, Attempt, &Contents),
+    stays: Stays<'_>,
     done: &mut Done,
 ) -> Result<()> {
     let (repo, there) = opened(ctx, change)?;
@@ -133,7 +139,7 @@ pub(super) fn carry_out(
     let outcome = move_branches(&repo, change, attempt, done);
     done.or_named(attempt, &format!("branches of '{}'", change.worktree.path), outcome)?;
     if !change.checked_out.new && !is_taken {
-        disconnect(&there)?;
+        disconnect(&there, stays)?;
     }
     Ok(())
 }
@@ -161,20 +167,53 @@ fn connect(repo: &Repository, there: &Worktree) -> Result<()> {
     there.name_git_dir(repo)
 }
 
-/// Takes the `.git` file out of the folder of a submodule, and the folder too where nothing else is in it.
-fn disconnect(there: &Worktree) -> Result<()> {
+/// Takes the `.git` file out of the folder of a submodule, and the folder too where nothing else is in it and it does not stay.
+fn disconnect(there: &Worktree, stays: Stays<'_>) -> Result<()> {
     let dot = there.path().join(".git");
     if dot.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         there.verify()?;
         files::remove_file(&dot)?;
         // Folders that led only to it go too; that of the worktree has its `.git`.
         for folder in there.path().ancestors() {
-            if folder.join(".git").symlink_metadata().is_ok() || !files::remove_empty_dir(folder)? {
+            if folder.join(".git").symlink_metadata().is_ok() || stays(folder)? || !files::remove_empty_dir(folder)? {
                 break;
             }
         }
     }
     Ok(())
+}
+
+/// Whether the folder of a submodule stays, though the submodule is not checked out any more.
+pub(super) type Stays<'a> = &'a dyn Fn(&Path) -> Result<bool>;
+
+/// Whether a folder is one of a submodule that the worktree around has after the operation: an empty one is what `git submodule deinit`
+/// leaves, and what git takes for unchanged; a missing one is deleted.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn folder_stays(ctx: &Context, operation: &Operation, folder: &Path) -> Result<bool> {
+    let is_one = operation.submodules.iter().any(|one| Path::new(&one.worktree.path) == folder);
+    Ok(is_one && around_has(ctx, operation, folder)?)
+}
+
+/// Whether what is around a submodule has something at its path after the operation.
+fn around_has(ctx: &Context, operation: &Operation, folder: &Path) -> Result<bool> {
+    let rest = |around: &WorktreeChange| {
+        let rest = folder.strip_prefix(&around.path).ok().filter(|rest| !rest.as_os_str().is_empty())?;
+        Some(RepoPath::new(rest.as_os_str().as_bytes()))
+    };
+    let worktrees = operation.worktrees.iter().map(|around| (None, around));
+    let submodules = operation.submodules.iter().map(|around| (Some(around), &around.worktree));
+    let all = worktrees.chain(submodules).filter_map(|(submodule, around)| Some((submodule, around, rest(around)?)));
+    match all.min_by_key(|(_, _, rest)| rest.as_bytes().len()) {
+        Some((None, around, rest)) => ctx.repo.objects().is_in_tree(&around.files.new, &rest),
+        Some((Some(submodule), around, rest)) if submodule.checked_out.new => {
+            opened(ctx, submodule)?.0.objects().is_in_tree(&around.files.new, &rest)
+        }
+        Some((Some(_), ..)) => Ok(false),
+        // It does not change, and has the submodule that is checked out before or after.
+        None => Ok(true),
+    }
 }
 
 /// Makes the ref that keeps, in the submodule's repository, what an undo will need. Repeating it changes nothing more.

@@ -98,7 +98,7 @@ fn make_one(
     let wanted: Vec<Oid> = std::iter::once(&one.capture).chain(&one.head).cloned().collect();
     there.refs().bring_back_from(from, &wanted, &label_of(worktree.path()))?;
     let change = from_nothing(&there, one)?;
-    carry_out(ctx, &change, (txn, Attempt::Again, &Contents::default()), &mut Done::default())
+    carry_out(ctx, &change, (txn, Attempt::Again, &Contents::default()), &|_| Ok(true), &mut Done::default())
 }
 
 /// Makes the repository of a submodule at `path` of a worktree whose capture this is.

@@ -66,7 +66,7 @@ pub(super) fn worktree_change(
     let mut lost = not_restored(&path, coverage, &excluded);
     lost.extend(not_read(&path, (now, &extras), coverage, &lost));
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
-    let (files, kept) = with_own_submodules(repo, Path::new(&path), files, (&changes, submodules))?;
+    let (files, kept) = with_own_submodules(repo, Path::new(&path), (files, &index), (&changes, submodules))?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
     // undone.
