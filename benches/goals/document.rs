@@ -1,4 +1,4 @@
-//! The tables of `docs/PERFORMANCE.md`: those between markers are made by the benchmark, everything else by hand.
+//! The tables of `benches/results.md`: those between markers are made by the benchmark, everything else by hand.
 //!
 //! A group's table stands between `<!-- made by: GROUP -->` and `<!-- end -->`. The rows of growth of all groups stand in one
 //! table, made by `growth`; the last cell of a line names its group.

@@ -4,7 +4,7 @@
 //! cargo bench --bench goals                            all groups but the large ones
 //! AXIOM_BENCH_LARGE=1 cargo bench --bench goals        the large ones too: they take more than a minute each
 //! cargo bench --bench goals -- checkpoint idle         these groups, large or not
-//! cargo bench --bench goals -- --write [GROUP…]        and write their tables into docs/PERFORMANCE.md
+//! cargo bench --bench goals -- --write [GROUP…]        and write their tables into benches/results.md
 //! cargo bench --bench goals -- --list                  the groups
 //! ```
 //!
@@ -74,13 +74,13 @@ fn run(group: &Group, write: bool) {
     if !write {
         return;
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/PERFORMANCE.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/results.md");
     let mut text = std::fs::read_to_string(path).unwrap();
     if !plain.is_empty() {
-        text = document::with_table(&text, group.name, &table(row::HEAD, &plain)).expect("docs/PERFORMANCE.md has no such table");
+        text = document::with_table(&text, group.name, &table(row::HEAD, &plain)).expect("benches/results.md has no such table");
     }
     let order: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
     text = document::with_growth(&text, row::GROWTH_HEAD, group.name, &growth, &order)
-        .expect("docs/PERFORMANCE.md has no table of growth");
+        .expect("benches/results.md has no table of growth");
     std::fs::write(path, text).unwrap();
 }

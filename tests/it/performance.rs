@@ -1,4 +1,4 @@
-//! `docs/PERFORMANCE.md` and the benchmark that makes its tables: each replaces only its own, and has a place for it.
+//! `benches/results.md` and the benchmark that makes its tables: each replaces only its own, and has a place for it.
 
 use crate::document::{with_growth, with_table};
 
@@ -24,7 +24,7 @@ fn rows_of_growth_of_other_groups_stay() {
 #[test]
 fn each_group_has_its_table_in_the_document() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let document = std::fs::read_to_string(root.join("docs/PERFORMANCE.md")).unwrap();
+    let document = std::fs::read_to_string(root.join("benches/results.md")).unwrap();
     let groups = std::fs::read_to_string(root.join("benches/goals/groups/mod.rs")).unwrap();
     let named = |line: &str| {
         let line = line.trim().strip_prefix("usual(\"").or(line.trim().strip_prefix("large(\""))?;

@@ -1,4 +1,4 @@
-//! The groups of rows, each with a table of its own in `docs/PERFORMANCE.md`.
+//! The groups of rows, each with a table of its own in `benches/results.md`.
 
 mod append;
 mod attach;
