@@ -138,9 +138,9 @@ fn the_page_of_commands_names_every_verb_and_exit_status() {
     }
 }
 
-/// Whoever reads that a test covers something must find it.
+/// Whoever reads how a suite is run must be able to run it: what is named exists.
 #[test]
-fn the_tests_that_the_document_on_testing_names_exist() {
+fn what_the_document_on_testing_names_exists() {
     let text = std::fs::read_to_string(path_of("docs/TESTING.md")).unwrap();
     let sources: Vec<(String, String)> = ["tests", "src"]
         .iter()
@@ -149,12 +149,23 @@ fn the_tests_that_the_document_on_testing_names_exist() {
         .map(|entry| (entry.path().display().to_string(), std::fs::read_to_string(entry.path()).unwrap()))
         .collect();
     let mut named = 0;
-    for (module, test) in text.split('`').skip(1).step_by(2).filter_map(|code| code.split_once("::")) {
-        let Some(begin) = test.strip_suffix('…') else { continue };
+    for variable in text.split(|c: char| !(c.is_ascii_uppercase() || c == '_')).filter(|word| word.starts_with("AXIOM_")) {
         named += 1;
-        let file = format!("/{module}.rs");
-        let exists = sources.iter().any(|(path, source)| path.ends_with(&file) && source.contains(&format!("fn {begin}")));
-        assert!(exists, "there is no test {module}::{test}");
+        let is_read = sources.iter().any(|(_, source)| source.contains(&format!("\"{variable}\"")));
+        assert!(is_read, "nothing reads {variable}");
     }
-    assert!(named > 30, "{named}");
+    for call in text.split("cargo test ").skip(1).map(|rest| rest.split(['`', '\n']).next().unwrap()) {
+        let (_, rest) = call.split_once("--test ").unwrap_or_else(|| panic!("no suite: {call}"));
+        let mut words = rest.split_whitespace().filter(|word| !word.starts_with('-'));
+        let suite = words.next().unwrap();
+        assert!([".rs", "/main.rs"].iter().any(|end| path_of(&format!("tests/{suite}{end}")).exists()), "no suite {suite}");
+        let Some(filter) = words.next() else { continue };
+        named += 1;
+        let last = filter.rsplit("::").find(|part| !part.is_empty()).unwrap();
+        let is_test = |(path, source): &(String, String)| {
+            path.contains(last) || source.lines().any(|line| line.contains("fn ") && line.contains(last))
+        };
+        assert!(sources.iter().any(is_test), "no test of {suite} fits {filter}");
+    }
+    assert!(named > 40, "{named}");
 }
