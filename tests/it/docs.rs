@@ -63,16 +63,12 @@ fn the_list_of_errors_is_current() {
     text.push_str(&format!(
         "\n## When a step of a session fails\n\n`run` decides by one table (`src/domain/work/failures.rs`). *Retry*: tried up to \
          {MOST_TRIES} times, with pauses that double\nfrom {} ms up to {} s. *Wait*: looked at again with the same pauses, \
-         however often, and not counted: it goes on by itself\nonce there is space, the lock is free, or the operation is ended. \
-         *Another iteration*: the agent is told, since only it can repair\nit. *Gate*: the task waits for you with the reason, and \
-         approving tries again. *Task blocked*: with the reason, until\n`task unblock`. *Goes on*: with a warning. *Answered with it*: \
-         whoever made the request gets the error. *Session ends*: \
-         with the error; agents that run go on, and the next `run` takes them over.\n\n\
-         Where a claim or a merge waits for space, or for another operation of git axiom, all claims or all merges wait with it: \
-         one\nis tried in each pause, each in its turn, and the first stands for all in what is shown.\n\nOther tasks go on in all these cases but the \
-         last. `status` shows what waits and what is tried again, and why; `log --all`,\n`task audit` and `events` have it too. \
-         Where not even the log can be written, `run` says so on standard error. A session counts\nanew: the next `run` tries \
-         everything at once. `run --until-idle` does not end while anything waits by itself.\n\n{}",
+         however often, and not counted.\n*Another iteration*: the agent is told, since only it can repair \
+         it. *Gate*: the task waits for you with the reason, and\napproving tries again. *Task blocked*: with the reason, until \
+         `task unblock`. *Goes on*: with a warning. *Answered with it*:\nwhoever made the request gets the error. *Session ends*: \
+         agents that run go on, and the next `run` takes them over.\n\nOther tasks go on in all these cases but the last. \
+         `status` shows what waits and why; `log --all`, `task audit` and `events`\nhave it too. The next `run` tries everything \
+         at once. `run --until-idle` does not end while anything waits by itself.\n\n{}",
         FIRST_PAUSE.as_millis(),
         LONGEST_PAUSE.as_secs(),
         failures::table(),
