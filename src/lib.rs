@@ -3,18 +3,17 @@
 //! Dependencies point one way:
 //!
 //! ```text
-//! main → commands → ops → { store, git, process, config } → files, env
+//! main → commands → ops → { store, git, process, config, hook } → files, env
 //!        commands → panel → told, ops, cli
-//!        commands → told → ops, cli
+//!        commands → told → ops, cli, hook
 //!        commands → cli → files, env
 //!        commands → demo → cli, process
 //! domain, error, own_process: used by all; domain imports no file system, clock, process or git
 //! ```
 //!
-//! `store`, `git`, `process` and `config` do not know each other, except that `git` starts programs through `process`. Only
-//! `ops` combines them, and only `ops` appends events. A [`git::Repository`] has only facts; what can be done with it is in
-//! its handles, such as `repo.refs()`. Begin reading with
-//! `ops`; the map of the rooms is docs/ARCHITECTURE.md.
+//! `store`, `git`, `process`, `config` and `hook` do not know each other, except that `git` starts programs through `process`.
+//! Only `ops` combines them, and only `ops` appends events. A [`git::Repository`] has only facts; what can be done with it is in
+//! its handles, such as `repo.refs()`. Begin reading with `ops`; the map of the rooms is docs/ARCHITECTURE.md.
 
 pub mod cli;
 pub mod commands;
