@@ -11,6 +11,13 @@ use crate::support::Scratch;
 const WORDS_OF_README: usize = 900;
 const WORDS_OF_ITS_SENTENCE: usize = 15;
 const ENTRIES_OF_THE_GLOSSARY: usize = 40;
+/// The words of all pages of docs/ that somebody wrote, at most. Whoever adds some takes others out.
+const WORDS_OF_DOCS: usize = 18_000;
+/// Pages to look things up in, with a row for each verb or key: tests demand these rows, so they do not count.
+const REFERENCE: [&str; 3] = ["docs/COMMANDS.md", "docs/JSON.md", "docs/VERBS.md"];
+/// How the heads of tables begin that are made from the source, or compared with it.
+const HEADS_OF_MADE_TABLES: [&str; 6] =
+    ["| key | ", "| question | with nobody", "| placeholder | ", "| code | exit status |", "| class | codes |", "| while … |"];
 const TUTORIAL: &str = "docs/TUTORIAL.md";
 /// Where the tutorial says that it is played.
 const THEIR_FOLDER: &str = "/home/you";
@@ -118,6 +125,57 @@ fn readme_is_short_and_begins_with_what_it_is_and_where_it_runs() {
     for block in ["sh\ncargo run --release -- demo\ncargo test", "sh\ncargo install --locked --path ."] {
         assert!(blocks.contains(&block), "{blocks:#?}");
     }
+}
+
+/// How many words of a page somebody wrote: without the tables that are made.
+fn words_by_hand(text: &str) -> usize {
+    let mut is_made = false;
+    let by_hand = text.lines().filter(|line| {
+        is_made = line.starts_with('|') && (is_made || HEADS_OF_MADE_TABLES.iter().any(|head| line.starts_with(head)));
+        !is_made
+    });
+    by_hand.map(|line| line.split_whitespace().count()).sum()
+}
+
+#[test]
+fn the_pages_are_short() {
+    let written = pages().into_iter().filter(|(name, _)| name.starts_with("docs/") && !REFERENCE.contains(&name.as_str()));
+    let counted: Vec<(usize, String)> = written.map(|(name, text)| (words_by_hand(&text), name)).collect();
+    let all: usize = counted.iter().map(|(words, _)| words).sum();
+    assert!(all <= WORDS_OF_DOCS, "docs/ has {all} words: {counted:#?}");
+    assert!(all > 10_000, "{all}");
+}
+
+/// A path of the page on the code, or `PATH: NAME, NAME` with functions of that file. Paths are below `src`, or begin with another
+/// folder.
+fn named_in_code(span: &str) -> Option<(PathBuf, Vec<&str>)> {
+    let (path, functions) = span.split_once(": ").unwrap_or((span, ""));
+    let is_path = [".rs", ".toml", ".md", "/"].iter().any(|end| path.ends_with(end));
+    let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'));
+    if !is_path || !is_plain || path.contains("VERB") {
+        return None;
+    }
+    let elsewhere =
+        ["tests/", "docs/", "hooks/", "benches/", "fuzz/", "man/", "clippy.toml"].iter().any(|begin| path.starts_with(begin));
+    let place = if elsewhere { root().join(path) } else { root().join("src").join(path) };
+    Some((place, functions.split(", ").filter(|name| !name.is_empty()).collect()))
+}
+
+/// Whoever follows the map finds the place.
+#[test]
+fn what_the_map_of_the_code_names_exists() {
+    let page = read("docs/ARCHITECTURE.md");
+    let (_, text) = blocks_and_rest(&page);
+    let text = text.replace('\n', " ");
+    let mut found = 0;
+    for (place, functions) in text.split('`').skip(1).step_by(2).filter_map(named_in_code) {
+        found += 1;
+        assert!(place.exists(), "there is no {}", place.display());
+        let missing = |name: &&str| !std::fs::read_to_string(&place).unwrap().contains(&format!("fn {name}"));
+        let missing: Vec<&str> = functions.into_iter().filter(missing).collect();
+        assert!(missing.is_empty(), "{} has no {missing:?}", place.display());
+    }
+    assert!(found > 150, "{found}");
 }
 
 #[test]
