@@ -239,7 +239,7 @@ pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let held = checkpoint::known_total(ctx).map_or(added, |total| total.alone);
     let objects = checkpoint::objects(ctx)?;
     let layout = ctx.layout();
-    let trashes = [trash::root(ctx)?];
+    let trashes = [trash::root(ctx)?, trash::of_files(ctx)];
     let workspaces: Vec<PathBuf> =
         ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path)).collect();
     let of = |what, paths: &[PathBuf], to_free| Use {

@@ -2,9 +2,9 @@
 //! `tidy`.
 //!
 //! Files of a worktree stay on its file system and mount, so that one rename moves them to the trash and one brings them
-//! back: the trash is next to the workspaces, otherwise in the worktree's git directory, otherwise in the worktree itself. A
-//! folder of workspaces outside the repository may be shared with a copy of it, so the name of the trash there contains the
-//! repository's id.
+//! back: the trash is in our folder of the git directory, which no `git clean` empties, otherwise next to the workspaces, otherwise in
+//! the worktree itself. Workspaces go to the trash next to them. A folder of workspaces outside the repository may be shared with a copy
+//! of it, so the name of the trash there contains the repository's id.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,10 @@ use crate::ops::context::handle::Context;
 use crate::ops::workspaces;
 use crate::store::identity;
 
-/// The name of the trash in a worktree's git directory.
+/// The trash for files, below the common git directory.
+const OF_FILES: &str = "axiom/trash";
+
+/// The name of the trash in a worktree's git directory, where that is on another file system.
 const IN_GIT_DIR: &str = "axiom-trash";
 
 /// The name of the trash in the worktree itself, where nothing else is on its file system.
@@ -71,16 +74,21 @@ pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Res
 /// # Errors
 /// As [`root`].
 pub(in crate::ops) fn of_git_dir(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
-    let root = root_of(ctx, worktree)?;
+    let root = of_files(ctx);
     let is_there = files::mount_of(&root) == files::mount_of(worktree.git_dir());
     let root = if is_there { root } else { worktree.git_dir().join(IN_GIT_DIR) };
     Ok(root.join(txn.as_str()).join(worktree.name_in_trash()?))
 }
 
+/// The trash for files that are on the file system of the git directory.
+pub(in crate::ops) fn of_files(ctx: &Context) -> PathBuf {
+    ctx.repo.common_dir().join(OF_FILES)
+}
+
 /// The trash folder for the files of a worktree, with a folder for each transaction.
 fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
     let here = files::mount_of(worktree.path());
-    for root in [root(ctx)?, worktree.git_dir().join(IN_GIT_DIR)] {
+    for root in [of_files(ctx), root(ctx)?, worktree.git_dir().join(IN_GIT_DIR)] {
         if files::mount_of(&root) == here {
             return Ok(root);
         }
@@ -106,7 +114,8 @@ fn worktrees(ctx: &Context, operation: &Operation) -> Result<Vec<Worktree>> {
 pub(in crate::ops) fn are_folders(ctx: &Context, operation: &Operation) -> Result<()> {
     let of_files: Vec<PathBuf> =
         worktrees(ctx, operation)?.iter().map(|worktree| root_of(ctx, worktree)).collect::<Result<_>>()?;
-    for trash in std::iter::once(root(ctx)?).chain(of_files) {
+    let of_workspaces = if operation.workspaces.is_empty() { None } else { Some(root(ctx)?) };
+    for trash in of_workspaces.into_iter().chain(of_files) {
         if files::metadata(&trash)?.is_some_and(|meta| !meta.is_dir()) {
             let what = format!("'{}' is not a folder, so replaced files could not be kept; nothing was changed", trash.display());
             return Err(Error::new(Code::IoFailed, what).hint("move it away, or set agents.workspaceRoot to another folder"));
@@ -136,8 +145,8 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
     Ok(())
 }
 
-/// The paths of all trash folders that do not go with a workspace, whether they are there or not; the first is the one next to the
-/// workspaces.
+/// The paths of all trash folders that go neither with a workspace nor with our own folder, whether they are there or not; the first is
+/// the one next to the workspaces.
 ///
 /// # Errors
 /// `GIT_FAILED` where the worktrees cannot be listed; `BARE_REPOSITORY`.
@@ -158,7 +167,7 @@ pub(in crate::ops) fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// `GIT_FAILED` where the worktrees cannot be listed. The error of a single folder is in the list.
 pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>> {
-    let mut all = vec![open_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new("axiom/trash"))];
+    let mut all = vec![open_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new(OF_FILES))];
     for entry in ctx.repo.worktrees().list()? {
         all.push(Beneath::open(entry.worktree.git_dir(), Path::new(IN_GIT_DIR)));
         // A worktree whose `.git` names another repository belongs to that one, and so does its trash.

@@ -162,10 +162,11 @@ fn an_edit_that_git_was_told_not_to_look_at_is_in_the_way_of_a_merge() {
 fn without_a_place_for_the_trash_nothing_begins() {
     let scratch = changed_since();
     let before = crate::support::contents(&scratch.path());
-    scratch.write(".worktrees", "a file of mine");
+    let trash = scratch.path().join(".git/axiom/trash");
+    std::fs::write(&trash, "a file of mine").unwrap();
     scratch.refused(&["rollback", "checkpoint", "safe", "--yes"], "IO_FAILED", 1);
     nothing_open(&scratch);
-    std::fs::remove_file(scratch.path().join(".worktrees")).unwrap();
+    std::fs::remove_file(&trash).unwrap();
     assert_eq!(crate::support::contents(&scratch.path()), before);
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
 }

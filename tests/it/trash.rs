@@ -30,7 +30,7 @@ fn the_trash_is_emptied_of_ours_after_its_time_and_of_nothing_else() {
     env.write(".git/info/exclude", "*.ign\n");
     env.write("f/precious.ign", "precious\n");
     env.ok(&["rollback", "checkpoint", "c", "--yes"]);
-    let trash = env.repo().join(".worktrees/trash");
+    let trash = env.repo().join(".git/axiom/trash");
     let held = || {
         let files = walkdir::WalkDir::new(&trash).into_iter().flatten();
         files.filter(|entry| entry.file_name() == "precious.ign").count()
@@ -38,14 +38,14 @@ fn the_trash_is_emptied_of_ours_after_its_time_and_of_nothing_else() {
     assert_eq!(held(), 1);
     // Somebody's own things, in a place of the same name.
     for users in ["trash-of-mine", "0123456789abcdeg", "x"] {
-        env.write(&format!(".worktrees/trash/{users}/keep"), "mine");
+        env.write(&format!(".git/axiom/trash/{users}/keep"), "mine");
     }
     recover_on(&env, 6);
     assert_eq!(held(), 1);
     recover_on(&env, 8);
     assert_eq!(held(), 0);
     for users in ["trash-of-mine", "0123456789abcdeg", "x"] {
-        assert_eq!(env.read(&format!(".worktrees/trash/{users}/keep")), "mine");
+        assert_eq!(env.read(&format!(".git/axiom/trash/{users}/keep")), "mine");
     }
     assert_eq!(env.read("f"), "before\n");
 }
@@ -57,7 +57,7 @@ fn whatever_verb_comes_along_empties_the_trash_a_little_at_a_time() {
     env.ok(&["checkpoint", "create", "c"]);
     env.write("f", "after\n");
     env.ok(&["rollback", "checkpoint", "c", "--yes"]);
-    let trash = env.repo().join(".worktrees/trash");
+    let trash = env.repo().join(".git/axiom/trash");
     let old = 450;
     for number in 0..old {
         std::fs::create_dir_all(trash.join(format!("t{number:016x}/d"))).unwrap();
@@ -111,20 +111,21 @@ fn the_trash_is_emptied_of_nothing_that_is_mounted_in_it_or_lies_behind_a_link()
         &env,
         r#"
         mkdir ../precious && echo mine > ../precious/mine
-        data=$(dirname "$(find .worktrees/trash -name x.ign)")
+        data=$(dirname "$(find .git/axiom/trash -name x.ign)")
         mount --bind ../precious "$data"
         AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1 || true
         grep -q mine ../precious/mine || exit 10
         grep -q "$data" ../out || { cat ../out; exit 11; }
         umount "$data"
         # Somebody's own trash, with names like ours.
-        mv .worktrees/trash ../theirs && ln -s ../../theirs .worktrees/trash
+        mv .git/axiom/trash ../theirs && ln -s ../../../theirs .git/axiom/trash
         AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1 || true
         test -n "$(find ../theirs -name x.ign)" || exit 12
         grep -q 'symbolic link' ../out || { cat ../out; exit 13; }
-        rm .worktrees/trash && mv ../theirs .worktrees/trash
+        rm .git/axiom/trash && mv ../theirs .git/axiom/trash
         # The workspaces may be on a disk of their own: the user mounted that to be used.
-        mkdir ../disk && mv .worktrees/trash ../disk/ && mount --bind ../disk .worktrees
+        mkdir -p .worktrees ../disk/trash/t0123456789abcdef && echo x > ../disk/trash/t0123456789abcdef/x.ign
+        mount --bind ../disk .worktrees
         AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1
         test -z "$(find .worktrees/trash -name x.ign)" || { cat ../out; exit 14; }
         "#,
@@ -172,7 +173,7 @@ fn what_holds_a_mount_is_not_moved_and_that_is_said_before_anything_changes() {
         "$AXIOM" rollback checkpoint c --yes > ../out 2>&1 || { cat ../out; exit 14; }
         grep -q before d/in && grep -q before f && test -f elsewhere/mine
         # And what is put back.
-        data=$(dirname "$(find .worktrees/trash -name x.ign)")
+        data=$(dirname "$(find .git/axiom/trash -name x.ign)")
         mount --bind ../precious "$data"
         status=0; "$AXIOM" undo --yes > ../out 2>&1 || status=$?
         [ $status = 4 ] && grep -q HOLDS_MOUNT ../out && grep -q before f || { cat ../out; exit 15; }
@@ -326,4 +327,34 @@ fn what_is_on_the_lower_layer_of_an_overlay_goes_and_comes_back() {
         done
         "#,
     );
+}
+
+/// What no checkpoint holds is only in the trash: no command that deletes ignored files may take it from there.
+#[test]
+fn what_a_rollback_moved_out_of_its_way_outlives_a_clean_of_ignored_files() {
+    let env = TestEnv::new();
+    env.write("data", "old\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    env.write(".git/info/exclude", "/data\n");
+    env.write("data", "precious\n");
+    env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+    assert_eq!(env.read("data"), "old\n");
+    env.write(".git/info/exclude", "/.worktrees/\n");
+    env.git(&["clean", "-ffdxq", "-e", "/data"]);
+    std::fs::remove_dir_all(env.repo().join(".worktrees")).unwrap_or_default();
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(env.read("data"), "precious\n");
+}
+
+#[test]
+fn a_file_in_the_place_of_the_workspaces_keeps_no_file_from_being_kept() {
+    let env = TestEnv::new();
+    env.write("f", "before\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    env.write(".worktrees", "a file of the user's\n");
+    env.write("f", "after\n");
+    env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+    assert_eq!(env.read("f"), "before\n");
+    env.ok(&["undo", "--yes"]);
+    assert_eq!((env.read("f").as_str(), env.read(".worktrees").as_str()), ("after\n", "a file of the user's\n"));
 }

@@ -42,7 +42,7 @@ pub fn checkpoints(ctx: &Context) -> Result<Offer> {
 pub fn workspaces(ctx: &Context) -> Result<Offer> {
     let failed = failed(ctx.state());
     let paths = failed.iter().filter_map(|task| ctx.state().restorable.workspaces.get(task)).map(|one| PathBuf::from(&one.path));
-    let all: Vec<PathBuf> = paths.chain([trash::root(ctx)?]).collect();
+    let all: Vec<PathBuf> = paths.chain([trash::root(ctx)?, trash::of_files(ctx)]).collect();
     Ok(Offer { count: failed.len(), bytes: super::size_of(all.iter().map(PathBuf::as_path)) })
 }
 

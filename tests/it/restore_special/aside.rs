@@ -111,7 +111,7 @@ fn an_interrupted_undo_is_finished_or_taken_back() {
 fn what_somebody_deleted_in_the_trash_is_named_before_and_after() {
     let scratch = in_the_way();
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
-    std::fs::remove_dir_all(scratch.path().join(".worktrees/trash")).unwrap();
+    std::fs::remove_dir_all(scratch.path().join(".git/axiom/trash")).unwrap();
     let lost = ["d", "e", "q"].map(|name| scratch.path().join(name).display().to_string());
     assert_eq!(names(&scratch.json(&["undo", "--dry-run"]), "lost"), lost);
     assert!(scratch.axiom(&["undo", "--dry-run"]).contains("cannot be restored, since it is no longer in the trash"));

@@ -60,8 +60,7 @@ fn a_trash_that_is_a_link_is_no_trash() {
     let scratch = gone_on();
     let elsewhere = scratch.path().with_file_name("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
-    std::fs::create_dir_all(scratch.path().join(".worktrees")).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".worktrees/trash")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".git/axiom/trash")).unwrap();
     refused(&scratch, "IO_FAILED", "is not a folder");
     assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
 }
