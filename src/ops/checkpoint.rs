@@ -28,7 +28,7 @@ use crate::domain::attach::act::is_waited_for;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
+use crate::domain::base::own_names::{TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
 use crate::domain::checkpoint::marks::Marks;
 use crate::domain::state::event::Event;
@@ -351,7 +351,7 @@ fn document(
         .collect();
     let signature = ctx.repo.objects().signature()?;
     let kind = if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto };
-    let marked = Marks::decide(ctx.config.checkpoints.tags, kind, wanted.trigger).recorded(wanted.trigger);
+    let marked = marks(ctx, kind, wanted.trigger)?.recorded(wanted.trigger);
     Ok(CheckpointDocument {
         schema: state.restorable.version().max(wanted.trigger.version()).max(Marks::version(marked)),
         name: name.clone(),
@@ -378,6 +378,15 @@ fn document(
         marked,
         tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
     })
+}
+
+/// What a new checkpoint gets beside its capture ref. A tag of the user's that is named as the folder of our tags leaves no room for any:
+/// a tag is for people, and no checkpoint goes without being made for want of one.
+fn marks(ctx: &Context, kind: CheckpointType, trigger: Trigger) -> Result<Marks> {
+    let wanted = Marks::decide(ctx.config.checkpoints.tags, kind, trigger);
+    let in_the_way = RefName::new(TAGS.trim_end_matches('/'));
+    let has_room = !wanted.has_tag() || ctx.repo.refs().read_ref(&in_the_way)?.is_none();
+    Ok(if has_room { wanted } else { Marks::Noted })
 }
 
 pub(in crate::ops) fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option<u64>) -> CheckpointRecord {

@@ -49,6 +49,26 @@ fn linked(env: &TestEnv, name: &str) -> std::path::PathBuf {
     place
 }
 
+/// Somebody, or an agent, deleted our folder: what cannot be saved is said, and asked about.
+#[test]
+fn without_our_folder_the_net_is_not_silently_off() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    prompt(&env, "s", &env.repo());
+    std::fs::remove_dir_all(env.axiom_dir()).unwrap();
+    assert!(!prompt(&env, "s", &env.repo()).stdout.contains("ask"));
+    let asked = risky(&env, "claude");
+    assert!(asked.stdout.contains("\"ask\"") && asked.stdout.contains("could not save"), "{asked}");
+    let status = env.axiom(&["attach", "--status"]);
+    assert!(status.code != Some(0) && status.stderr.contains("git axiom recover"), "{status}");
+    env.ok(&["recover", "--from", "checkpoint", "--yes"]);
+    prompt(&env, "s", &env.repo());
+    assert!(!risky(&env, "claude").stdout.contains("\"ask\""));
+    // Where there was never any checkpoint, nothing is said.
+    let other = TestEnv::new();
+    assert_eq!(risky(&other, "claude").stdout, "");
+}
+
 /// A prompt holds every worktree as it is, whoever changed it and however: what git's index does not know of, too.
 #[test]
 fn what_nobody_told_of_in_other_worktrees_is_held_right_after_a_prompt_and_all_of_them_come_back() {

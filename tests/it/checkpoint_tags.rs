@@ -112,3 +112,18 @@ fn killed_anywhere_without_a_tag_it_is_all_there_or_not_at_all() {
         copy(&saved, &scratch.path());
     }
 }
+
+/// git lets no tag be named as the folder of others. A tag is an extra: without room for it, all else is saved as ever.
+#[test]
+fn a_tag_named_as_our_folder_of_tags_stops_no_checkpoint() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    scratch.git(&["tag", "axiom"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("a.txt", "edited\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!((scratch.read("a.txt"), tags(&scratch)), ("a\n".into(), String::new()));
+    scratch.axiom(&["undo", "--yes"]);
+    scratch.axiom(&["checkpoint", "verify"]);
+    assert_eq!(scratch.read("a.txt"), "edited\n");
+}

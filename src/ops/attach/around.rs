@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use crate::domain::attach::answer::Answer;
 use crate::domain::attach::program::Program;
+use crate::domain::base::own_names::CAPTURES;
 use crate::env;
 use crate::files::{self, Small};
 use crate::git::Repository;
@@ -23,13 +24,20 @@ pub(super) fn repository_around(folder: &Path) -> Option<Repository> {
     let mut folder = folder.to_owned();
     for _ in 0..DEEPEST {
         let repo = Repository::discover(&folder).ok()?;
-        if Layout::new(repo.common_dir()).exists() {
+        if Layout::new(repo.common_dir()).exists() || was_prepared(&repo) {
             return Some(repo);
         }
         let top = repo.worktrees().current_worktree().ok()?.path().to_owned();
         folder = superproject_of(&top, repo.common_dir())?;
     }
     None
+}
+
+/// Whether a repository has checkpoints of ours, though our folder is gone: then nothing can be saved, and that has to be said.
+fn was_prepared(repo: &Repository) -> bool {
+    let names = repo.refs().ref_names(CAPTURES).unwrap_or_default();
+    // In a submodule, those that checkpoints of the repository around it name are below `_superproject/`.
+    names.iter().any(|name| !name.starts_with('_'))
 }
 
 /// The worktree of which the repository with this top folder is a submodule. Costs a few looks at files where it is none.
