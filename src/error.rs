@@ -134,6 +134,7 @@ codes! {
     EventLogTruncated "EVENT_LOG_TRUNCATED" Damaged "The event log ends earlier than it should.";
     EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
+    EventLogTooOld "EVENT_LOG_TOO_OLD" Damaged "A git axiom from before the first release wrote the event log: it is not read any more.";
     RecoveryNeeded "RECOVERY_NEEDED" Damaged "A crash cut tasks off and a human is to decide first (recovery.auto is off), or it cut a planner off.";
     RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery works except for a fresh start.";
     DiskWarning "DISK_WARNING" Done "A file system has less free space than system.diskWarningThreshold.";

@@ -32,6 +32,7 @@ use crate::domain::base::own_names::{TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
 use crate::domain::checkpoint::marks::Marks;
 use crate::domain::state::event::Event;
+use crate::domain::state::version::VERSION;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
@@ -353,7 +354,7 @@ fn document(
     let kind = if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto };
     let marked = marks(ctx, kind, wanted.trigger)?.recorded(wanted.trigger);
     Ok(CheckpointDocument {
-        schema: state.restorable.version().max(wanted.trigger.version()).max(Marks::version(marked)),
+        version: VERSION,
         name: name.clone(),
         kind,
         trigger: wanted.trigger,

@@ -521,7 +521,8 @@ pub(super) fn apply(state: &mut State, envelope: &Envelope) -> Result<()> {
 
 /// Whether applying an event failed for another reason than the event: the older checkpoints could not be read.
 fn is_not_about_the_event(code: Code) -> bool {
-    [Code::IoFailed, Code::DiskFull, Code::EventLogTooNew, Code::EventLogCorrupted, Code::EventLogTruncated].contains(&code)
+    let of_log = [Code::EventLogTooNew, Code::EventLogTooOld, Code::EventLogCorrupted, Code::EventLogTruncated];
+    [Code::IoFailed, Code::DiskFull].contains(&code) || of_log.contains(&code)
 }
 
 fn misfit(envelope: &Envelope, error: &Error) -> Error {

@@ -17,7 +17,7 @@ pub struct Head {
 }
 
 /// The beginning of all lines of this form.
-pub const BEGINNING: &[u8] = br#"{"v":1,"seq":"#;
+pub const BEGINNING: &[u8] = br#"{"axiom":1,"seq":"#;
 
 /// Values of the previous lines.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ mod tests {
 
     /// A line at this time.
     fn line(at: &str) -> String {
-        format!(r#"{{"v":1,"seq":9,"at":"{at}","txn":"t1","by":"user","event":{{}}"#)
+        format!(r#"{{"axiom":1,"seq":9,"at":"{at}","txn":"t1","by":"user","event":{{}}"#)
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         let mut memory = Memory::default();
         let times = ["2026-01-13T10:00:59Z", "2026-01-13T10:00:01.5Z", "2026-01-13T10:01:00Z", "2026-01-13T10:00:00Z"];
         for (txn, at) in ["t1", "t1", "t2", "t1"].into_iter().zip(times) {
-            let body = format!(r#"{{"v":1,"seq":9,"at":"{at}","txn":"{txn}","by":"user","event":{{}}"#);
+            let body = format!(r#"{{"axiom":1,"seq":9,"at":"{at}","txn":"{txn}","by":"user","event":{{}}"#);
             let (head, _) = split(body.as_bytes(), &mut memory).unwrap();
             assert_eq!((head.at, head.txn.as_str()), (at.parse().unwrap(), txn));
         }
@@ -120,13 +120,13 @@ mod tests {
 
     #[test]
     fn the_author_is_read() {
-        let body = br#"{"v":1,"seq":9,"at":"2026-01-13T10:00:00.5Z","txn":"t1","by":{"agent":"ed-001"},"event":{"x":1}"#;
+        let body = br#"{"axiom":1,"seq":9,"at":"2026-01-13T10:00:00.5Z","txn":"t1","by":{"agent":"ed-001"},"event":{"x":1}"#;
         let (head, event) = split(body, &mut Memory::default()).unwrap();
         assert_eq!((head.seq, head.by), (9, By::Agent(AgentId::new("ed-001").unwrap())));
         assert_eq!(event, br#"{"x":1}"#);
         assert!(
             split(
-                br#"{"v":1,"seq":9,"at":"2026-01-13T10:00:00Z","txn":"t\u0031","by":"user","event":{}"#,
+                br#"{"axiom":1,"seq":9,"at":"2026-01-13T10:00:00Z","txn":"t\u0031","by":"user","event":{}"#,
                 &mut Memory::default()
             )
             .is_none()

@@ -1,7 +1,7 @@
-//! The format of the log: one event per line, `{"v":1,"seq":…,"at":…,"txn":…,"by":…,"event":{…},"sum":"…"}`.
+//! The format of the log: one event per line, `{"axiom":1,"seq":…,"at":…,"txn":…,"by":…,"event":{…},"sum":"…"}`.
 //!
 //! `sum` is the CRC32C, in eight hexadecimal digits, of all bytes of the line before `,"sum"`. It detects incomplete and
-//! altered lines. The version is read first: a line of a newer version is "too new", never "corrupt".
+//! altered lines. The version, under the key `axiom`, is read first: a line of a newer version is "too new", never "corrupt".
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::head::{self, Memory};
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::sealed::{self, Broken};
 use crate::domain::state::event::{By, Envelope, Event};
-use crate::domain::state::version::LOG_VERSION;
+use crate::domain::state::version::{BEFORE, VERSION};
 use crate::error::{Code, Error, Result};
 
 /// The longest line that is written or read, in bytes.
@@ -19,7 +19,7 @@ pub const MAX_LINE: usize = 512 * 1024 * 1024;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LineOut<'a> {
-    v: u32,
+    axiom: u32,
     seq: u64,
     at: &'a Timestamp,
     txn: &'a TxnId,
@@ -45,6 +45,8 @@ pub enum BadLine {
     Schema(String),
     /// A newer version wrote it.
     TooNew(u32),
+    /// A build from before the first release wrote it.
+    TooOld,
 }
 
 impl BadLine {
@@ -59,9 +61,12 @@ impl BadLine {
                 .hint("see 'git axiom recover'"),
             Self::TooNew(version) => Error::new(
                 Code::EventLogTooNew,
-                format!("{place} has format version {version}, this program reads up to {LOG_VERSION}"),
+                format!("{place} has format version {version}, this program reads up to {VERSION}"),
             )
             .hint("install a newer git axiom; nothing is damaged"),
+            Self::TooOld => Error::new(Code::EventLogTooOld, format!("{place} has a format that is not read any more"))
+                .why(BEFORE)
+                .hint("git axiom recover --from cases --yes    begins a new log with the tasks; the old one is kept, and so are files and branches"),
         }
     }
 }
@@ -72,7 +77,7 @@ impl BadLine {
 /// `TOO_LARGE` over [`MAX_LINE`].
 pub fn encode(envelope: &Envelope) -> Result<Vec<u8>> {
     let Envelope { seq, at, txn, by, event } = envelope;
-    let line = LineOut { v: event.version(), seq: *seq, at, txn, by, event };
+    let line = LineOut { axiom: VERSION, seq: *seq, at, txn, by, event };
     let json =
         serde_json::to_vec(&line).map_err(|e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e))?;
     let bytes = sealed::seal(json, &[]);
@@ -96,10 +101,10 @@ pub fn decode(line: &[u8]) -> Result<Envelope, BadLine> {
 /// Why the line cannot be used.
 pub(super) fn decode_next(line: &[u8], memory: &mut Memory) -> Result<Envelope, BadLine> {
     if !line.starts_with(head::BEGINNING) {
-        let version = version_of(line).ok_or_else(|| BadLine::Corrupt("it does not begin with a version".into()))?;
-        if version > LOG_VERSION {
-            return Err(BadLine::TooNew(version));
+        if let Some(bad) = foreign(line) {
+            return Err(bad);
         }
+        version_of(line).ok_or_else(|| BadLine::Corrupt("it does not begin with a version".into()))?;
     }
     let body = checked_body(line)?;
     let schema = |e: serde_json::Error| BadLine::Schema(e.to_string());
@@ -155,9 +160,21 @@ pub fn begins_anew(head: &[u8]) -> bool {
     memchr::memmem::find(head, br#","event":{"stateAdopted":"#).is_some()
 }
 
+/// Whether a line or snapshot with this beginning is of another version, which is refused whatever follows.
+pub fn foreign(head: &[u8]) -> Option<BadLine> {
+    match version_of(head) {
+        Some(version) => (version > VERSION).then_some(BadLine::TooNew(version)),
+        None => number_after(br#"{"v":"#, head).map(|_| BadLine::TooOld),
+    }
+}
+
 /// The version written in a line, read before anything else.
-pub fn version_of(line: &[u8]) -> Option<u32> {
-    let rest = line.strip_prefix(br#"{"v":"#)?;
+fn version_of(line: &[u8]) -> Option<u32> {
+    number_after(br#"{"axiom":"#, line)
+}
+
+fn number_after(key: &[u8], line: &[u8]) -> Option<u32> {
+    let rest = line.strip_prefix(key)?;
     let end = rest.iter().position(|b| !b.is_ascii_digit())?;
     std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
 }
@@ -188,7 +205,7 @@ mod tests {
     fn a_line_reads_back_and_has_the_documented_form() {
         let line = encode(&sample()).unwrap();
         let text = std::str::from_utf8(&line).unwrap();
-        assert!(text.starts_with(r#"{"v":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{"#), "{text}");
+        assert!(text.starts_with(r#"{"axiom":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{"#), "{text}");
         assert_eq!(decode(&line[..line.len() - 1]).unwrap(), sample());
         assert_eq!(sequence_of(&line), Some(7));
     }
@@ -207,12 +224,35 @@ mod tests {
 
     #[test]
     fn a_newer_line_is_too_new_even_when_it_is_strange() {
-        assert_eq!(decode(br#"{"v":99,"what":1}"#).unwrap_err(), BadLine::TooNew(99));
+        assert_eq!(decode(br#"{"axiom":99,"what":1}"#).unwrap_err(), BadLine::TooNew(99));
+    }
+
+    #[test]
+    fn a_line_from_before_the_first_release_is_too_old_whatever_its_version_was() {
+        let line = String::from_utf8(encode(&sample()).unwrap()).unwrap();
+        for version in [1, 8, 99] {
+            let old = line.replace("\"axiom\":1", &format!("\"v\":{version}"));
+            assert_eq!(decode(old.trim_end().as_bytes()).unwrap_err(), BadLine::TooOld);
+        }
+        let error = BadLine::TooOld.into_error("line 1 of x");
+        assert!(error.to_string().contains("before the first release"), "{error}");
+    }
+
+    /// From the first release on: what is added gets a default, for the lines that do not have it yet.
+    #[test]
+    fn a_field_that_is_missing_has_its_default() {
+        use crate::domain::base::ids::AgentId;
+        let event = Event::VerificationFailed { agent: AgentId::new("ed-001").unwrap(), why: "x".into(), round: 0 };
+        let body = br#"{"axiom":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{"verificationFailed":{"agent":"ed-001","why":"x"}}}"#;
+        let line = sealed::seal(body.to_vec(), &[]);
+        assert_eq!(decode(line.trim_ascii_end()).unwrap(), Envelope { event, ..sample() });
+        let state: crate::domain::state::whole::State = serde_json::from_str(r#"{"restorable":{},"record":{}}"#).unwrap();
+        assert_eq!(state, crate::domain::state::whole::State::default());
     }
 
     #[test]
     fn an_unknown_event_with_a_good_checksum_is_a_schema_error() {
-        let body = br#"{"v":1,"seq":1,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{"nope":{}}"#;
+        let body = br#"{"axiom":1,"seq":1,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{"nope":{}}"#;
         let mut line = body.to_vec();
         line.extend(format!(",\"sum\":\"{:08x}\"}}", crc32c::crc32c(body)).as_bytes());
         assert!(matches!(decode(&line).unwrap_err(), BadLine::Schema(_)));

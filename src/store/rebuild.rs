@@ -129,10 +129,14 @@ pub fn prefix(layout: &Layout, mut state: State, hint: Option<Position>) -> Resu
     }
 }
 
-/// Whether an error means that the stored log is damaged.
+/// Whether an error means that the stored log is damaged, or too old: a new one can be begun then.
 pub fn is_damage(error: &Error) -> bool {
-    let code = error.code();
-    code == Code::EventLogCorrupted || code == Code::EventLogTruncated || code == Code::EventSchemaInvalid
+    is_of_damage(error.code())
+}
+
+/// As [`is_damage`], of the error's code.
+pub fn is_of_damage(code: Code) -> bool {
+    matches!(code, Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid | Code::EventLogTooOld)
 }
 
 /// All events before the first bad line; or the snapshot and the events after it, if that reaches further.

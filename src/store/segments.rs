@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
 use super::line::{self, BadLine};
-use crate::domain::state::version::LOG_VERSION;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -72,7 +71,7 @@ fn segment_number(path: &Path) -> Option<u64> {
 /// in between is then seen twice, but never missed.
 ///
 /// # Errors
-/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where the first line of the active log has no number.
+/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW`, `EVENT_LOG_TOO_OLD` as [`first_number`] of the active log.
 pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
     let path = layout.events();
     let active = files::open_optional(&path)?;
@@ -138,20 +137,21 @@ fn head_of(file: &File, path: &Path) -> Result<Vec<u8>> {
 /// The number of the first event of a file; `None` where its first line is not complete yet.
 ///
 /// # Errors
-/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where the first line has no number, or a newer version.
+/// `IO_FAILED`; `EVENT_LOG_CORRUPTED` where the first line has no number; `EVENT_LOG_TOO_NEW`, `EVENT_LOG_TOO_OLD` where it is of
+/// another version.
 pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
     let head = head_of(file, path)?;
     if head.is_empty() {
         return Ok(None);
     }
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    match line::version_of(&head) {
-        Some(version) if version > LOG_VERSION => Err(BadLine::TooNew(version).into_error(&format!("line 1 of {name}"))),
-        _ => match line::sequence_of(&head) {
-            Some(first) => Ok(Some(first)),
-            None if (head.len() as u64) < HEAD && !head.contains(&b'\n') => Ok(None),
-            None => Err(BadLine::Corrupt("it has no number".into()).into_error(&format!("line 1 of {name}"))),
-        },
+    if let Some(bad) = line::foreign(&head) {
+        return Err(bad.into_error(&format!("line 1 of {name}")));
+    }
+    match line::sequence_of(&head) {
+        Some(first) => Ok(Some(first)),
+        None if (head.len() as u64) < HEAD && !head.contains(&b'\n') => Ok(None),
+        None => Err(BadLine::Corrupt("it has no number".into()).into_error(&format!("line 1 of {name}"))),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The snapshot: a checksummed copy of the state, so that a start need not replay the whole log.
 //!
-//! Two lines: a header `{"v":2,"seq":…,"position":{…},"length":…,"older":{…},"sum":"…"}` and the state. `sum` is the CRC32C
+//! Two lines: a header `{"axiom":1,"seq":…,"position":{…},"length":…,"older":{…},"sum":"…"}` and the state. `sum` is the CRC32C
 //! of the header's bytes before `,"sum"` and of the second line. `older` names the file with the checkpoints that the state
-//! lacks (`super::checkpoints`); a snapshot that every version can read has version 1. Losing the snapshot costs time, never data.
+//! lacks (`super::checkpoints`). Losing the snapshot costs time, never data.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::anchors;
 use super::checkpoints::{self, InUse, Part};
 use super::layout::Layout;
-use super::line;
+use super::line::{self, BadLine};
 use super::log::Position;
 use super::segments;
 use crate::domain::base::sealed;
 use crate::domain::checkpoint::existing::Checkpoints;
-use crate::domain::state::version::LOG_VERSION;
+use crate::domain::state::version::{BEFORE, VERSION};
 use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -32,7 +32,7 @@ const MOMENT: Duration = Duration::from_millis(20);
 
 #[derive(Serialize, Deserialize)]
 struct Header {
-    v: u32,
+    axiom: u32,
     seq: u64,
     position: Position,
     length: u64,
@@ -132,11 +132,11 @@ pub fn damage(layout: &Layout, snapshot: &Snapshot) -> Result<Option<String>> {
 
 /// Header and state of an intact snapshot, or why it cannot be used.
 fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static str>> {
-    if let Some(version) = line::version_of(&bytes[..bytes.len().min(64)])
-        && version > LOG_VERSION
-    {
-        return Err(Error::new(Code::EventLogTooNew, format!("the snapshot has format version {version}"))
-            .hint("install a newer git axiom; nothing is damaged"));
+    match line::foreign(&bytes[..bytes.len().min(64)]) {
+        Some(newer @ BadLine::TooNew(_)) => return Err(newer.into_error("the snapshot")),
+        // The log of that time is refused by itself, and beside a newer log it is of no use.
+        Some(BadLine::TooOld) => return Ok(Err(BEFORE)),
+        Some(BadLine::Corrupt(_) | BadLine::Schema(_)) | None => {}
     }
     let Some(end) = line::find_end(bytes) else { return Ok(Err("it has no header")) };
     let (head, body) = (&bytes[..end], &bytes[end + 1..]);
@@ -206,8 +206,7 @@ fn encode(state: &mut State, position: Position, cases: Option<u64>, part: Optio
     let body = serde_json::to_vec(state);
     state.record.checkpoints = checkpoints;
     let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let v = if part.is_some() { LOG_VERSION } else { state.version() };
-    let header = Header { v, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
+    let header = Header { axiom: VERSION, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
     let json = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
     let mut bytes = sealed::seal(json, &body);

@@ -119,7 +119,7 @@ fn an_incomplete_end_of_the_log_is_told_once_by_the_verb_that_cuts_it_off() {
     let log = env.axiom_dir().join("state/events.jsonl");
     let tear = || {
         let mut bytes = std::fs::read(&log).unwrap();
-        bytes.extend_from_slice(b"{\"v\":6,\"seq\":");
+        bytes.extend_from_slice(b"{\"axiom\":1,\"seq\":");
         std::fs::write(&log, bytes).unwrap();
     };
     let said = "bytes was cut off the event log";

@@ -69,6 +69,31 @@ fn event_schema_invalid_is_an_intact_line_that_is_not_known_or_does_not_fit() {
     }
 }
 
+#[test]
+fn a_log_from_before_the_first_release_is_left_as_it_is_and_its_tasks_come_along() {
+    let env = TestEnv::new();
+    for id in ["a", "b", "c"] {
+        task(&env, id);
+    }
+    Store::load(layout(&env)).unwrap().save_snapshot().unwrap();
+    let old = |line: &str| with_event(line, |body| body.replace("\"axiom\":1", "\"v\":6"));
+    let whole: String = log(&env).lines().map(old).collect();
+    env.write(".git/axiom/state/events.jsonl", &whole);
+    let before = state(&env);
+    for verb in [&["status"][..], &["task", "add", "d"], &["checkpoint", "create", "k"], &["run", "--until-idle"], &["recover"]] {
+        let refused = env.axiom(verb).fails_with(Code::EventLogTooOld);
+        assert!(refused.stderr.contains("from before the first release"), "{refused}");
+        assert!(refused.stderr.contains("git axiom recover --from cases --yes"), "{refused}");
+    }
+    assert_eq!(state(&env), before, "the old log is not touched");
+    env.ok(&["recover", "--from", "cases", "--yes"]);
+    assert_eq!(tasks(&env), "abc");
+    task(&env, "z");
+    let kept = contents(&env.axiom_dir().join("state/damaged"));
+    assert!(kept.iter().any(|(_, bytes)| bytes == whole.as_bytes()), "the old log is kept");
+    assert_eq!(env.ok(&["recover"]), "Nothing has to be recovered.");
+}
+
 /// A log that is damaged in the line of `e`, and each source knows something else: the snapshot `a`, the checkpoint `ab`, the backup
 /// `abc`, the events before the damage `abcd`, the file of tasks `abcdef`.
 fn damaged() -> TestEnv {

@@ -83,7 +83,7 @@ pub const ALL: &[Scenario] = &[
             Step::User(ALL_DIE),
             Step::User("AXIOM_TEST_FAULT=journal.begun:1 git axiom rollback checkpoint first --yes || true"),
             // A torn last line.
-            Step::User("printf '{\"v\":6,\"seq\":' >> .git/axiom/state/events.jsonl"),
+            Step::User("printf '{\"axiom\":1,\"seq\":' >> .git/axiom/state/events.jsonl"),
         ],
         steps: &[Step::Verb(&["recover", "--yes"]), Step::Verb(&["recover", "--yes"]), Step::Verb(&["undo", "--yes"])],
     },

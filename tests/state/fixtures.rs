@@ -50,7 +50,7 @@ fn each_damage_has_its_code_and_exit_status() {
 fn files_that_may_not_be_read_are_an_error_and_no_damage() {
     use std::os::unix::fs::PermissionsExt;
     for file in [LOG, SNAPSHOT, CASES] {
-        let (dir, layout) = copy("good-v1");
+        let (dir, layout) = copy("good");
         let path = dir.path().join("axiom").join(file);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
         let may_read = std::fs::read(&path).is_ok();
@@ -94,18 +94,14 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
         }
     }
     insta::assert_snapshot!(report, @r#"
-    good-v1: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
-    good-v1-sealed: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
-    good-v2: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
-    good-v3: good 25, bad None, after 0, torn 0, next 26: events@25 fresh
-    good-v4: good 28, bad None, after 0, torn 0, next 29: events@28 fresh
-    good-v5: good 26, bad None, after 0, torn 0, next 27: events@26 fresh
-    good-v6: good 45, bad None, after 0, torn 0, next 46: events@45 fresh
+    good: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
+    good-sealed: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
+    good-more: good 51, bad None, after 0, torn 0, next 52: events@51 fresh
     backup-rolled-halfway: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup.1@20 cases fresh
     corrupted-while-a-backup-is-rolled: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: snapshot@16 partial@19 backup.1@20 cases fresh
     snapshot-too-new: EVENT_LOG_TOO_NEW
     snapshot-from-the-future: good 24, bad None, after 0, torn 0, next 100: snapshot@99 events@24 backup@20 cases fresh
-    torn-last-line: good 23, bad None, after 0, torn 231, next 25: snapshot@16 events@23 backup@20 cases fresh
+    torn-last-line: good 23, bad None, after 0, torn 235, next 25: snapshot@16 events@23 backup@20 cases fresh
     nothing: good 0, bad None, after 0, torn 0, next 1: fresh
     line-twice: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@20 cases fresh
     backup-half-written: good 24, bad None, after 0, torn 0, next 25: snapshot@16 events@24 backup@19 cases fresh
@@ -125,5 +121,6 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     schema-unknown-event: good 23, bad Some("EVENT_SCHEMA_INVALID"), after 0, torn 0, next 25: partial@23 fresh
     schema-event-does-not-fit: good 23, bad Some("EVENT_SCHEMA_INVALID"), after 0, torn 0, next 25: partial@23 fresh
     too-new: EVENT_LOG_TOO_NEW
+    too-old: good 0, bad Some("EVENT_LOG_TOO_OLD"), after 0, torn 0, next 49: cases fresh
     "#);
 }

@@ -159,7 +159,7 @@ fn a_torn_line_is_kept_aside_cut_off_and_reported() {
     let layout = Layout::new(dir.path());
     let mut store = Store::load(layout.clone()).unwrap();
     store.append(&author(), vec![add("a")]).unwrap();
-    let torn = br#"{"v":1,"seq":2,"at":"2026"#;
+    let torn = br#"{"axiom":1,"seq":2,"at":"2026"#;
     let mut bytes = std::fs::read(layout.events()).unwrap();
     bytes.extend_from_slice(torn);
     std::fs::write(layout.events(), &bytes).unwrap();
@@ -310,7 +310,7 @@ fn prepared(folder: &Path) -> Layout {
     let layout = Layout::new(folder);
     Store::load(layout.clone()).unwrap().append(&author(), vec![add("first")]).unwrap();
     let mut bytes = std::fs::read(layout.events()).unwrap();
-    bytes.extend_from_slice(b"{\"v\":1,\"seq\":2");
+    bytes.extend_from_slice(b"{\"axiom\":1,\"seq\":2");
     std::fs::write(layout.events(), bytes).unwrap();
     layout
 }

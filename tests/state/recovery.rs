@@ -80,7 +80,7 @@ fn recover_in_a_process(folder: &Path, vars: &[(&str, &str)]) -> std::process::O
 
 #[test]
 fn recovery_killed_at_every_fault_point_leaves_the_old_log_or_the_new_one() {
-    killed_everywhere("good-v1-sealed", "snapshot", Ok(24));
+    killed_everywhere("good-sealed", "snapshot", Ok(24));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn killed_while_a_backup_is_rolled_a_whole_one_is_left_for_a_damaged_log() {
     let rolls = ("AXIOM_TEST_FROM", "");
     let mut reached = Vec::new();
     for fault in ["store.before-backup-move:1", "store.before-backup:1", "none:1"] {
-        let (dir, layout) = copy("good-v1");
+        let (dir, layout) = copy("good");
         // Two older ones: both are moved.
         std::fs::copy(backup::path(&layout, 0), backup::path(&layout, 1)).unwrap();
         let output = recover_in_a_process(dir.path(), &[rolls, ("AXIOM_TEST_FAULT", fault)]);

@@ -24,7 +24,7 @@ use crate::domain::recovery::wanted::{Choice, Wanted};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::everywhere::Start;
-use crate::ops::recover::log_recovery::Source;
+use crate::ops::recover::log_recovery::{Source, is_of_damage};
 use crate::ops::recover::resume::{self, Done, Plan, Recovered};
 use crate::ops::recover::survey::View;
 use crate::told::recovery;
@@ -164,7 +164,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     }
     let mut ctx = match open_with_usable_config(purpose(!acts), global, screen) {
         Ok(ctx) => ctx,
-        Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
+        Err(error) if is_of_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
     let (view, plan) = resume::look_and_plan(&mut ctx, &wanted.tasks)?;
@@ -221,8 +221,4 @@ fn shown(view: &View, to_do_it: &str, columns: Option<usize>) -> String {
         false => "Nothing was changed.".to_owned(),
     };
     format!("{text}{ending}\n")
-}
-
-fn is_damage(code: Code) -> bool {
-    matches!(code, Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::known_paths::{OnlyCount, OnlyPaths};
@@ -11,7 +12,7 @@ use super::submodules::SubmoduleState;
 use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::state::version::LOG_VERSION;
+use crate::domain::state::version::{BEFORE, VERSION};
 use crate::domain::state::whole::Restorable;
 use crate::domain::work::case::Status;
 
@@ -171,7 +172,8 @@ pub struct DeletedCheckpoint {
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointDocument {
     /// The version of this format.
-    pub schema: u32,
+    #[serde(rename = "axiom")]
+    pub version: u32,
     /// Its name.
     pub name: CheckpointName,
     /// Who wanted it: an automatic trigger or the user.
@@ -220,15 +222,12 @@ pub struct CheckpointDocument {
     pub tagger: Tagger,
 }
 
-/// The version of a document.
+/// The version of a document, and where builds from before the first release had theirs.
 #[derive(Deserialize)]
-struct Version {
-    schema: u32,
+struct Marked {
+    axiom: Option<u32>,
+    schema: Option<IgnoredAny>,
 }
-
-/// The newest version that this program reads. A document gets the oldest whose readers understand the state in it:
-/// [`Restorable::version`].
-pub const NEWEST_SCHEMA: u32 = LOG_VERSION;
 
 impl CheckpointDocument {
     /// Reads a document.
@@ -237,9 +236,11 @@ impl CheckpointDocument {
     /// Why it cannot be read.
     pub fn from_json(json: &[u8]) -> std::result::Result<Self, String> {
         // The version first: a newer format may have words that this one does not know.
-        let Version { schema } = serde_json::from_slice(json).map_err(|e| e.to_string())?;
-        if schema > NEWEST_SCHEMA {
-            return Err(format!("its format {schema} was written by a newer git axiom"));
+        let marked: Marked = serde_json::from_slice(json).map_err(|e| e.to_string())?;
+        match marked.axiom {
+            Some(newer) if newer > VERSION => return Err(format!("its format {newer} was written by a newer git axiom")),
+            None if marked.schema.is_some() => return Err(BEFORE.to_owned()),
+            Some(_) | None => {}
         }
         serde_json::from_slice(json).map_err(|e| e.to_string())
     }
@@ -265,7 +266,7 @@ impl CheckpointDocument {
         self.coverage.iter().find(|(path, coverage)| coverage.has_a_capture() && !is_linked(path)).map(|(path, _)| path.as_str())
     }
 
-    /// Notes what was taken out, by the worktree's path. Programs that do not know that would take it for deleted.
+    /// Notes what was taken out, by the worktree's path.
     pub fn purged(&mut self, lost: &[(String, std::collections::BTreeSet<RepoPath>)]) {
         for (worktree, paths) in lost {
             let purged = &mut self.coverage.entry(worktree.clone()).or_default().purged;
@@ -277,9 +278,6 @@ impl CheckpointDocument {
                 .into_iter()
                 .for_each(|path| purged.add(path));
         }
-        if !lost.is_empty() {
-            self.schema = self.schema.max(super::purge::version());
-        }
     }
 
     /// The same of captures of submodules, by their ids.
@@ -289,7 +287,6 @@ impl CheckpointDocument {
                 if !state.coverage.purged.paths.contains(path) {
                     state.coverage.purged.add(path.clone());
                 }
-                self.schema = self.schema.max(super::purge::version());
             }
         }
     }
@@ -588,11 +585,16 @@ mod tests {
 
     #[test]
     fn a_document_of_a_newer_program_says_so_whatever_words_it_has() {
-        let newer = format!(r#"{{"schema":{},"type":"a word of that time"}}"#, NEWEST_SCHEMA + 1);
+        let newer = format!(r#"{{"axiom":{},"type":"a word of that time"}}"#, VERSION + 1);
         let why = CheckpointDocument::from_json(newer.as_bytes()).unwrap_err();
         assert!(why.contains("newer git axiom"), "{why}");
-        let damaged = format!(r#"{{"schema":{NEWEST_SCHEMA},"type":"a word of that time"}}"#);
+        let damaged = format!(r#"{{"axiom":{VERSION},"type":"a word of that time"}}"#);
         let why = CheckpointDocument::from_json(damaged.as_bytes()).unwrap_err();
         assert!(!why.contains("newer git axiom"), "{why}");
+        for old in [r#"{"schema":1,"name":"c"}"#, r#"{"schema":8}"#] {
+            assert_eq!(CheckpointDocument::from_json(old.as_bytes()).unwrap_err(), BEFORE);
+        }
+        let why = CheckpointDocument::from_json(b"{}").unwrap_err();
+        assert!(why.contains("axiom"), "{why}");
     }
 }

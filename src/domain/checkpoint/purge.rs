@@ -19,11 +19,6 @@ const MOST_LINES: usize = 200;
 /// What each byte of a masked word becomes. No shell, pattern or parser does anything with a word of it, and no one takes it for a value.
 const MASK: u8 = b'x';
 
-/// The version of documents that say what was taken out of them.
-pub fn version() -> u32 {
-    crate::domain::state::version::PURGED
-}
-
 /// Contents of a path that a purge could not delete: something else held them, or they were left to git.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftByPurge {

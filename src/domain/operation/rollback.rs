@@ -287,7 +287,7 @@ mod tests {
         }
         CheckpointDocument {
             main_captured_at: None,
-            schema: 1,
+            version: crate::domain::state::version::VERSION,
             name: CheckpointName::new("c").unwrap(),
             kind: CheckpointType::Named,
             trigger: Trigger::Manual,

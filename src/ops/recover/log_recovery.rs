@@ -23,7 +23,7 @@ use crate::store::rebuild;
 use crate::store::{adopt, cases, log};
 
 pub use crate::store::inspect::{Choice, Inspection, SnapshotReport};
-pub use crate::store::rebuild::Source;
+pub use crate::store::rebuild::{Source, is_of_damage};
 
 /// How long recovery waits for an append or operation of another process.
 const PATIENCE: Duration = Duration::from_secs(10);

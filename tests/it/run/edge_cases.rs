@@ -46,13 +46,13 @@ fn edge_case_2_partial_json_write() {
     would_begin_anew(&world, "the record of the iteration is damaged");
     let state = world.env.axiom_dir().join("state");
     let mut log = std::fs::read(state.join("events.jsonl")).unwrap();
-    log.extend_from_slice(b"{\"v\":6,\"seq\":");
+    log.extend_from_slice(b"{\"axiom\":1,\"seq\":");
     std::fs::write(state.join("events.jsonl"), log).unwrap();
     std::fs::write(state.join("snapshot.json"), "{").unwrap();
     let look = world.env.ok(&["recover"]);
-    assert!(look.contains("left       an incomplete line of 13 bytes at the end of the event log"), "{look}");
+    assert!(look.contains("left       an incomplete line of 17 bytes at the end of the event log"), "{look}");
     let said = recovers(&world);
-    assert!(said.contains("warning[EVENT_LOG_TRUNCATED]: an incomplete end of 13 bytes was cut off the event log"), "{said}");
+    assert!(said.contains("warning[EVENT_LOG_TRUNCATED]: an incomplete end of 17 bytes was cut off the event log"), "{said}");
     let kept = walkdir::WalkDir::new(world.env.axiom_dir()).into_iter().flatten();
     let kept = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("events-torn-")).count();
     assert_eq!(kept, 1, "what was cut off is kept");

@@ -1,11 +1,11 @@
-//! The fixtures in `fixtures/logs/`: one stored log per kind of damage and per format version, and what makes them.
+//! The fixtures in `fixtures/logs/`: sound logs, one log per kind of damage, and what makes them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use git_axiom::domain::base::ids::TxnId;
 use git_axiom::domain::base::sealed;
-use git_axiom::domain::state::event::{By, Envelope, Event};
+use git_axiom::domain::state::event::{By, Envelope};
 use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
@@ -92,21 +92,6 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
     place(&files, dir.path());
     let mut state = State::default();
     history[..16].iter().for_each(|envelope| state.apply(envelope).unwrap());
-    // As version 1 wrote it: it kept no reports, and no sums but those by task.
-    state.restorable.reports.clear();
-    (state.record.ledger, state.record.session_spent, state.record.session_time) = Default::default();
-    for record in state.record.cases.values_mut() {
-        (record.tokens_doubt, record.cost_doubt, record.results) = Default::default();
-        record.last_program.clear();
-    }
-    // It did not round costs. Only one case has any.
-    let told =
-        |envelope: &Envelope| if let Event::IterationEnded { report, .. } = &envelope.event { report.cost_usd } else { None };
-    let mut costly = state.record.cases.values_mut().filter(|record| record.cost_usd.is_some());
-    if let Some(record) = costly.next() {
-        record.cost_usd = Some(history[..16].iter().filter_map(told).sum());
-        assert!(costly.next().is_none());
-    }
     let active = &history[sealed_at.unwrap_or(0)..16];
     let bytes = lines(active);
     let position = log::Position {
@@ -141,89 +126,49 @@ fn rewritten(snapshot: &[u8], old: &str, new: &str) -> Vec<u8> {
     [sealed::seal(format!("{head}}}").into_bytes(), body.as_bytes()), body.as_bytes().to_vec()].concat()
 }
 
-/// What version 3 added: a hook that ran, and one that keeps a task.
-fn hooked() -> Vec<u8> {
-    let ran = r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#;
-    let vetoed = r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#;
-    [line(3, 24, ran), line(3, 25, vetoed)].concat()
-}
+/// Events of kinds that the history lacks.
+const MORE: [&str; 28] = [
+    r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#,
+    r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#,
+    r#"{"casesChanged":{"edits":[{"id":"case-13","changes":[{"verify":{"old":[],"new":["unit=make test","review=@reviewer"]}}]}]}}"#,
+    r#"{"stepVerified":{"id":"case-13","of":"0000000000000000000000000000000000000009","result":{"command":"unit=make test","failure":"exited with status 1","lines":["no good"],"run":{"exit":1,"durationMs":1500,"tests":{"passed":15,"failed":5,"skipped":0},"reported":[{"score":0.5}]}}}}"#,
+    r#"{"stepVerified":{"id":"case-13","of":"0000000000000000000000000000000000000009","result":{"command":"review=@reviewer","failure":"did not pass: no","lines":["no"],"run":{"exit":0,"durationMs":1500,"used":{"program":"claude","tokens":1200,"costUsd":0.25}}}}}"#,
+    r#"{"taskClaimed":{"agent":"ed-001","task":"case-13"}}"#,
+    r#"{"iterationIntended":{"agent":"ed-001","iteration":1,"token":"k24","from":"0000000000000000000000000000000000000009","exitCompletes":true}}"#,
+    r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"estimate","seconds":1200}}}"#,
+    r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"subtask","name":"parts","done":false,"planned":true}}}"#,
+    r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"depends","names":["serde"]}}}"#,
+    r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"requestSent","hash":"00ff"}}}"#,
+    r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"responseReceived","id":"msg-1","hash":"00ff"}}}"#,
+    r#"{"mergedBranchesLeave":{"refs":[{"name":"refs/heads/axiom/a","value":{"old":"0000000000000000000000000000000000000009","new":null}}]}}"#,
+    r#"{"mergedBranchesLeft":{"gone":["refs/heads/axiom/a"]}}"#,
+    r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#,
+    r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#,
+    r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#,
+    r#"{"operationEnded":{"end":"done","edits":[]}}"#,
+    r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#,
+    r#"{"iterationEnded":{"agent":"ed-001","token":"k24","report":{"outcome":"stopped","from":"0000000000000000000000000000000000000009","to":"0000000000000000000000000000000000000009","durationMs":5,"conflictRound":2}}}"#,
+    r#"{"recoveryDecided":{"agent":"ed-001","decision":{"action":"continue_task","reasoning":"its work is there","by":"rules","follow":"restartIteration"},"paused":true}}"#,
+    r#"{"planned":{"step":{"started":{"plan":{"status":"planning","phase":"understand","directiveCase":{"id":"directive-001","jtbd":"Keys"},"attempt":1,"lastCheckpoint":"2026-01-13T10:01:00Z"}}}}}"#,
+    r#"{"planned":{"step":{"casesMade":{"cases":[{"id":"keys","kind":"task","title":"Store keys","status":"pending","createdAt":"2026-01-13T10:01:00Z"}],"approved":true}}}}"#,
+    r#"{"planned":{"step":{"proposed":{"text":"so"}}}}"#,
+    r#"{"planned":{"step":{"revised":{"feedback":"shorter"}}}}"#,
+    r#"{"planned":{"step":{"proposed":{"text":"short"}}}}"#,
+    r#"{"planned":{"step":{"checked":{"problems":[]}}}}"#,
+    r#"{"planned":{"step":{"approved":{"version":2}}}}"#,
+];
 
-/// What version 4 added: an agent's estimate, a planned part, a library.
-fn reported() -> Vec<u8> {
-    let signal =
-        |seq, signal: &str| line(4, seq, &format!(r#"{{"signalled":{{"agent":"ed-001","token":"k24","signal":{{{signal}}}}}}}"#));
-    [
-        line(1, 24, r#"{"taskClaimed":{"agent":"ed-001","task":"case-13"}}"#),
-        line(1, 25, r#"{"iterationIntended":{"agent":"ed-001","iteration":1,"token":"k24","from":"0000000000000000000000000000000000000009","exitCompletes":true}}"#),
-        signal(26, r#""kind":"estimate","seconds":1200"#),
-        signal(27, r#""kind":"subtask","name":"parts","done":false,"planned":true"#),
-        signal(28, r#""kind":"depends","names":["serde"]"#),
-    ]
-    .concat()
-}
-
-/// What version 5 added: a verify step with a name, and the result of a single step.
-fn verified() -> Vec<u8> {
-    let step = |seq, failure: &str| {
-        let run = r#""run":{"exit":1,"durationMs":1500,"tests":{"passed":15,"failed":5,"skipped":0},"reported":[{"score":0.5}]}"#;
-        let result = format!(r#"{{"command":"unit=make test",{failure}"lines":["no good"],{run}}}"#);
-        let of = "0000000000000000000000000000000000000009";
-        line(5, seq, &format!(r#"{{"stepVerified":{{"id":"case-13","of":"{of}","result":{result}}}}}"#))
-    };
-    [
-        line(
-            5,
-            24,
-            r#"{"casesChanged":{"edits":[{"id":"case-13","changes":[{"verify":{"old":[],"new":["unit=make test"]}}]}]}}"#,
-        ),
-        step(25, r#""failure":"exited with status 1","#),
-        step(26, ""),
-    ]
-    .concat()
-}
-
-/// What version 6 added: a persona that looks at the work, what its program used, what is told of requests and answers, branches of
-/// merged tasks that are deleted, files that come back from a capture, the gate of a full disk, what is decided after a
-/// pause, and plans.
-fn looked_at() -> Vec<u8> {
-    let used = r#""used":{"program":"claude","tokens":1200,"costUsd":0.25}"#;
-    let run = format!(r#""run":{{"exit":0,"durationMs":1500,{used}}}"#);
-    let result = format!(r#"{{"command":"review=@reviewer","failure":"did not pass: no","lines":["no"],{run}}}"#);
-    let of = "0000000000000000000000000000000000000009";
-    let steps = r#"[{"verify":{"old":[],"new":["review=@reviewer"]}}]"#;
-    let heard = |what: &str| format!(r#"{{"signalled":{{"agent":"ed-001","token":"k24","signal":{{"kind":{what}}}}}}}"#);
-    [
-        line(6, 24, &format!(r#"{{"casesChanged":{{"edits":[{{"id":"case-13","changes":{steps}}}]}}}}"#)),
-        line(6, 25, &format!(r#"{{"stepVerified":{{"id":"case-13","of":"{of}","result":{result}}}}}"#)),
-        line(6, 26, r#"{"taskClaimed":{"agent":"ed-001","task":"case-13"}}"#),
-        line(6, 27, r#"{"iterationIntended":{"agent":"ed-001","iteration":1,"token":"k24","from":"0000000000000000000000000000000000000009","exitCompletes":true}}"#),
-        line(6, 28, &heard(r#""requestSent","hash":"00ff""#)),
-        line(6, 29, &heard(r#""responseReceived","id":"msg-1","hash":"00ff""#)),
-        line(6, 30, &format!(r#"{{"mergedBranchesLeave":{{"refs":[{{"name":"refs/heads/axiom/a","value":{{"old":"{of}","new":null}}}}]}}}}"#)),
-        line(6, 31, r#"{"mergedBranchesLeft":{"gone":["refs/heads/axiom/a"]}}"#),
-        line(6, 32, r#"{"operationBegan":{"operation":{"kind":{"beginMerge":{"task":"case-13"}},"title":"x"}}}"#),
-        line(6, 33, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
-        line(6, 34, r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#),
-        line(6, 35, r#"{"operationEnded":{"end":"done","edits":[]}}"#),
-        line(6, 36, r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#),
-        line(6, 37, &format!(r#"{{"iterationEnded":{{"agent":"ed-001","token":"k24","report":{{"outcome":"stopped","from":"{of}","to":"{of}","durationMs":5,"conflictRound":2}}}}}}"#)),
-        line(6, 38, r#"{"recoveryDecided":{"agent":"ed-001","decision":{"action":"continue_task","reasoning":"its work is there","by":"rules","follow":"restartIteration"},"paused":true}}"#),
-        line(6, 39, r#"{"planned":{"step":{"started":{"plan":{"status":"planning","phase":"understand","directiveCase":{"id":"directive-001","jtbd":"Keys"},"attempt":1,"lastCheckpoint":"2026-01-13T10:01:00Z"}}}}}"#),
-        line(6, 40, r#"{"planned":{"step":{"casesMade":{"cases":[{"id":"keys","kind":"task","title":"Store keys","status":"pending","createdAt":"2026-01-13T10:01:00Z"}],"approved":true}}}}"#),
-        line(6, 41, r#"{"planned":{"step":{"proposed":{"text":"so"}}}}"#),
-        line(6, 42, r#"{"planned":{"step":{"revised":{"feedback":"shorter"}}}}"#),
-        line(6, 43, r#"{"planned":{"step":{"proposed":{"text":"short"}}}}"#),
-        line(6, 44, r#"{"planned":{"step":{"checked":{"problems":[]}}}}"#),
-        line(6, 45, r#"{"planned":{"step":{"approved":{"version":2}}}}"#),
-    ]
-    .concat()
+/// The history as builds from before the first release wrote it.
+fn from_before(lines: &[u8]) -> Vec<u8> {
+    let of = |line: &str| line.replacen("\"axiom\":1", "\"v\":6", 1).rsplit_once(",\"sum\"").unwrap().0.to_owned();
+    std::str::from_utf8(lines).unwrap().lines().flat_map(|line| summed(of(line).into_bytes())).collect()
 }
 
 /// A fixture: its name, its files, and what loading it gives.
 pub type Fixture = (&'static str, Files, Result<u64, Code>);
 
-fn line(version: u32, seq: u64, event: &str) -> Vec<u8> {
-    let line = format!(r#"{{"v":{version},"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#);
+fn line(seq: u64, event: &str) -> Vec<u8> {
+    let line = format!(r#"{{"axiom":1,"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#);
     summed(line.into_bytes())
 }
 
@@ -231,19 +176,13 @@ fn log_only(bytes: Vec<u8>) -> Files {
     Files::from([(LOG, bytes)])
 }
 
-/// Those that are sound, as builds of each format wrote them.
-fn of_each_format(history: &[Envelope]) -> Vec<Fixture> {
-    let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
-    let began = r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#;
-    let ended = r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#;
+/// Those that are sound.
+fn whole(history: &[Envelope]) -> Vec<Fixture> {
+    let more = MORE.iter().zip(24..).flat_map(|(event, seq)| line(seq, event));
     vec![
-        ("good-v1", sound(history, None), Ok(24)),
-        ("good-v1-sealed", sound(history, Some(8)), Ok(24)),
-        ("good-v2", log_only(with([line(2, 24, began), line(2, 25, ended)].concat())), Ok(25)),
-        ("good-v3", log_only(with(hooked())), Ok(25)),
-        ("good-v4", log_only(with(reported())), Ok(28)),
-        ("good-v5", log_only(with(verified())), Ok(26)),
-        ("good-v6", log_only(with(looked_at())), Ok(45)),
+        ("good", sound(history, None), Ok(24)),
+        ("good-sealed", sound(history, Some(8)), Ok(24)),
+        ("good-more", log_only(lines(&history[..23]).into_iter().chain(more).collect()), Ok(51)),
     ]
 }
 
@@ -281,7 +220,7 @@ fn of_copies(history: &[Envelope]) -> Vec<Fixture> {
             }),
             Err(Code::EventLogCorrupted),
         ),
-        ("snapshot-too-new", with_snapshot("\"v\":1,", "\"v\":99,"), Err(Code::EventLogTooNew)),
+        ("snapshot-too-new", with_snapshot("\"axiom\":1,", "\"axiom\":99,"), Err(Code::EventLogTooNew)),
         ("snapshot-from-the-future", with_snapshot("\"seq\":16,", "\"seq\":99,"), Err(Code::EventLogTruncated)),
     ]
 }
@@ -296,7 +235,7 @@ pub fn fixtures() -> Vec<Fixture> {
         files
     };
     let all = lines(&history);
-    let event = |seq, event| line(1, seq, event);
+    let event = |seq, event| line(seq, event);
     let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
     let missing = |files: &mut Files| drop(files.remove(SEALED));
     let mut no_segment = sound(&history, Some(8));
@@ -310,7 +249,7 @@ pub fn fixtures() -> Vec<Fixture> {
     let mut flipped = all.clone();
     flip(&mut flipped, 20);
     let mut bad_json = lines(&history[..19]);
-    bad_json.extend(b"{\"v\":1,\"seq\":20,\"at\":\n");
+    bad_json.extend(b"{\"axiom\":1,\"seq\":20,\"at\":\n");
     bad_json.extend(lines(&history[20..]));
     let damaged = vec![
         ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
@@ -355,9 +294,18 @@ pub fn fixtures() -> Vec<Fixture> {
             log_only(with(event(24, r#"{"audited":{"id":"no-such-case","text":"x"}}"#))),
             Err(Code::EventSchemaInvalid),
         ),
-        ("too-new", log_only(with(summed(br#"{"v":99,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
+        ("too-new", log_only(with(summed(br#"{"axiom":99,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
+        (
+            "too-old",
+            change(&|files| {
+                [LOG, BACKUP].into_iter().for_each(|file| *files.get_mut(file).unwrap() = from_before(&files[file]));
+                let snapshot = files.get_mut(SNAPSHOT).unwrap();
+                *snapshot = rewritten(snapshot, "\"axiom\":1,", "\"v\":8,");
+            }),
+            Err(Code::EventLogTooOld),
+        ),
     ];
-    [of_each_format(&history), of_copies(&history), damaged].concat()
+    [whole(&history), of_copies(&history), damaged].concat()
 }
 
 pub fn place(files: &Files, folder: &Path) -> Layout {
