@@ -147,7 +147,7 @@ impl Writer {
         let body = self.buffer.strip_suffix(b"\n").unwrap_or_default();
         let last = body.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: sealed::sum_of(last) };
-        snapshot::save(&self.layout, &mut self.state, position, Some(0), &mut None).unwrap();
+        snapshot::save(&self.layout, &mut self.state, position, 0, &mut None).unwrap();
     }
 
     pub fn finish(&self) {

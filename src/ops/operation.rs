@@ -224,12 +224,12 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
         let Some(open) = &now.record.open else {
             return Err(Error::new(Code::Internal, "an operation ended that is not open"));
         };
-        let Settled { edits, restored, changes, mode } = match end {
+        let Settled { edits, changes, mode } = match end {
             OperationEnd::Done => open.operation.settle(now),
             OperationEnd::Aborted => Settled::default(),
         };
         let gates = gates_of_merges(now, &edits, changes.as_deref());
-        let ended = Event::OperationEnded { end, edits, restored, changes, mode, moved: moved.clone() };
+        let ended = Event::OperationEnded { end, edits, changes, mode, moved: moved.clone() };
         Ok(std::iter::once(ended).chain(gates).collect())
     })?;
     env::fault_point("journal.ended");

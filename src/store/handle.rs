@@ -108,25 +108,17 @@ impl Store {
         let mut warnings = Vec::new();
         let (state, hint, changed, older) = match snapshot::load(&layout)? {
             Snapshot::Good(loaded) => {
-                // An older version wrote it, which had no sums by day and program. The log has them, if it is whole.
-                if loaded.state.lacks_ledger()
-                    && let Ok(store) = Self::from_log(layout.clone())
-                    && store.state.seq >= loaded.state.seq
-                {
-                    return Ok(store);
-                }
                 let Loaded { state, position, cases, older } = *loaded;
                 (state, Some(position), cases, older)
             }
-            Snapshot::Missing => (State::default(), None, None, None),
+            Snapshot::Missing => (State::default(), None, 0, None),
             Snapshot::Damaged(why) => {
                 warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was ignored").why(why));
-                (State::default(), None, None, None)
+                (State::default(), None, 0, None)
             }
         };
         let snapshot_seq = state.seq;
-        // An older snapshot does not contain this number: then the file counts as incomplete until it was read.
-        let cases = cases::Standing::loaded(changed.unwrap_or(state.seq));
+        let cases = cases::Standing::loaded(changed);
         let position = Position::default();
         let (poisoned, only_shown) = (false, false);
         let (seen, torn, cut) = (None, 0, 0);
@@ -448,7 +440,7 @@ impl Store {
 
     fn write_snapshot(&mut self) -> Result<()> {
         if self.state.seq > self.snapshot_seq {
-            let (changed, older) = (Some(self.cases.changed()), &mut self.older);
+            let (changed, older) = (self.cases.changed(), &mut self.older);
             let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
             self.snapshot_seq = saved.max(self.snapshot_seq);
         }

@@ -37,8 +37,7 @@ struct Header {
     position: Position,
     length: u64,
     /// The number of the last event that changed a case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cases: Option<u64>,
+    cases: u64,
     /// The file with the older checkpoints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     older: Option<Part>,
@@ -51,8 +50,8 @@ pub struct Loaded {
     pub state: State,
     /// The position in the log after it.
     pub position: Position,
-    /// The last event that changed a case, if the snapshot has it.
-    pub cases: Option<u64>,
+    /// The last event that changed a case.
+    pub cases: u64,
     /// The file with the older checkpoints.
     pub older: Option<InUse>,
 }
@@ -166,13 +165,7 @@ fn written(layout: &Layout) -> Result<Option<Header>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; the old one is then unchanged.
-pub fn save(
-    layout: &Layout,
-    state: &mut State,
-    position: Position,
-    cases: Option<u64>,
-    older: &mut Option<InUse>,
-) -> Result<u64> {
+pub fn save(layout: &Layout, state: &mut State, position: Position, cases: u64, older: &mut Option<InUse>) -> Result<u64> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
     let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
     let written = written(layout)?;
@@ -200,7 +193,7 @@ pub fn save(
 }
 
 /// The bytes of the file. The state is unchanged afterwards.
-fn encode(state: &mut State, position: Position, cases: Option<u64>, part: Option<&Part>) -> Result<Vec<u8>> {
+fn encode(state: &mut State, position: Position, cases: u64, part: Option<&Part>) -> Result<Vec<u8>> {
     let checkpoints = std::mem::take(&mut state.record.checkpoints);
     state.record.checkpoints = Checkpoints::new(checkpoints.recent().cloned(), None);
     let body = serde_json::to_vec(state);

@@ -44,9 +44,6 @@ pub const TEXTS: &str = "refs/axiom/texts";
 /// The notes on checkpoints.
 pub const NOTES: &str = "refs/notes/axiom";
 
-/// Notes refs that are only used while a note is made.
-pub const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
-
 /// The branches of tasks.
 pub const BRANCHES: &str = "refs/heads/axiom/";
 

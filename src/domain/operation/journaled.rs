@@ -14,7 +14,6 @@ use crate::domain::base::text::Change;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::state::whole::Restorable;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{CaseChange, CaseEdit};
 use crate::domain::work::gate::Gate;
@@ -126,9 +125,6 @@ pub struct Operation {
     /// Gates on tasks that open or close when it ends, in this order, after everything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateChange>,
-    /// The restorable state that it restores when it ends, in logs of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restored: Option<Box<Restorable>>,
     /// What changes in the restorable state when it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Box<RestorableChanges>>,
@@ -355,7 +351,6 @@ impl Operation {
             asides: Vec::new(),
             edits: Vec::new(),
             gates: Vec::new(),
-            restored: None,
             changes: None,
             mode: None,
         }

@@ -14,8 +14,6 @@ use crate::domain::work::session::Mode;
 pub struct Settled {
     /// Fields of cases that change.
     pub edits: Vec<CaseEdit>,
-    /// The restorable state that replaces the current one, in logs of older versions.
-    pub restored: Option<Box<Restorable>>,
     /// What changes in the restorable state.
     pub changes: Option<Box<RestorableChanges>>,
     /// The change of the mode.
@@ -37,17 +35,16 @@ impl Operation {
         }
         let fits = |edit: &CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
         let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
-        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), restored: None, changes: None, mode }
+        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), changes: None, mode }
     }
 
     /// The restorable state that it restores, where it does.
     pub fn restores(&self, now: &Restorable) -> Option<Restorable> {
-        let changed = |changes: &RestorableChanges| {
+        self.changes.as_deref().map(|changes| {
             let mut then = now.clone();
             changes.apply(&mut then);
             then
-        };
-        self.changes.as_deref().map(changed).or_else(|| self.restored.as_deref().cloned())
+        })
     }
 }
 

@@ -28,13 +28,9 @@ fn touched(event: &Event) -> Touched<'_> {
         Event::Planned { step } => of_plan(step),
         Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
         Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
-        Event::OperationEnded { edits, restored, changes, .. } => {
-            let edited = edits.iter().map(|edit| &edit.id);
-            match (restored, changes) {
-                (Some(restored), _) => Touched::TheseAndAll(restored.cases.keys().chain(edited).collect()),
-                (None, Some(changes)) => Touched::These(changes.cases.keys().chain(edited).collect()),
-                (None, None) => Touched::These(edited.collect()),
-            }
+        Event::OperationEnded { edits, changes, .. } => {
+            let restored = changes.iter().flat_map(|changes| changes.cases.keys());
+            Touched::These(restored.chain(edits.iter().map(|edit| &edit.id)).collect())
         }
         Event::StateAdopted { state: new, .. } => Touched::TheseAndAll(new.restorable.cases.keys().collect()),
         Event::RepositoryPlaced { placing } if placing.how == Arrival::Copied => Touched::Active,

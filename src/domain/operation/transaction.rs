@@ -451,7 +451,7 @@ mod tests {
     }
 
     fn ended(end: OperationEnd, edits: Vec<CaseEdit>) -> Event {
-        Event::OperationEnded { end, edits, restored: None, changes: None, mode: None, moved: vec![] }
+        Event::OperationEnded { end, edits, changes: None, mode: None, moved: vec![] }
     }
 
     fn fold(events: Vec<(&str, Event)>) -> Vec<Transaction> {

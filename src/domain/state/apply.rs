@@ -12,8 +12,6 @@ mod session;
 mod spending;
 mod work;
 
-use jiff::Timestamp;
-
 use super::event::{Envelope, Event};
 use super::whole::State;
 use crate::domain::operation::settle::Settled;
@@ -52,9 +50,8 @@ impl State {
         Ok(())
     }
 
-    fn adopt(&mut self, state: &Self, at: Timestamp) {
+    fn adopt(&mut self, state: &Self) {
         *self = state.clone();
-        self.seed_ledger(at);
         self.take_branches_for_ours();
         gates::settle(&mut self.restorable.gates, self.record.plan.as_deref());
     }
@@ -115,12 +112,11 @@ impl State {
             Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
-            Event::OperationEnded { end, edits, restored, changes, mode, moved: _ } => {
-                let (restored, changes) = (restored.clone(), changes.clone());
-                let settled = Settled { edits: edits.clone(), restored, changes, mode: *mode };
+            Event::OperationEnded { end, edits, changes, mode, moved: _ } => {
+                let settled = Settled { edits: edits.clone(), changes: changes.clone(), mode: *mode };
                 self.end_operation(*end, settled, at)?
             }
-            Event::StateAdopted { state, .. } => self.adopt(state, at),
+            Event::StateAdopted { state, .. } => self.adopt(state),
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
             Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::RestorableChanges;
 use super::place::Placing;
-use super::whole::{Restorable, State};
+use super::whole::State;
 use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use crate::domain::base::names::{Oid, RefName};
@@ -372,9 +372,6 @@ pub enum Event {
         /// Changes of cases that belong to it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<CaseEdit>,
-        /// The restorable state that it restored, in logs of older versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        restored: Option<Box<Restorable>>,
         /// What it changed of the restorable state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changes: Option<Box<RestorableChanges>>,

@@ -158,9 +158,6 @@ impl Placing {
             self.change(&mut one.worktree);
             self.change_trash(&mut one.trash);
         }
-        if let Some(restored) = &mut operation.restored {
-            self.restorable(restored);
-        }
         if let Some(changes) = &mut operation.changes {
             changes.workspaces.values_mut().flatten().for_each(|one| self.change(&mut one.path));
         }
@@ -215,9 +212,6 @@ pub fn own_part(operation: &mut Operation, place: &Place) {
     operation.submodules.retain(|one| copied(&one.worktree.path) && Path::new(&one.git_dir).starts_with(&place.common_dir));
     operation.advances.retain(|one| own(&one.path));
     operation.asides.retain(|one| own(&one.worktree));
-    if let Some(restored) = &mut operation.restored {
-        restored.workspaces.clear();
-    }
     if let Some(changes) = &mut operation.changes {
         changes.workspaces.clear();
     }

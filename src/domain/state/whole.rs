@@ -118,7 +118,8 @@ pub struct Record {
     /// Where the repository was: records older than each of these events have paths of the place before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placings: Vec<PlacedAt>,
-    /// The branches below `axiom/` that git axiom made; `None` where an older version kept no record of them.
+    /// The branches below `axiom/` that git axiom made; `None` where nothing is known of any: what recovery began anew takes
+    /// those of its tasks for ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_branches: Option<BTreeSet<RefName>>,
     /// What the running session tries again later, by task.

@@ -54,11 +54,6 @@ impl Ledger {
         *self == Self::default()
     }
 
-    /// Counts what an older version had summed up by task only.
-    pub fn take_over(&mut self, whose: Whose<'_>, sum: &Tally) {
-        self.each(whose, |tally| tally.merge(sum));
-    }
-
     /// The most that an iteration of this program used.
     pub fn most_of(&self, program: &str) -> Most {
         self.programs.get(program).map(Tally::most).unwrap_or_default()

@@ -24,21 +24,11 @@ impl State {
     /// Whether git axiom made this branch and has not deleted it since.
     pub fn made_branch(&self, name: &RefName) -> bool {
         let stands = |state: &Self| state.restorable.workspaces.values().any(|workspace| workspace.branch == *name);
-        match &self.record.made_branches {
-            Some(made) => made.contains(name) || stands(self),
-            None => self.claimed_branches().contains(name) || stands(self),
-        }
-    }
-
-    /// The branches according to an older version, which kept no record of them: every task that was claimed got a branch.
-    fn claimed_branches(&self) -> BTreeSet<RefName> {
-        let claimed = self.record.cases.iter().filter(|(_, record)| record.last_agent.is_some());
-        claimed.map(|(task, _)| branch_of(task)).collect()
+        self.record.made_branches.as_ref().is_some_and(|made| made.contains(name)) || stands(self)
     }
 
     fn made_branches(&mut self) -> &mut BTreeSet<RefName> {
-        let claimed = if self.record.made_branches.is_none() { self.claimed_branches() } else { BTreeSet::new() };
-        self.record.made_branches.get_or_insert(claimed)
+        self.record.made_branches.get_or_insert_default()
     }
 
     /// Records the branch of a new workspace.
@@ -100,18 +90,5 @@ mod tests {
         state.record.cases.insert(task, record);
         state.follow_branches(&moved(None, Some(&oid)));
         assert!(state.made_branch(&branch), "an undo brought it back");
-    }
-
-    #[test]
-    fn what_an_older_version_claimed_is_ours() {
-        let mut state = State::default();
-        let record =
-            CaseRecord { last_agent: Some(crate::domain::base::ids::AgentId::new("ed-001").unwrap()), ..CaseRecord::default() };
-        state.record.cases.insert(CaseId::new("t").unwrap(), record);
-        state.record.cases.insert(CaseId::new("u").unwrap(), CaseRecord::default());
-        let ours = |state: &State| ["axiom/t", "axiom/u"].map(|name| state.made_branch(&RefName::branch(name)));
-        assert_eq!(ours(&state), [true, false]);
-        state.make_branch(&RefName::branch("axiom/v"));
-        assert_eq!(ours(&state), [true, false]);
     }
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{NOTES, SCRATCH_NOTES};
+use crate::domain::base::own_names::NOTES;
 use crate::error::{Code, Result};
 
 use super::limits;
 use super::texts::{TRIES, wait_a_little};
-use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
 /// The largest note: our document, and text that others wrote below it.
@@ -69,16 +68,5 @@ impl NoteStore<'_> {
             }
         }
         Err(self.others_were_first(&RefName::new(NOTES), last))
-    }
-
-    /// Removes notes refs that a crash of an earlier version left behind. Call it only while no other process changes notes.
-    ///
-    /// # Errors
-    /// As `Refs::update_refs`.
-    pub fn clear_scratch_notes(&self) -> Result<()> {
-        let left = self.repo.refs().refs_below(SCRATCH_NOTES)?.into_iter();
-        let edits: Vec<RefEdit> =
-            left.map(|found| RefEdit { name: found.name, expected: Expected::Value(found.oid), new: None }).collect();
-        self.repo.refs().update_refs(&edits, "git axiom: clear")
     }
 }

@@ -84,7 +84,6 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
     ctx.with_operation_lock(|ctx| {
         heal::heal(ctx, Depth::Notes)?;
         let before = space(ctx)?;
-        ctx.repo.notes().clear_scratch_notes()?;
         env::fault_point("checkpoint.before-cut");
         let cut = ctx.repo.notes().cut_notes(&ctx.repo.notes().load()?)?;
         let edits: Vec<_> = cut.into_iter().collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::journal::{Gone, Journal, Move, MovedWorkspace};
 use super::stays;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, SCRATCH_NOTES, TAGS};
+use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use crate::domain::checkpoint::document::Coverage;
 use crate::domain::operation::leaving::{Fate, TaskBranch};
 use crate::domain::work::task_branches;
@@ -163,7 +163,6 @@ pub(in crate::ops) fn own_refs(ctx: &Context) -> Result<(Vec<RefValue>, Vec<RefN
         };
         if is_ours { ours.push(tag) } else { foreign.push(tag.name) }
     }
-    ours.extend(refs.refs_below(SCRATCH_NOTES)?);
     let notes = RefName::new(NOTES);
     ours.extend(refs.read_ref(&notes)?.map(|oid| RefValue { name: notes, oid }));
     Ok((ours, foreign))

@@ -99,7 +99,7 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
         offset: bytes.len() as u64,
         sum: sealed::sum_of(&bytes[..bytes.len() - 1][bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1..]),
     };
-    snapshot::save(&layout, &mut state, position, None, &mut None).unwrap();
+    snapshot::save(&layout, &mut state, position, 16, &mut None).unwrap();
     files.insert(SNAPSHOT, std::fs::read(layout.snapshot()).unwrap());
     let full = Store::load(layout.clone()).unwrap();
     cases::rewrite(&layout, full.state()).unwrap();

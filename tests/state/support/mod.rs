@@ -266,29 +266,17 @@ fn released(agent: AgentId, task: &CaseId, salt: u32) -> Event {
 
 fn ended(state: &State, salt: u32) -> Event {
     match salt % 4 {
-        0 => Event::OperationEnded {
-            end: OperationEnd::Aborted,
-            edits: vec![],
-            restored: None,
-            changes: None,
-            mode: None,
-            moved: vec![],
-        },
+        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], changes: None, mode: None, moved: vec![] },
         1 => Event::OperationEnded {
             end: OperationEnd::Done,
             edits: edit(state, salt).into_iter().collect(),
-            restored: None,
             changes: None,
             mode: None,
             moved: vec![],
         },
         2 => {
-            let restored = Some(Box::new(state.restorable.clone()));
-            let ended = |restored, changes| {
-                let end = OperationEnd::Done;
-                Event::OperationEnded { end, edits: vec![], restored, changes, mode: None, moved: vec![] }
-            };
-            if salt.is_multiple_of(3) { ended(restored, None) } else { ended(None, Some(Box::new(changed(state, salt)))) }
+            let (end, changes) = (OperationEnd::Done, Some(Box::new(changed(state, salt))));
+            Event::OperationEnded { end, edits: vec![], changes, mode: None, moved: vec![] }
         }
         _ => Event::LogRepaired { bytes: u64::from(salt), kept: "damaged/x".into() },
     }

@@ -134,19 +134,18 @@ impl State {
                 // Before anything changes: reading can fail.
                 self.record.checkpoints.read_all()?;
             }
-            let Settled { edits, restored, changes, mode } = settled;
+            let Settled { edits, changes, mode } = settled;
             if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
             }
             self.change_cases(&edits, at)?;
-            if restored.is_some() || changes.is_some() {
+            if changes.is_some() {
                 self.folded.forget();
             }
-            let before = self.concerned(restored.as_deref(), changes.as_deref());
-            match (restored, changes) {
-                (Some(restored), _) => self.restorable = *restored,
-                (None, Some(changes)) => changes.apply(&mut self.restorable),
-                (None, None) => self.move_workspaces(workspaces),
+            let before = self.concerned(changes.as_deref());
+            match changes {
+                Some(changes) => changes.apply(&mut self.restorable),
+                None => self.move_workspaces(workspaces),
             }
             before.iter().for_each(|old| self.changed(old, at));
             self.is_put_aside(&put_aside);

@@ -6,7 +6,7 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::planning::plan::{PLANNER, PLANNER_AGENT};
 use crate::domain::planning::step::PlannerRun;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::state::whole::{Restorable, State};
+use crate::domain::state::whole::State;
 use crate::domain::work::agent::IterationReport;
 use crate::domain::work::budget::raised;
 use crate::domain::work::case::{Case, Status};
@@ -17,24 +17,6 @@ use crate::domain::work::verification::StepResult;
 use crate::error::Result;
 
 impl State {
-    /// Whether an older version wrote this state, which summed up by task only.
-    pub fn lacks_ledger(&self) -> bool {
-        self.record.ledger.is_empty() && self.record.cases.values().any(|record| record.iterations > 0)
-    }
-
-    /// Sums up what is known by task, where the log that had more of it is gone.
-    pub(super) fn seed_ledger(&mut self, at: Timestamp) {
-        if !self.lacks_ledger() {
-            return;
-        }
-        for (id, record) in &self.record.cases {
-            let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
-            let persona = self.restorable.cases.get(id).and_then(|case| case.persona.as_deref()).unwrap_or_default();
-            let whose = Whose { agent, persona, program: &record.last_program, at };
-            self.record.ledger.take_over(whose, &record.tally());
-        }
-    }
-
     /// Counts an iteration that has ended.
     pub(super) fn ran(&mut self, agent: &AgentId, task: &CaseId, report: &IterationReport, at: Timestamp) {
         let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
@@ -92,13 +74,9 @@ impl State {
     }
 
     /// The cases that a restored state concerns, as they are now.
-    pub(super) fn concerned(&self, restored: Option<&Restorable>, changes: Option<&RestorableChanges>) -> Vec<Case> {
-        let cases = &self.restorable.cases;
-        match (restored, changes) {
-            (Some(_), _) => cases.values().cloned().collect(),
-            (None, Some(changes)) => changes.cases.keys().filter_map(|id| cases.get(id).cloned()).collect(),
-            (None, None) => Vec::new(),
-        }
+    pub(super) fn concerned(&self, changes: Option<&RestorableChanges>) -> Vec<Case> {
+        let ids = changes.into_iter().flat_map(|changes| changes.cases.keys());
+        ids.filter_map(|id| self.restorable.cases.get(id).cloned()).collect()
     }
 
     /// A human allows as much again, counted from now; or the session more. A task's limits are raised by an edit.
