@@ -241,10 +241,12 @@ mod tests {
     /// From the first release on: what is added gets a default, for the lines that do not have it yet.
     #[test]
     fn a_field_that_is_missing_has_its_default() {
-        use crate::domain::base::ids::AgentId;
-        let event = Event::VerificationFailed { agent: AgentId::new("ed-001").unwrap(), why: "x".into(), round: 0 };
-        let body = br#"{"axiom":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{"verificationFailed":{"agent":"ed-001","why":"x"}}}"#;
-        let line = sealed::seal(body.to_vec(), &[]);
+        use crate::domain::base::{ids::CaseId, names::Oid};
+        let (task, capture) = (CaseId::new("t").unwrap(), Oid::new("1".repeat(40)).unwrap());
+        let event = format!(r#"{{"workspaceCaptured":{{"task":"t","capture":"{capture}"}}"#);
+        let body = format!(r#"{{"axiom":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{event}}}}}"#);
+        let event = Event::WorkspaceCaptured { task, capture, lines: None };
+        let line = sealed::seal(body.into_bytes(), &[]);
         assert_eq!(decode(line.trim_ascii_end()).unwrap(), Envelope { event, ..sample() });
         let state: crate::domain::state::whole::State = serde_json::from_str(r#"{"restorable":{},"record":{}}"#).unwrap();
         assert_eq!(state, crate::domain::state::whole::State::default());

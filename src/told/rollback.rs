@@ -15,10 +15,6 @@ use crate::domain::operation::rollback::TaskChange;
 use crate::ops::operation::in_progress::OperationLine;
 use crate::ops::rollback::{AgentLine, CommitLine, EarlierMoment, FileLine, FileLoss, NotRestored, Preview};
 
-/// The note for a checkpoint of an older version that holds no refs.
-const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
-  entries: those that were deleted since are not restored\n";
-
 /// What is said before it is asked.
 pub const KEPT: &str = "The present state is kept in a checkpoint; 'git axiom undo' restores it.";
 
@@ -43,7 +39,7 @@ pub fn people(preview: &Preview, goes: &str) -> String {
     add_files(preview, &mut parts);
     add_left_alone(preview, &mut parts);
     let nothing = if parts.is_empty() { "  no present content is lost\n" } else { "" };
-    format!("{}{nothing}{}", parts.into_text(), if preview.refs_held { "" } else { NO_REFS })
+    format!("{}{nothing}", parts.into_text())
 }
 
 /// The text where everything is as in the checkpoint already, with the things that are left alone.

@@ -36,7 +36,7 @@ fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
     scratch.fsck();
 }
 
-/// The case says that it is done, as one of an older version's log may; the branch of its name is not one that we made.
+/// The case says that it is done, as one that recovery began anew with may; the branch of its name is not one that we made.
 #[test]
 fn a_branch_of_the_users_that_has_a_task_s_name_is_not_merged() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! The store of events by itself, through the library: replay, recovery, several processes at once, what older builds wrote.
+//! The store of events by itself, through the library: replay, recovery, several processes at once, stored logs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -215,18 +215,13 @@ pub fn only<S: Serializer>(only: &Option<OnlyCount>, to: S) -> Result<S::Ok, S::
     struct Line<'a> {
         count: u64,
         all_else_as_of: &'a str,
-        all_else_capture: Option<&'a Oid>,
+        all_else_capture: &'a Oid,
         all_else_gone: bool,
     }
     let line = only.as_ref().map(|only| {
         let OnlyCount { paths, all_else_as_of, all_else_capture, all_else_gone } = only;
         let all_else_gone = *all_else_gone;
-        Line {
-            count: *paths,
-            all_else_as_of: all_else_as_of.as_str(),
-            all_else_capture: all_else_capture.as_ref(),
-            all_else_gone,
-        }
+        Line { count: *paths, all_else_as_of: all_else_as_of.as_str(), all_else_capture, all_else_gone }
     });
     line.serialize(to)
 }

@@ -19,9 +19,8 @@ pub struct OnlyPaths {
     pub paths: Vec<RepoPath>,
     /// The checkpoint from which the rest is taken.
     pub all_else_as_of: CheckpointName,
-    /// The capture of that checkpoint, because a name may be used again. `None` in documents of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub all_else_capture: Option<Oid>,
+    /// The capture of that checkpoint, because a name may be used again.
+    pub all_else_capture: Oid,
 }
 
 /// The same in short, for the state.
@@ -32,9 +31,8 @@ pub struct OnlyCount {
     pub paths: u64,
     /// The checkpoint from which the rest is taken.
     pub all_else_as_of: CheckpointName,
-    /// The capture of that checkpoint, because a name may be used again. `None` in records of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub all_else_capture: Option<Oid>,
+    /// The capture of that checkpoint, because a name may be used again.
+    pub all_else_capture: Oid,
     /// Whether that checkpoint was deleted since. Only for display, never recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_else_gone: bool,
@@ -43,8 +41,7 @@ pub struct OnlyCount {
 impl OnlyCount {
     /// Whether it is built on this checkpoint, and not on an earlier one with the same name.
     pub fn is_on(&self, record: &CheckpointRecord) -> bool {
-        let same = self.all_else_capture.as_ref().is_none_or(|capture| *capture == record.capture);
-        same && self.all_else_as_of == record.name
+        self.all_else_capture == record.capture && self.all_else_as_of == record.name
     }
 
     /// For display: with `all_else_gone` set from the state.
@@ -179,7 +176,12 @@ mod tests {
                 seq: number as u64,
                 tasks_completed: 0,
                 size: None,
-                only: on.map(|on| OnlyCount { paths: 1, all_else_as_of: name(on), all_else_capture: None, all_else_gone: false }),
+                only: on.map(|on| OnlyCount {
+                    paths: 1,
+                    all_else_as_of: name(on),
+                    all_else_capture: Oid::new("1".repeat(40)).unwrap(),
+                    all_else_gone: false,
+                }),
                 attached: None,
                 marked: None,
             };
@@ -216,8 +218,8 @@ mod tests {
     #[test]
     fn another_checkpoint_of_the_name_is_not_what_it_was_built_on() {
         let mut state = state(&[("b", Trigger::Manual, None), ("q", Trigger::Manual, Some("b"))]);
-        let capture = |digit: &str| Oid::new(digit.repeat(40)).ok();
-        for (of, same) in [(None, true), (capture("1"), true), (capture("3"), false)] {
+        let capture = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
+        for (of, same) in [(capture("1"), true), (capture("3"), false)] {
             let mut record = state.record.checkpoints.get(&name("q")).unwrap().unwrap().clone();
             let only = record.only.as_mut().unwrap();
             only.all_else_capture = of.clone();

@@ -41,12 +41,12 @@ impl Marks {
         }
     }
 
-    /// What a checkpoint has whose record does not say it: what every program decided before there was a choice.
+    /// What a checkpoint has whose record does not say it: what most have.
     pub(super) const fn unsaid(trigger: Trigger) -> Self {
         Self::decide(Tags::All, CheckpointType::Auto, trigger)
     }
 
-    /// What is recorded: nothing where it is what the absence of a record means, so that older programs can read it.
+    /// What is recorded: nothing where it is what the absence of a record means.
     pub fn recorded(self, trigger: Trigger) -> Option<Self> {
         (self != Self::unsaid(trigger)).then_some(self)
     }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_older_programs_would_not_expect_is_recorded() {
+    fn only_what_is_not_usual_is_recorded() {
         assert_eq!(Marks::Tagged.recorded(Trigger::Manual), None);
         assert_eq!(Marks::Bare.recorded(Trigger::Turn), None);
         assert_eq!(Marks::Noted.recorded(Trigger::Manual), Some(Marks::Noted));

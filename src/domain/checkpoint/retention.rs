@@ -353,7 +353,7 @@ mod tests {
 
     fn on(name: &str) -> OnlyCount {
         let all_else_as_of = CheckpointName::new(name).unwrap();
-        OnlyCount { paths: 1, all_else_as_of, all_else_capture: None, all_else_gone: false }
+        OnlyCount { paths: 1, all_else_as_of, all_else_capture: Oid::new("1".repeat(40)).unwrap(), all_else_gone: false }
     }
 
     /// The same checkpoints, the older ones not in memory, and how often they were read.

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::changes::RestorableChanges;
 use super::place::Placing;
 use super::whole::State;
-use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::Change;
@@ -239,8 +238,7 @@ pub enum Event {
         agent: AgentId,
         /// Which step failed, and how.
         why: String,
-        /// How many verifications in a row have failed since the task was claimed, with this one; 0 in older logs.
-        #[serde(default, skip_serializing_if = "is_default")]
+        /// How many verifications in a row have failed since the task was claimed, with this one.
         round: u32,
     },
     /// A verify step of a task has ended.

@@ -125,7 +125,7 @@ impl Afterwards {
         if retry { Self::Again } else { Self::Waits }
     }
 
-    /// Whether it is the value that older logs imply.
+    /// Whether it is the value that is left out.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     pub fn is_default(&self) -> bool {
         *self == Self::default()

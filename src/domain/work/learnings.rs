@@ -79,8 +79,7 @@ impl Scope {
     /// The words of the command line.
     pub const WORDS: [&'static str; 3] = ["task", "persona", "project"];
 
-    /// The scope that a signal names; without one, all tasks. What an older version accepted and means nothing applies to its
-    /// task only.
+    /// The scope that a signal names; without one, all tasks. A word that means nothing counts for its task only.
     pub fn of_signal(word: Option<&str>) -> Self {
         word.map_or(Self::Project, |word| word.parse().unwrap_or(Self::Task))
     }

@@ -38,7 +38,7 @@ pub enum Checker {
 }
 
 impl Checker {
-    /// Whether it is the one that older logs imply.
+    /// Whether it is the one that is left out.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     fn is_default(&self) -> bool {
         *self == Self::default()
@@ -97,7 +97,7 @@ pub struct StepResult {
     /// The last lines of its output: some if it did not pass, few if it did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
-    /// What is known of its run; nothing of a hook's, and of what older versions ran.
+    /// What is known of its run; nothing of a hook's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<StepRun>>,
 }

@@ -157,8 +157,7 @@ impl CaptureExtras {
         let tree = |(i, oid): (usize, &Oid)| TreeEntry { mode: TREE, oid: oid.clone(), name: format!("{i:06}").into_bytes() };
         let trees = named.trees.iter().enumerate().map(tree).collect();
         let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.objects().write_blob(&json)?)];
-        let attributes: BTreeSet<&Oid> =
-            self.modes.iter().flat_map(|one| &one.attributes).flatten().map(|one| &one.oid).collect();
+        let attributes: BTreeSet<&Oid> = self.modes.iter().flat_map(|one| &one.attributes).map(|one| &one.oid).collect();
         let attributes = attributes.into_iter().enumerate().map(|(i, oid)| file(format!("{i:06}"), oid)).collect();
         let parts = [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees), ("attributes", attributes)];
         for (name, part) in parts {

@@ -69,8 +69,7 @@ impl Moments<'_> {
         let (mut settled, mut conflicts) = (Vec::new(), Vec::new());
         for path in paths {
             let [left, back, now] = [left, back, now].map(|modes| recorded(modes, path));
-            let is_both =
-                |now: &Permissions| left.is_some_and(|left| !left.is_as(now)) && back.is_none_or(|back| !back.is_as(now));
+            let is_both = |now: &Permissions| left.is_some_and(|left| left != now) && back.is_none_or(|back| back != now);
             match now {
                 _ if left == back => settled.extend(now.cloned()),
                 Some(now) if is_both(now) => conflicts.push(format!("the permissions of {path}")),
@@ -260,12 +259,8 @@ mod tests {
     #[test]
     fn permissions_that_the_transaction_did_not_touch_are_as_they_are_now() {
         let with = |modes: &[(&str, u32)]| {
-            let one = |(name, mode): &(&str, u32)| Permissions {
-                path: path(name),
-                mode: *mode,
-                folder: false,
-                attributes: Some(Vec::new()),
-            };
+            let one =
+                |(name, mode): &(&str, u32)| Permissions { path: path(name), mode: *mode, folder: false, attributes: Vec::new() };
             CaptureExtras { modes: modes.iter().map(one).collect(), ..CaptureExtras::default() }
         };
         let (none, closed, open) = (with(&[]), with(&[("a", 0o600)]), with(&[("a", 0o644)]));

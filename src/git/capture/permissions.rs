@@ -55,17 +55,8 @@ pub struct Permissions {
     /// Whether it is a folder: what comes to its path as another kind of entry does not get these permissions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub folder: bool,
-    /// All its ACLs and user attributes; `None` if an older version of git axiom did not record them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attributes: Option<Vec<Attribute>>,
-}
-
-impl Permissions {
-    /// Whether both are the same, as far as both are known.
-    pub(in crate::git) fn is_as(&self, other: &Self) -> bool {
-        let unknown = self.attributes.is_none() || other.attributes.is_none();
-        (self.mode, self.folder) == (other.mode, other.folder) && (unknown || self.attributes == other.attributes)
-    }
+    /// All its ACLs and user attributes.
+    pub attributes: Vec<Attribute>,
 }
 
 /// The usual permissions in a worktree.
@@ -112,9 +103,9 @@ impl Usual {
         root: &Path,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<Vec<Permissions>> {
-        repository.captures().permissions(root, paths, |found, is_folder| {
-            found.attributes.iter().any(|attributes| !attributes.is_empty()) || !self.is_usual(found.mode, is_folder)
-        })
+        repository
+            .captures()
+            .permissions(root, paths, |found, is_folder| !found.attributes.is_empty() || !self.is_usual(found.mode, is_folder))
     }
 }
 
@@ -146,7 +137,7 @@ impl Captures<'_> {
                 recorded
                     .push(Attribute { name: AttributeName(RepoPath::new(name)), oid: self.repo.objects().write_blob(&value)? });
             }
-            let one = Permissions { path, mode: mode_of(&meta), folder: meta.is_dir(), attributes: Some(recorded) };
+            let one = Permissions { path, mode: mode_of(&meta), folder: meta.is_dir(), attributes: recorded };
             if wanted(&one, meta.is_dir()) {
                 found.push(one);
             }
@@ -211,7 +202,7 @@ impl Captures<'_> {
                 |one: &Attribute| Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?));
             attributes.iter().map(value).collect()
         };
-        Ok(Known { mode: one.mode & 0o777, folder: one.folder, attributes: one.attributes.as_ref().map(read).transpose()? })
+        Ok(Known { mode: one.mode & 0o777, folder: one.folder, attributes: read(&one.attributes)? })
     }
 }
 
@@ -222,17 +213,14 @@ pub(in crate::git) struct Known {
     pub mode: u32,
     /// Whether it is a folder.
     pub folder: bool,
-    /// Its ACLs and attributes; `None` if they were not recorded.
-    pub attributes: Option<Attributes>,
+    /// Its ACLs and attributes.
+    pub attributes: Attributes,
 }
 
 impl Known {
     /// Whether putting this back changes anything.
     fn differs(&self, mode: u32, attributes: &Attributes) -> bool {
-        match &self.attributes {
-            Some(wanted) => self.mode != mode || wanted != attributes,
-            None => mode & !self.mode & 0o777 != 0,
-        }
+        (self.mode, &self.attributes) != (mode, attributes)
     }
 }
 

@@ -8,18 +8,17 @@ use crate::domain::checkpoint::local_refs::{LocalRefs, STASH, StashEntry, of_lin
 use crate::error::{Code, Error, Result};
 
 use super::held_refs::{CONFIG, LIMIT, LIST, REFS};
-use crate::git::objects::database::gix_id;
+use crate::git::objects::database::{CommitData, TreeEntry, gix_id};
 use crate::git::repo::branch_config::of_text;
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
-    /// The local refs that a checkpoint holds; `None` for a checkpoint of an older version that held none.
+    /// The local refs that a checkpoint holds.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
-    pub fn refs_of_checkpoint(&self, capture: &Oid) -> Result<Option<LocalRefs>> {
-        let Some((_, entries)) = self.record_of(capture)? else { return Ok(None) };
-        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(None) };
+    pub fn refs_of_checkpoint(&self, capture: &Oid) -> Result<LocalRefs> {
+        let (_, folder) = self.refs_in_record(capture)?;
         let unclear = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", folder.oid.short()));
         let (mut held, mut loose, mut stash) = (LocalRefs::default(), BTreeMap::new(), String::new());
         for entry in self.repo.objects().read_tree(&folder.oid)? {
@@ -42,17 +41,23 @@ impl Checkpoints<'_> {
         for (id, message) in of_lines(&stash).ok_or_else(unclear)? {
             held.stash.push(StashEntry { id: Oid::new(id)?, message: message.to_owned() });
         }
-        Ok(Some(held))
+        Ok(held)
     }
 
-    /// The branch sections of the configuration that a checkpoint holds; empty for a checkpoint of an older version that
-    /// held none.
+    /// The commit with a checkpoint's document, and the folder of the refs that it holds.
+    fn refs_in_record(&self, capture: &Oid) -> Result<(CommitData, TreeEntry)> {
+        let damaged = || Error::new(Code::CheckpointDamaged, format!("capture {} holds no refs", capture.short()));
+        let (record, entries) = self.record_of(capture)?.ok_or_else(damaged)?;
+        let folder = entries.into_iter().find(|entry| entry.name == REFS).ok_or_else(damaged)?;
+        Ok((record, folder))
+    }
+
+    /// The branch sections of the configuration that a checkpoint holds.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
     pub fn branch_configs_of_checkpoint(&self, capture: &Oid) -> Result<BranchConfigs> {
-        let Some((_, entries)) = self.record_of(capture)? else { return Ok(BranchConfigs::new()) };
-        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BranchConfigs::new()) };
+        let (_, folder) = self.refs_in_record(capture)?;
         let config = self.repo.objects().read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
         let Some(config) = config else { return Ok(BranchConfigs::new()) };
         let damaged =
@@ -82,9 +87,7 @@ impl Checkpoints<'_> {
         if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
             return Ok(());
         }
-        let Some((_, entries)) = self.record_of(capture)? else { return Ok(()) };
-        let folder = entries.iter().find(|entry| entry.name == REFS);
-        folder.map_or(Ok(()), |folder| self.repo.tips().write_tags_again(&folder.oid, tips))
+        self.repo.tips().write_tags_again(&self.refs_in_record(capture)?.1.oid, tips)
     }
 
     /// The tags that a checkpoint holds by their content, if one of `tips` is missing now; otherwise nothing.
@@ -95,9 +98,7 @@ impl Checkpoints<'_> {
         if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
             return Ok(BTreeSet::new());
         }
-        let Some((_, entries)) = self.record_of(capture)? else { return Ok(BTreeSet::new()) };
-        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BTreeSet::new()) };
-        Ok(self.repo.tips().tags_below(&folder.oid)?.into_keys().collect())
+        Ok(self.repo.tips().tags_below(&self.refs_in_record(capture)?.1.oid)?.into_keys().collect())
     }
 
     /// What is wrong with the refs that a checkpoint holds, one message each: a ref whose target is not kept, or a tag whose
@@ -106,10 +107,7 @@ impl Checkpoints<'_> {
     /// # Errors
     /// `GIT_FAILED` where an object is missing; `CHECKPOINT_DAMAGED`.
     pub fn refs_not_kept(&self, capture: &Oid) -> Result<Vec<String>> {
-        let (Some(held), Some((record, entries))) = (self.refs_of_checkpoint(capture)?, self.record_of(capture)?) else {
-            return Ok(Vec::new());
-        };
-        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(Vec::new()) };
+        let (held, (record, folder)) = (self.refs_of_checkpoint(capture)?, self.refs_in_record(capture)?);
         let mut kept = self.repo.tips().without_buckets(&record.parents)?;
         kept.append(&mut self.repo.tips().objects_below(&folder.oid)?);
         let mut wrong = Vec::new();

@@ -176,7 +176,7 @@ impl NoteStore<'_> {
         Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
     }
 
-    /// How many commits the history of the notes has, at most [`LONGEST_HISTORY`]. Commits of others, and of older versions, do not
+    /// How many commits the history of the notes has, at most [`LONGEST_HISTORY`]. Commits of others do not
     /// say it and are counted, as far as the newest that does.
     fn history_length(&self, notes: &Notes) -> Result<usize> {
         if notes.commit.is_none() {
@@ -344,7 +344,7 @@ mod tests {
     fn the_history_of_the_notes_is_begun_anew_before_it_is_long_and_the_notes_stay() {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
-        // Of git, and of an older version: nothing says how long it is.
+        // Of git and of others: nothing says how long it is.
         scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
         let first = Oid::new(scratch.git(&["rev-parse", "refs/notes/axiom"])).unwrap();
         let mut newest = first.clone();

@@ -80,16 +80,8 @@ impl Work<'_> {
             None => true,
         };
         let given = match self.wanted.get(path).filter(|known| !known.folder) {
-            Some(Known { mode, folder: _, attributes: Some(attributes) }) => {
-                give(ready, *mode, attributes).map(|()| Given::Recorded)?
-            }
-            known => {
-                let given = self.hand_over(replaced, ready, now.permissions().mode())?;
-                match known {
-                    Some(known) => narrow_to(ready, known.mode).map(|()| Given::Recorded)?,
-                    None => given,
-                }
-            }
+            Some(known) => give(ready, known.mode, &known.attributes).map(|()| Given::Recorded)?,
+            None => self.hand_over(replaced, ready, now.permissions().mode())?,
         };
         if !has_group && files::opens_for_another_group(mode_of(ready)?) {
             return Err(Error::new(Code::PermissionsLost, "you cannot set its group, and another group would get its rights"));
@@ -155,7 +147,7 @@ impl Work<'_> {
                 Found::File(_) | Found::Folder => {
                     env::fault_point("git.before-permissions");
                     let place = self.root.join(one.path.to_path());
-                    match (put_back(&place, known), self.attempt) {
+                    match (give(&place, known.mode, &known.attributes), self.attempt) {
                         (Ok(()), _) => {}
                         (Err(error), Attempt::First | Attempt::Again) => return Err(permissions_lost(&one.path, error)),
                         (Err(error), Attempt::Back) => tracing::warn!(path = %one.path, %error, "permissions stay as they are"),
@@ -173,12 +165,10 @@ impl Work<'_> {
         match self.wanted.get(folder).filter(|known| known.folder) {
             None => files::create_users_dir(&place),
             Some(_) if !files::create_private_dir(&place)? => Ok(()),
-            Some(Known { mode, folder: _, attributes }) => {
-                match give(&place, *mode | FILLED, attributes.as_ref().unwrap_or(&Attributes::new())) {
-                    Err(error) if self.attempt != Attempt::Back => Err(permissions_lost(folder, error)),
-                    _ => Ok(()),
-                }
-            }
+            Some(Known { mode, folder: _, attributes }) => match give(&place, *mode | FILLED, attributes) {
+                Err(error) if self.attempt != Attempt::Back => Err(permissions_lost(folder, error)),
+                _ => Ok(()),
+            },
         }
     }
 }
@@ -235,13 +225,6 @@ fn permissions_lost(path: &RepoPath, error: Error) -> Error {
         .hint("see 'getfacl' and 'getfattr -d' of it; remove what prevents this first")
 }
 
-fn put_back(place: &Path, known: &Known) -> Result<()> {
-    match &known.attributes {
-        Some(attributes) => give(place, known.mode, attributes),
-        None => narrow_to(place, known.mode),
-    }
-}
-
 fn mode_of(place: &Path) -> Result<u32> {
     let meta = std::fs::symlink_metadata(place).map_err(|e| Error::io("access", place, e))?;
     Ok(meta.permissions().mode())
@@ -261,15 +244,6 @@ fn give(place: &Path, mode: u32, attributes: &Attributes) -> Result<()> {
 fn give_to_owner_alone(place: &Path) -> Result<()> {
     let now = mode_of(place)?;
     files::set_mode(place, (now & 0o7100) | 0o600)
-}
-
-/// Takes all rights on `place` from group or others if `mode` does not let them read it; does nothing if nothing is there.
-fn narrow_to(place: &Path, mode: u32) -> Result<()> {
-    let Some(meta) = files::metadata(place)? else { return Ok(()) };
-    let now = meta.permissions().mode() & 0o777;
-    // Without the right to read, the rights to write and execute are taken too.
-    let denied = [0o040, 0o004].iter().filter(|bit| mode & **bit == 0).map(|bit| bit | (bit >> 1) | (bit >> 2)).sum::<u32>();
-    if meta.is_symlink() || now & denied == 0 { Ok(()) } else { files::set_mode(place, now & !denied) }
 }
 
 /// The mode of a prepared file that git made with mode `new` and that replaces a file with mode `replaced`: no more open

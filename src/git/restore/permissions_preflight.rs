@@ -36,8 +36,7 @@ impl Restores<'_> {
         let mut lost = self.of_groups_of_others(restore.worktree, &written)?;
         for one in new.iter().filter(|one| written.contains(&one.path) || stays.contains(&one.path)) {
             let known = self.repo.captures().known(one)?;
-            let unknown = known.attributes.iter().flat_map(|attributes| attributes.keys());
-            if let Some(name) = unknown.into_iter().find(|name| !files::knows_attribute(root, name)) {
+            if let Some(name) = known.attributes.keys().find(|name| !files::knows_attribute(root, name)) {
                 lost.push(format!("'{}' (the file system has no '{}')", one.path, String::from_utf8_lossy(name)));
             } else if stays.contains(&one.path) && !is_ours_to_change(&root.join(one.path.to_path()))? {
                 lost.push(format!("'{}' (it belongs to another user)", one.path));

@@ -136,13 +136,10 @@ const COPIES: u32 = 1000;
 /// The trash folder of one transaction. It never replaces anything: if a path is put into it twice, the second copy gets a
 /// new folder.
 ///
-/// What it holds has flat names (see [`flat_name`]). Older builds kept each file at its own path, in `files-0` and so on: an
-/// operation that such a build began can be finished or reversed.
+/// What it holds has flat names (see [`flat_name`]).
 #[derive(Debug, Clone)]
 pub(in crate::git) struct Trash<'a> {
     folder: &'a Path,
-    /// The folders in which an older build kept what it found.
-    of_older_builds: Vec<PathBuf>,
 }
 
 impl<'a> Trash<'a> {
@@ -163,8 +160,7 @@ impl<'a> Trash<'a> {
 
     /// The trash in `folder`, for reading only; it need not exist.
     pub fn unopened(folder: &'a Path) -> Self {
-        let copies = (0..COPIES).map(|number| folder.join(format!("files-{number}")));
-        Self { folder, of_older_builds: copies.take_while(|copy| copy.is_dir()).collect() }
+        Self { folder }
     }
 
     /// The folder of the trash.
@@ -189,13 +185,6 @@ impl<'a> Trash<'a> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn find(&self, path: &RepoPath) -> Result<Option<PathBuf>> {
-        for copy in &self.of_older_builds {
-            // A folder above the path may have been a link, which is in the trash now and must not be followed.
-            match look(copy, path)? {
-                Found::Missing | Found::Below(_) => {}
-                Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => return Ok(Some(copy.join(path.to_path()))),
-            }
-        }
         let name = flat_name(path)?;
         for copy in self.copies(Set::Found).take_while(|copy| copy.is_dir()) {
             let place = copy.join(&name);

@@ -305,30 +305,6 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
 }
 
 #[test]
-fn what_an_older_build_moved_to_its_trash_is_found_at_its_path() {
-    for attempt in [Attempt::Again, Attempt::Back] {
-        let (scratch, now, wanted, trash) = prepared();
-        let moved = ["a.txt", "swap", "deep/new/file"].map(|path| scratch.path().join(path));
-        let inodes = moved.each_ref().map(|place| place.metadata().unwrap().ino());
-        for place in &moved {
-            let copy = trash.join("files-0").join(place.strip_prefix(scratch.path()).unwrap());
-            std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
-            std::fs::rename(place, copy).unwrap();
-        }
-        let (from, to) = if attempt == Attempt::Again { (&now, &wanted) } else { (&wanted, &now) };
-        let (repo, worktree) = (scratch.repo(), scratch.main());
-        let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None };
-        let report = repo.restore().restore_files(&restore).unwrap();
-        assert_eq!(report.left, []);
-        assert_eq!(tree_of(&scratch.repo(), &scratch.main()), *to, "{attempt:?}");
-        if attempt == Attempt::Back {
-            let back = moved.each_ref().map(|place| place.metadata().unwrap().ino());
-            assert_eq!(back, inodes, "the same files, not copies of them");
-        }
-    }
-}
-
-#[test]
 fn a_file_that_becomes_private_after_the_contents_were_prepared_stays_private() {
     let (scratch, now, wanted, trash) = prepared();
     let (repo, worktree) = (scratch.repo(), scratch.main());

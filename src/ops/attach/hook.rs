@@ -37,22 +37,11 @@ pub(super) struct Line {
     /// The session; a watch has none.
     #[serde(default)]
     pub stamp: Option<Stamp>,
-    /// The worktree in which it happened; empty in lines of an older version, which have a session.
-    #[serde(default)]
+    /// The worktree in which it happened.
     pub worktree: String,
     /// The folder that the paths are relative to.
     pub folder: String,
     pub later: Later,
-}
-
-impl Line {
-    /// The worktree in which it happened.
-    pub(super) fn place(&self) -> &str {
-        match &self.stamp {
-            Some(stamp) if self.worktree.is_empty() => &stamp.worktree,
-            Some(_) | None => &self.worktree,
-        }
-    }
 }
 
 /// A call that concerns a repository of ours.

@@ -119,7 +119,7 @@ fn note_unsaved(files: &AttachFiles, why: Option<&str>) {
 /// What happened in one that is gone is carried out where the joiner was started.
 fn in_each_worktree(files: &AttachFiles, lines: &[Line], started_in: &Path) -> Result<()> {
     let place =
-        |line: &Line| Some(PathBuf::from(line.place())).filter(|place| place.is_dir()).unwrap_or_else(|| started_in.into());
+        |line: &Line| Some(PathBuf::from(&line.worktree)).filter(|place| place.is_dir()).unwrap_or_else(|| started_in.into());
     let mut groups: Vec<(PathBuf, Vec<Line>)> = Vec::new();
     for line in lines {
         let place = place(line);

@@ -232,7 +232,7 @@ impl Newest {
         }
         // What it was built on is what this one is built on.
         let (checkpoint, main) = match &coverage.only {
-            Some(only) => (&only.all_else_as_of, only.all_else_capture.as_ref()?),
+            Some(only) => (&only.all_else_as_of, &only.all_else_capture),
             None => (&self.name, &self.capture),
         };
         let earlier = Earlier { checkpoint, main, capture: then, coverage };

@@ -185,7 +185,7 @@ fn main_has_moved(ctx: &Context, identity: &Identity) -> bool {
     now.is_some() && now != identity.place.worktree && ctx.repo.worktrees().not_in_a_copied_worktree().is_ok()
 }
 
-/// For a repository of an older version, which has no recorded place: it is a copy where one of its workspaces belongs to
+/// For a repository whose recorded place is lost: it is a copy where one of its workspaces belongs to
 /// another repository, and that repository's registration names this workspace too.
 fn original_by_workspaces(ctx: &Context) -> Result<Option<Placing>> {
     for workspace in ctx.state().restorable.workspaces.values() {

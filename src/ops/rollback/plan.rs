@@ -104,7 +104,7 @@ pub(super) fn make(
         operation.refs.retain(|change| !of_main.contains(&Some(&change.name)));
     }
     own_worktrees::add_branches(ctx, document, captured, own, &mut operation)?;
-    let since = since(ctx, &record.capture, (document, &operation), wish, &mut preview)?;
+    let since = since(ctx, &record.capture, (document, &operation), wish)?;
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
     add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;

@@ -235,8 +235,6 @@ pub struct Preview {
     /// Every ref that changes, also those of the other lists.
     #[serde(serialize_with = "listed::refs")]
     pub refs: Vec<RefChange>,
-    /// Whether the checkpoint holds local refs. One of an older version does not; then none comes back.
-    pub refs_held: bool,
     /// Local refs that were deleted since and come back.
     pub refs_back: Vec<RefLine>,
     /// Local refs that moved since.
@@ -348,7 +346,6 @@ impl Preview {
             merges: Vec::new(),
             branches: Vec::new(),
             refs: Vec::new(),
-            refs_held: true,
             refs_back: Vec::new(),
             refs_moved: Vec::new(),
             refs_left: Vec::new(),

@@ -63,8 +63,7 @@ pub struct RefLeft {
     pub why: String,
 }
 
-/// How the local refs changed since a checkpoint, without those that every rollback moves, and those that this one moves already. Records
-/// in the preview where the checkpoint holds no refs.
+/// How the local refs changed since a checkpoint, without those that every rollback moves, and those that this one moves already.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -73,15 +72,11 @@ pub(super) fn since(
     capture: &Oid,
     (document, operation): (&CheckpointDocument, &Operation),
     wish: LocalRefs,
-    preview: &mut Preview,
 ) -> Result<Since> {
     if wish == LocalRefs::Stay {
         return Ok(Since::default());
     }
-    let Some(then) = ctx.repo.checkpoints().refs_of_checkpoint(capture)? else {
-        preview.refs_held = false;
-        return Ok(Since::default());
-    };
+    let then = ctx.repo.checkpoints().refs_of_checkpoint(capture)?;
     let mut since = then.since(&ctx.repo.refs().local_refs()?);
     let moves = operation.refs.iter().map(|change| &change.name);
     let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).chain(moves).collect();

@@ -166,6 +166,7 @@ mod tests {
             ("truncated", Some(whole[..whole.len() / 2].to_vec())),
             ("NUL", Some(vec![0; whole.len()])),
             ("another object", Some(b"{\"a\":1}\n".to_vec())),
+            ("no checksum", Some(serde_json::to_vec(&record()).unwrap())),
             ("no object", Some(b"[]\n".to_vec())),
             ("another byte", Some(altered)),
             ("not UTF-8", Some(vec![0xff; 20])),
@@ -185,11 +186,8 @@ mod tests {
             exit.into_iter().for_each(|exit| spec::write_json(&dir.path().join(spec::EXIT), exit).unwrap());
             iteration_state(dir.path(), &stage).unwrap()
         };
-        // An older version wrote no checksum.
-        for sound in [whole.clone(), serde_json::to_vec(&record()).unwrap()] {
-            assert_eq!(state(Some(&sound), None), IterationState::Known(KeeperState::Dead(record())));
-            assert_eq!(state(Some(&sound), Some(&exit)), IterationState::Known(KeeperState::Ended(exit.clone())));
-        }
+        assert_eq!(state(Some(&whole), None), IterationState::Known(KeeperState::Dead(record())));
+        assert_eq!(state(Some(&whole), Some(&exit)), IterationState::Known(KeeperState::Ended(exit.clone())));
         for (what, content) in damages(&whole) {
             let content = content.as_deref();
             assert!(matches!(state(content, None), IterationState::Lost(_)), "{what}: {:?}", state(content, None));

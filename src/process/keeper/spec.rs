@@ -277,7 +277,7 @@ pub struct ExitRecord {
     pub ended_descendants: u64,
     /// Processes that could not be ended (stuck in the kernel).
     pub survivors: Vec<i32>,
-    /// Whether the program's files were synced before this record was written. Older keepers did not sync them.
+    /// Whether the program's files were synced before this record was written; where it is not said, they may not be on disk.
     #[serde(default)]
     pub work: WorkOnDisk,
 }
@@ -379,14 +379,14 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     files::write_atomic(path, &sealed_line(path, value)?)
 }
 
-/// Reads what [`write_json`] wrote, or an older version, which wrote no checksum.
+/// Reads what [`write_json`] wrote.
 ///
 /// # Errors
 /// `IO_FAILED`; `KEEPER_FAILED` where it cannot be parsed, or was altered since it was written.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = files::read_optional(path, MAX_FILE)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| unreadable(path).because(e))?;
-    if sealed::is_altered(text.trim_end().as_bytes()) {
+    if sealed::opened(text.trim_end().as_bytes(), &[]).is_err() {
         return Err(unreadable(path).why("its checksum does not fit"));
     }
     serde_json::from_str(text).map(Some).map_err(|e| unreadable(path).because(e))

@@ -65,8 +65,11 @@ fn edge_case_2_partial_json_write() {
 /// As the second edge case, for the keeper's own record: nothing that a crash leaves of it keeps the work from going on.
 #[test]
 fn a_damaged_record_of_a_keeper_costs_one_attempt() {
-    let damages: Vec<(&str, Option<Vec<u8>>)> =
-        vec![("gone", None), ("NUL", Some(vec![0; 400])), ("another version", Some(b"{\"v\":2}\n".to_vec()))];
+    let damages: Vec<(&str, Option<Vec<u8>>)> = vec![
+        ("gone", None),
+        ("NUL", Some(vec![0; 400])),
+        ("another version", Some(git_axiom::domain::base::sealed::seal(b"{\"v\":2}".to_vec(), &[]))),
+    ];
     several_at_a_time(damages, |(what, content)| {
         let world = world("echo half > half.txt", "test ! -e half.txt && echo done > t.txt");
         dies(&world);

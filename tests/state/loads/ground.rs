@@ -169,7 +169,7 @@ impl Ground {
     }
 }
 
-/// As the program writes it now; an older one wrote no checksum.
+/// As the program writes it, with a checksum.
 fn summed(record: &[u8]) -> Vec<u8> {
     let open = record.trim_ascii_end().strip_suffix(b"}").unwrap().to_vec();
     fixtures::summed(open)

@@ -190,7 +190,7 @@ impl Captures<'_> {
 impl Earlier<'_> {
     /// What the coverage records if only `paths` were looked at.
     fn with(&self, paths: Vec<RepoPath>) -> OnlyPaths {
-        OnlyPaths { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: Some(self.main.clone()) }
+        OnlyPaths { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: self.main.clone() }
     }
 
     /// Whether something is tracked now in a folder of which the earlier capture held nothing: then the files next to it
