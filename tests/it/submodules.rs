@@ -165,6 +165,20 @@ fn a_removed_submodule_is_not_held_any_more_and_the_rest_is() {
     assert_eq!(scratch.read("a.txt"), "a\n");
 }
 
+/// As a linked worktree with submodules that is removed and made again at the same place: nothing of the checkpoint is damaged.
+#[test]
+fn a_submodule_that_was_removed_and_made_again_is_another_one() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    for folder in ["sm", ".git/modules/sm"] {
+        std::fs::remove_dir_all(scratch.path().join(folder)).unwrap();
+    }
+    scratch.git(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
+    let verified = scratch.json(&["checkpoint", "verify", "safe"]);
+    let named = verified["checkpoints"][0]["submodulesNotHeld"].as_array().unwrap();
+    assert!(named.len() == 2 && named.iter().all(|one| one.as_str().unwrap().ends_with("another one made")), "{verified}");
+}
+
 /// Git forgets then where the submodule was.
 #[test]
 fn a_submodule_that_was_deinitialised_comes_back_with_its_work() {

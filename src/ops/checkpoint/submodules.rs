@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
 
 use super::captures::CapturedWorktree;
 use super::verify::{Look, Problem};
@@ -367,6 +369,11 @@ pub(super) fn problems(ctx: &Context, document: &CheckpointDocument, look: Look)
                 not_held.push(error.to_string());
                 continue;
             }
+            Err(_) if is_made_since(state, document.created_at) => {
+                let why = "its repository was removed, and another one made";
+                not_held.push(format!("the submodule '{}' is not held any more: {why}", folder.display()));
+                continue;
+            }
             Err(error) => {
                 problems.push(Problem { what: error.to_string(), repairable: false });
                 continue;
@@ -391,6 +398,13 @@ pub(super) fn problems(ctx: &Context, document: &CheckpointDocument, look: Look)
 fn is_gone(ctx: &Context, state: &SubmoduleState) -> bool {
     let git_dir = Path::new(&state.git_dir);
     !git_dir.is_dir() || !ctx.repo.worktrees().is_submodule(&state.folder(), git_dir)
+}
+
+/// Whether the repository of a submodule is younger than the checkpoint: then it is another one, and has lost nothing. `false` where the
+/// file system does not know.
+fn is_made_since(state: &SubmoduleState, checkpoint: Timestamp) -> bool {
+    let made = Path::new(&state.git_dir).metadata().and_then(|meta| meta.created());
+    made.is_ok_and(|made| made > SystemTime::from(checkpoint))
 }
 
 /// Makes refs again that keep captures of submodules, where their objects are still there.
