@@ -412,11 +412,6 @@ fn a_name_that_a_foreign_tag_has_says_whose_it_is_and_what_to_do() {
     // One that is known says so as before.
     let run = env.axiom(&["checkpoint", "create", "zz"]);
     assert!(run.stderr.contains("DUPLICATE_ID") && run.stderr.contains("checkpoint list"), "{}", run.stderr);
-    // A tag where ours need a folder.
-    let env = TestEnv::new();
-    env.git(&["tag", "axiom"]);
-    let run = env.axiom(&["checkpoint", "create", "x"]);
-    assert!(run.stderr.contains("IN_THE_WAY") && run.stderr.contains("git tag -d"), "{}", run.stderr);
 }
 
 #[test]
