@@ -303,7 +303,7 @@ fn crashed_with_shared_folder() -> (World, PathBuf) {
 fn a_copy_leaves_alone_what_lies_in_a_folder_of_workspaces_outside_both() {
     let (world, shared) = crashed_with_shared_folder();
     let precious = || walkdir::WalkDir::new(&shared).into_iter().flatten().filter(|entry| entry.file_name() == "x.ign").count();
-    assert!(precious() >= 2, "the trash of both, a file and a workspace, is there");
+    assert!(precious() >= 1, "the trash of a workspace is there");
     let copied = copy(&world, "-a");
     let before = everything(&shared);
     // What was there stays; what the copy adds is its own.

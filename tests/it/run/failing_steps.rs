@@ -127,7 +127,7 @@ fn with_a_full_disk_the_end_of_an_iteration_waits_and_is_committed_once_there_is
         touch "$OUT/go"
         await 'waits "its work is committed"'
         # What the session tries again gives its space back in between: full is full when something else finds no room either.
-        await 'fill 0; ! head -c 60000 /dev/zero > "$DISK/probe"'
+        await 'rm -f "$DISK/probe"; fill 0; ! head -c 60000 /dev/zero > "$DISK/probe"'
         rm -f "$DISK/probe"
         fill 0
         sleep 1
