@@ -6,7 +6,7 @@ pub mod svg;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub struct Moment {
 pub enum Kind {
     /// A session began or ended.
     Session,
-    /// A workspace was made: a lane begins.
+    /// An agent took a task in a new workspace: a lane begins.
     Begun,
     /// An iteration ended, or an agent let go of its task.
     Worked,
@@ -156,6 +156,10 @@ pub struct Fold {
     picture: Picture,
     /// The lanes that are there.
     open: BTreeMap<CaseId, usize>,
+    /// Workspaces that were made for tasks which no agent has taken in them yet: a hook may still keep a task from beginning.
+    made: BTreeSet<CaseId>,
+    /// What agents work on: an agent leaves what it took last, whatever it worked on before.
+    claims: BTreeMap<AgentId, CaseId>,
     /// The operation that is carried out: what it is, its title, and the workspaces that go or come with it.
     began: Option<Began>,
 }
@@ -177,21 +181,15 @@ impl Fold {
             Event::SessionChanged { state, reason } if is_over(*state) => {
                 self.add(when, Kind::Session, Vec::new(), format!("the session ends: {reason}"));
             }
-            Event::WorkspaceOpened { task, .. } => {
-                let lane = self.lane(task);
-                self.picture.lanes[lane].from = Some(self.picture.moments.len());
-                self.add(when, Kind::Begun, vec![lane], format!("{task} begins"));
-            }
-            Event::TaskClaimed { agent, task, .. } => {
-                let lane = self.lane(task);
-                self.picture.lanes[lane].agent_id = Some(agent.clone());
-            }
+            Event::WorkspaceOpened { task, .. } => drop(self.made.insert(task.clone())),
+            Event::TaskClaimed { agent, task, .. } => self.claimed(when, agent, task),
             Event::WorkspaceCaptured { task, lines: Some(lines), .. } => {
                 let lane = self.lane(task);
                 self.picture.lanes[lane].changed_lines = Some(lines.insertions + lines.deletions);
             }
             Event::WorkReleased { agent, status, reason, .. } => self.released(when, agent, &format!("{status}: {reason}")),
             Event::WorkspaceClosed { task, .. } => {
+                self.made.remove(task);
                 if let Some(lane) = self.end(task) {
                     self.add(when, Kind::Closed, vec![lane], format!("the workspace of {task} is put aside"));
                 }
@@ -232,11 +230,26 @@ impl Fold {
         self.picture.moments.push(Moment { at, transaction, kind, lanes, what, command, checkpoint, changed_lines });
     }
 
+    /// In a new workspace the task begins; otherwise its lane goes on.
+    fn claimed(&mut self, when: (Timestamp, &TxnId), agent: &AgentId, task: &CaseId) {
+        let is_there = self.open.contains_key(task);
+        let lane = self.lane(task);
+        self.picture.lanes[lane].agent_id = Some(agent.clone());
+        self.claims.insert(agent.clone(), task.clone());
+        if self.made.remove(task) {
+            if !is_there {
+                self.picture.lanes[lane].from = Some(self.picture.moments.len());
+            }
+            self.add(when, Kind::Begun, vec![lane], format!("{task} begins"));
+        }
+    }
+
     fn released(&mut self, when: (Timestamp, &TxnId), agent: &AgentId, how: &str) {
-        let lane = self.open.values().copied().find(|lane| self.picture.lanes[*lane].agent_id.as_ref() == Some(agent));
-        let Some(lane) = lane else { return };
-        let Lane { task_id, changed_lines, .. } = self.picture.lanes[lane].clone();
-        self.add(when, Kind::Worked, vec![lane], format!("{agent} leaves {task_id}, {how}"));
+        // Its lane may have ended in the same moment: a rollback stops the agent.
+        let Some(task) = self.claims.remove(agent) else { return };
+        let Some(lane) = self.open.get(&task).copied() else { return };
+        let changed_lines = self.picture.lanes[lane].changed_lines;
+        self.add(when, Kind::Worked, vec![lane], format!("{agent} leaves {task}, {how}"));
         self.last(|moment| moment.changed_lines = changed_lines);
     }
 

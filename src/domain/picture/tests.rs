@@ -25,6 +25,16 @@ fn opened(task: &str) -> Event {
     event(serde_json::json!({"workspaceOpened": {"task": task, "workspace": workspace}}))
 }
 
+fn claimed(agent: &str, task: &str) -> Event {
+    event(serde_json::json!({"taskClaimed": {"agent": agent, "task": task}}))
+}
+
+fn released(agent: &str) -> Event {
+    event(
+        serde_json::json!({"workReleased": {"agent": agent, "status": "pending", "reason": "stopped", "retry": false, "complete": null}}),
+    )
+}
+
 fn began(kind: serde_json::Value, title: &str) -> Event {
     event(serde_json::json!({"operationBegan": {"operation": {"kind": kind, "title": title}}}))
 }
@@ -44,8 +54,9 @@ fn checkpoint(name: &str) -> Event {
 fn story() -> Vec<Event> {
     vec![
         opened("a"),
-        event(serde_json::json!({"taskClaimed": {"agent": "ed-001", "task": "a"}})),
+        claimed("ed-001", "a"),
         opened("b"),
+        claimed("ed-002", "b"),
         event(
             serde_json::json!({"workspaceCaptured": {"task": "a", "capture": "0".repeat(40), "lines": {"insertions": 90, "deletions": 10}}}),
         ),
@@ -53,6 +64,7 @@ fn story() -> Vec<Event> {
         began(serde_json::json!({"merge": {"task": "a"}}), "merge a into main"),
         ended(),
         opened("c"),
+        claimed("ed-003", "c"),
         began(serde_json::json!({"rollbackCheckpoint": {"checkpoint": "one"}}), "rollback to one <&>"),
         ended(),
     ]
@@ -84,6 +96,23 @@ fn lanes_begin_are_held_by_checkpoints_merge_and_are_rolled_back() {
     let command = |place: usize| refused.moments[place].command.as_deref();
     assert_eq!((command(3), command(5)), (Some("git axiom rollback task a"), None), "only what is accepted is offered");
     assert_eq!(command(2), Some("git axiom rollback checkpoint one"));
+}
+
+#[test]
+fn an_agent_leaves_what_it_took_last_and_a_task_begins_when_it_is_taken() {
+    let again =
+        [released("ed-001"), opened("b"), claimed("ed-001", "b"), released("ed-001"), claimed("ed-002", "b"), opened("c")];
+    let picture = picture(&[&[opened("a"), claimed("ed-001", "a")], &again[..]].concat());
+    let expected = [
+        "│ │ ●  ed-001 leaves b, pending: stopped",
+        "├─┼─╯  b begins",
+        "│ ●    ed-001 leaves a, pending: stopped",
+        "├─╯    a begins",
+    ];
+    assert_eq!(text(&picture).lines().collect::<Vec<_>>(), expected);
+    let of_lanes: Vec<_> =
+        picture.lanes.iter().map(|lane| (lane.task_id.as_str(), lane.agent_id.as_ref().unwrap().as_str())).collect();
+    assert_eq!(of_lanes, [("a", "ed-001"), ("b", "ed-002")], "a hook has not let c begin yet");
 }
 
 #[test]
