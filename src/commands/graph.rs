@@ -11,9 +11,10 @@ use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::picture::{Kind, Picture, lanes, svg};
+use crate::domain::work::reports::ChangedLines;
 use crate::error::{Exit, Result};
 use crate::files;
-use crate::ops::picture::{self, AtRisk};
+use crate::ops::picture::{self, AtRisk, NotMerged};
 
 /// Arguments of `graph`.
 #[derive(Debug, Args)]
@@ -58,7 +59,7 @@ struct AtRiskLine {
 #[serde(rename_all = "camelCase")]
 struct WorkspaceAtRisk {
     task_id: String,
-    changed_lines: u64,
+    changed_lines: Option<u64>,
 }
 
 /// Draws what happened.
@@ -77,9 +78,9 @@ pub fn run(args: &Graph, global: &Global, screen: &mut Screen) -> Result<Exit> {
         checkpoint: risk.here.as_ref().map(|(name, _)| name.to_string()),
         files: risk.here.as_ref().map(|(_, files)| *files),
         workspaces: risk
-            .workspaces
+            .not_merged
             .iter()
-            .map(|(task, lines)| WorkspaceAtRisk { task_id: task.to_string(), changed_lines: *lines })
+            .map(|one| WorkspaceAtRisk { task_id: one.task.to_string(), changed_lines: one.changed.map(ChangedLines::total) })
             .collect(),
     };
     let answer = GraphAnswer { picture: &picture, at_risk, svg: file.as_ref().map(|file| file.display().to_string()) };
@@ -119,7 +120,12 @@ fn at_risk(risk: &AtRisk) -> String {
         Some((name, 0)) => format!("nothing has changed here since {name}"),
         Some((name, files)) => format!("{} changed here since {name}", words::count_of(*files, "file has", "files have")),
     };
-    let all = risk.workspaces.iter().map(|(task, lines)| format!("{task}: {}", words::count(*lines, "line")));
+    let all = risk.not_merged.iter().map(|NotMerged { task, changed }| match changed {
+        None => task.to_string(),
+        // Files without lines: binary ones, or empty ones.
+        Some(changed) if changed.total() == 0 => format!("{task}: {}", words::count(changed.files, "file")),
+        Some(changed) => format!("{task}: {}", words::count(changed.total(), "line")),
+    });
     let all = all.collect::<Vec<_>>().join(", ");
     if all.is_empty() { format!("now: {here}") } else { format!("now: {here}; not merged: {all}") }
 }

@@ -1,11 +1,15 @@
 //! What happened, gathered for the picture; and what is at risk now.
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::picture::{Fold, Picture};
+use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::reports::ChangedLines;
 use crate::error::Result;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
+use crate::ops::merge;
 use crate::ops::undo::Standing;
 
 /// How many events are read for one moment of the picture: most events are none.
@@ -16,8 +20,17 @@ const EVENTS: u64 = 40;
 pub struct AtRisk {
     /// The newest complete checkpoint, and how many files of the current worktree differ from it.
     pub here: Option<(CheckpointName, usize)>,
-    /// Workspaces, with the lines that were changed in them as of their newest capture.
-    pub workspaces: Vec<(CaseId, u64)>,
+    /// Tasks with work that is not merged.
+    pub not_merged: Vec<NotMerged>,
+}
+
+/// A task with work that is not merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotMerged {
+    /// The task.
+    pub task: CaseId,
+    /// What it changed since its branch left the target; `None` where that cannot be counted.
+    pub changed: Option<ChangedLines>,
 }
 
 /// The newest moments, at most so many; `None` for all that the log has.
@@ -72,11 +85,45 @@ pub fn at_risk(ctx: &Context) -> Result<AtRisk> {
             Some((record.name.clone(), difference.files.len()))
         }
     };
-    let lines = |task: &CaseId| {
-        let captured = ctx.state().reports(task)?.captured.as_ref()?;
-        captured.lines.map(|lines| lines.insertions + lines.deletions)
+    Ok(AtRisk { here, not_merged: not_merged(ctx)? })
+}
+
+/// The tasks that are still wanted and whose branches have work that the target does not have: what git says, whether or not it was
+/// captured meanwhile.
+fn not_merged(ctx: &Context) -> Result<Vec<NotMerged>> {
+    let open = |case: &&Case| case.kind == Kind::Task && case.merged.is_none() && case.status != Status::Archived;
+    let tasks: Vec<&CaseId> = ctx.state().restorable.cases.values().filter(open).map(|case| &case.id).collect();
+    let branches: Vec<RefName> = tasks.iter().map(|task| merge::branch_of(ctx, task)).collect();
+    let tips = ctx.repo.refs().read_refs(&branches)?;
+    if tips.is_empty() {
+        return Ok(Vec::new());
+    }
+    let target = ctx.repo.refs().read_ref(&checkpoint::target_branch(ctx)?)?;
+    let with_tips = tasks.into_iter().zip(&branches).filter_map(|(task, branch)| Some((task, tips.get(branch)?)));
+    let all = with_tips.filter_map(|(task, tip)| {
+        // One that cannot be counted is named all the same.
+        let changed = changed_by(ctx, task, tip, target.as_ref()).unwrap_or(None);
+        let is_some = changed.is_none_or(|changed| changed.files > 0);
+        is_some.then(|| NotMerged { task: task.clone(), changed })
+    });
+    Ok(all.collect())
+}
+
+/// What the work on a task changed: up to the newest commit of its branch, or to the capture that was made after that.
+fn changed_by(ctx: &Context, task: &CaseId, tip: &Oid, target: Option<&Oid>) -> Result<Option<ChangedLines>> {
+    let history = ctx.repo.history();
+    let base = match target {
+        Some(target) => history.merge_base(target, tip)?,
+        None => ctx.state().restorable.workspaces.get(task).map(|workspace| workspace.base.clone()),
     };
-    let workspaces = ctx.state().restorable.workspaces.keys();
-    let workspaces = workspaces.filter_map(|task| Some((task.clone(), lines(task).filter(|lines| *lines > 0)?))).collect();
-    Ok(AtRisk { here, workspaces })
+    let Some(base) = base else { return Ok(None) };
+    history.changed_lines(&base, newer_capture(ctx, task, tip).unwrap_or(tip))
+}
+
+/// The newest capture of the workspace of a task, where an agent is at work and has committed nothing since: without one, all that
+/// counts is committed.
+fn newer_capture<'a>(ctx: &'a Context, task: &CaseId, tip: &Oid) -> Option<&'a Oid> {
+    ctx.state().agent_on(task)?;
+    let capture = &ctx.state().reports(task)?.captured.as_ref()?.capture;
+    ctx.repo.captures().capture_parts(capture).is_ok_and(|parts| parts.base == *tip).then_some(capture)
 }

@@ -185,7 +185,7 @@ impl Fold {
             Event::TaskClaimed { agent, task, .. } => self.claimed(when, agent, task),
             Event::WorkspaceCaptured { task, lines: Some(lines), .. } => {
                 let lane = self.lane(task);
-                self.picture.lanes[lane].changed_lines = Some(lines.insertions + lines.deletions);
+                self.picture.lanes[lane].changed_lines = Some(lines.total());
             }
             Event::WorkReleased { agent, status, reason, .. } => self.released(when, agent, &format!("{status}: {reason}")),
             Event::WorkspaceClosed { task, .. } => {

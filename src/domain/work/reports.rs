@@ -121,6 +121,13 @@ pub struct ChangedLines {
     pub deletions: u64,
 }
 
+impl ChangedLines {
+    /// Added and removed ones together.
+    pub fn total(self) -> u64 {
+        self.insertions.saturating_add(self.deletions)
+    }
+}
+
 /// Something of a task that is ready for others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -55,4 +55,5 @@ mod streams;
 mod users;
 mod validators;
 mod verify_steps;
+mod what_is_told;
 mod workspaces;
