@@ -78,9 +78,10 @@ impl<'a> Groups<'a> {
     /// From the answers of its parts.
     fn answer(&self, group: &Case) -> Whole {
         let parts = self.parts(&group.id);
-        let sum: usize = parts.iter().map(|part| usize::from(self.progress(part))).sum();
-        let mean = sum.checked_div(parts.len()).and_then(|mean| u8::try_from(mean).ok()).unwrap_or(0);
+        // What is archived is no part of the plan any more.
         let counted = parts.iter().filter(|part| part.status != Status::Archived);
+        let sum: usize = counted.clone().map(|part| usize::from(self.progress(part))).sum();
+        let mean = sum.checked_div(counted.clone().count()).and_then(|mean| u8::try_from(mean).ok()).unwrap_or(0);
         let facts = counted.map(|part| self.facts(part)).fold(Facts::default(), Facts::and);
         Whole { is_in_target: parts.iter().all(|part| self.is_in_target(&part.id)), progress: mean, facts }
     }
@@ -125,10 +126,10 @@ impl<'a> Groups<'a> {
         case.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
     }
 
-    /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts.
+    /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts. What is archived keeps what it had.
     pub fn progress(&self, case: &Case) -> u8 {
         match case.kind {
-            _ if case.is_settled() || case.status == Status::Done => 100,
+            _ if case.status == Status::Done || case.merged.is_some() => 100,
             Kind::Task => self.reported.get(&case.id).copied().unwrap_or(0),
             Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or(0, |whole| whole.progress),
         }

@@ -373,6 +373,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_archived_keeps_its_progress_and_counts_in_no_group() {
+        use Status::{Archived, Done, Pending};
+        let progress = |state: &State, of: &str| Groups::of(state).progress(&state.restorable.cases[&id(of)]);
+        let mut state = group(&[Done, Pending, Archived, Archived]);
+        report(&mut state, "b", 20, 5, None);
+        report(&mut state, "c", 40, 5, None);
+        assert_eq!(["a", "b", "c", "d", "g"].map(|of| progress(&state, of)), [100, 20, 40, 0, 60]);
+        state.restorable.cases.get_mut(&id("d")).unwrap().merged = state.restorable.cases[&id("a")].merged.clone();
+        assert_eq!(progress(&state, "d"), 100, "it was merged before");
+    }
+
+    #[test]
     fn a_group_adds_up_its_parts() {
         use Status::{Active, Archived, Done, Pending};
         let mut state = group(&[Done, Active, Pending, Pending, Archived]);

@@ -18,3 +18,11 @@ fn the_graph_names_what_is_not_merged_as_git_has_it() {
     assert_eq!(world.env.json(&["graph"])["atRisk"]["workspaces"], json!([{"taskId": "t", "changedLines": 2}]));
     world.quits_well(live);
 }
+
+#[test]
+fn an_archived_task_that_was_never_finished_is_not_complete() {
+    let world = World::new();
+    world.task("t", "", &[]);
+    world.env.ok(&["task", "archive", "t"]);
+    assert_eq!(world.find_task("t")["progress"], 0);
+}
