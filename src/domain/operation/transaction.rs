@@ -20,8 +20,11 @@ use crate::domain::state::audit;
 use crate::domain::state::event::{By, Envelope, Event, OperationEnd};
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged, Status};
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::{Mode, Request};
 use crate::error::Result;
+
+/// How many tasks are named in how a request is taken back.
+const NAMED: usize = 10;
 
 /// The progress of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -100,6 +103,8 @@ pub struct Transaction {
     only_tidies: bool,
     /// Whether a new log begins with it.
     begins_anew: bool,
+    /// What a human asked the session for in it, as how that is taken back.
+    asked: Option<String>,
     rank: u8,
 }
 
@@ -145,13 +150,14 @@ impl Transaction {
             is_retention: false,
             only_tidies: false,
             begins_anew: false,
+            asked: None,
             rank: 0,
         }
     }
 
     /// Why the transaction cannot be undone, as far as the log shows; `None` where it can. Whether anything has changed
     /// since is checked by undo.
-    pub fn obstacle(&self) -> Option<&'static str> {
+    pub fn obstacle(&self) -> Option<&str> {
         match self.progress {
             Progress::Open => return Some("it is not finished: see 'git axiom recover'"),
             Progress::Aborted => return Some("it was reversed already"),
@@ -163,14 +169,18 @@ impl Transaction {
         if self.begins_anew {
             return Some("the log was restarted here: the older log is kept as a file, see 'git axiom recover'");
         }
+        let is_work = self.edits.iter().any(is_work);
         let nothing = !self.moves() && self.added.is_empty() && self.edits.is_empty() && self.mode_restored.is_none();
         if nothing && self.mode.is_some() {
             return Some("it changed the mode: change that back with 'git axiom mode'");
         }
+        if let Some(asked) = self.asked.as_deref().filter(|_| nothing || is_work) {
+            return Some(asked);
+        }
         if nothing {
             return Some("it changed no ref, file or case");
         }
-        if self.edits.iter().any(is_work) {
+        if is_work {
             return Some("it is an agent's work on a task: stop the agent, or roll the task back");
         }
         None
@@ -210,6 +220,26 @@ impl Transaction {
         let tidies = self.is_retention || self.only_tidies;
         let changes = !tidies && (self.operates || self.moves() || self.undoable());
         asked || changes || self.progress != Progress::Done || self.bounds_session || !self.checkpoints.is_empty()
+    }
+}
+
+/// How what a human asked the session for is taken back: it is done in other transactions, or is an agent's work.
+fn taken_back_by(request: &Request) -> String {
+    let listed = |tasks: &[CaseId]| {
+        let names: Vec<&str> = tasks.iter().take(NAMED).map(CaseId::as_str).collect();
+        if tasks.len() > NAMED { format!("{} …", names.join(" ")) } else { names.join(" ") }
+    };
+    match request {
+        Request::Block { tasks, .. } => {
+            format!("an agent worked on what it blocked: git axiom task unblock {}    takes that back", listed(tasks))
+        }
+        Request::Stop { .. } | Request::Kill { .. } | Request::Redirect { .. } => {
+            "it took tasks from their agents: git axiom gate list    shows where they wait to be started again".to_owned()
+        }
+        Request::Pause { .. } => "it asked for a pause: git axiom resume    ends that".to_owned(),
+        Request::Resume => "it ended a pause: git axiom pause    begins another one".to_owned(),
+        Request::Merge { task } => format!("it asked for the merge of {task}, which is undone by itself: see 'git axiom log'"),
+        Request::Quit => "it asked for the end of the session: git axiom run    begins another one".to_owned(),
     }
 }
 
@@ -384,6 +414,9 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     if let Event::SessionChanged { state, .. } = event {
         transaction.bounds_session |= !state.is_open();
     }
+    if let Event::Requested { request, .. } = event {
+        transaction.asked = Some(taken_back_by(request));
+    }
     transaction.begins_anew |= matches!(event, Event::StateAdopted { .. });
     if let Event::ModeChanged { mode } = event {
         let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
@@ -406,6 +439,7 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::ids::RequestId;
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::operation::journaled::Operation;
     use crate::domain::work::case::Kind;
@@ -588,6 +622,44 @@ mod tests {
         assert_eq!(for_good, ["added", "deleted", "merge", "edit"]);
         let anew = fold_by(vec![("anew", By::Recovery, adopted)]);
         assert!(anew[0].obstacle().unwrap().contains("restarted here"));
+    }
+
+    /// With a session the request is a transaction without changes; without one the agent's end is a part of it.
+    #[test]
+    fn what_blocked_a_task_under_work_says_how_that_is_taken_back() {
+        let agent = || crate::domain::base::ids::AgentId::new("ed-001").unwrap();
+        let asked = |number: u64| Event::Requested {
+            id: RequestId::after(number, "00010001").unwrap(),
+            request: Request::Block { tasks: vec![id("a")], reason: "no longer wanted".into() },
+        };
+        let workspace = crate::domain::work::agent::Workspace {
+            agent: agent(),
+            path: "/w".into(),
+            branch: RefName::branch("axiom/a"),
+            base: oid('a'),
+        };
+        let released = Event::WorkReleased {
+            agent: agent(),
+            status: Status::Blocked,
+            reason: "no longer wanted".into(),
+            retry: false,
+            complete: None,
+            gate: None,
+            discarded: false,
+        };
+        let all = fold(vec![
+            ("t1", Event::CasesAdded { cases: vec![case("a")] }),
+            ("t2", Event::WorkspaceOpened { task: id("a"), workspace }),
+            ("t2", Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
+            ("t3", asked(3)),
+            ("t4", asked(4)),
+            ("t4", released),
+        ]);
+        for one in &all[2..] {
+            assert_eq!(one.what, "block a: no longer wanted");
+            assert!(one.obstacle().unwrap().contains("git axiom task unblock a "), "{:?}", one.obstacle());
+        }
+        assert_eq!(all.len(), 4);
     }
 
     #[test]

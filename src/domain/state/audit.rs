@@ -344,7 +344,7 @@ fn request_text(request: &Request) -> String {
         Request::Resume => "resume".into(),
         Request::Merge { task } => format!("merge {task}"),
         Request::Redirect { agent, to, .. } => format!("redirect {agent} to {to}"),
-        Request::Block { tasks, reason } => format!("block {}: {reason}", listed("task", tasks)),
+        Request::Block { tasks, reason } => format!("block {}: {reason}", named("task", tasks)),
         Request::Quit => "end the session".into(),
     }
 }
@@ -405,6 +405,14 @@ fn file_text(file: &FileReport) -> String {
     format!("{what}{line}{section}{next}{}", sure_text(file.confidence))
 }
 
+/// As [`listed`], where what stands before it says already what it is.
+fn named<T: ToString>(what: &str, names: &[T]) -> String {
+    match names {
+        [one] => one.to_string(),
+        many => count(many.len(), what),
+    }
+}
+
 fn listed<T: ToString>(what: &str, names: &[T]) -> String {
     match names {
         [one] => format!("{what} {}", one.to_string()),
@@ -425,7 +433,7 @@ fn edits_text(edits: &[CaseEdit]) -> String {
     };
     let Some(first) = edits.first() else { return "change nothing".into() };
     let ids: Vec<&CaseId> = edits.iter().map(|edit| &edit.id).collect();
-    let whom = listed("case", &ids).replacen("case ", "", usize::from(ids.len() == 1));
+    let whom = named("case", &ids);
     match status(first).filter(|first| edits.iter().all(|edit| status(edit) == Some(*first))) {
         Some(Status::Pending) => format!("unblock {whom}"),
         Some(Status::Blocked) => format!("block {whom}"),
