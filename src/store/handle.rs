@@ -369,9 +369,11 @@ impl Store {
         env::fault_point("store.before-append");
         env::refusal_point("store.append").map_err(|e| Error::io("append to", &self.layout.events(), e))?;
         if let Err(error) = file.append(&prepared.bytes) {
-            // What a session records last is worth more than the space that waits for it.
-            let is_a_session = prepared.envelopes.iter().any(|envelope| envelope.by == By::Supervisor);
-            if !(error.code() == Code::DiskFull && is_a_session && reserve::give_up(&self.layout)) {
+            // What a session records last is worth more than the space that waits for it, and how the work of its agents ended, whoever
+            // records that.
+            let ends_work = |event: &Event| matches!(event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
+            let is_worth_it = |envelope: &Envelope| envelope.by == By::Supervisor || ends_work(&envelope.event);
+            if !(error.code() == Code::DiskFull && prepared.envelopes.iter().any(is_worth_it) && reserve::give_up(&self.layout)) {
                 return Err(error);
             }
             file.append(&prepared.bytes)?;

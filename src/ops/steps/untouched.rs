@@ -7,6 +7,7 @@ use std::path::Path;
 use super::{Failure, Ran};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::Oid;
+use crate::domain::state::event::By;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::checks::named::NamedStep;
 use crate::domain::work::checks::validator;
@@ -39,14 +40,14 @@ pub fn look(ctx: &mut Context, workspace: &Workspace) -> Result<Found> {
 }
 
 /// Looks again at its end, and makes its result a failure where something has changed.
-pub fn judge(ctx: &mut Context, task: &CaseId, found: &Found, ran: &mut Ran) -> Option<Failure> {
+pub fn judge(ctx: &mut Context, by: By, task: &CaseId, found: &Found, ran: &mut Ran) -> Option<Failure> {
     let why = match changed(ctx, found) {
         Ok(None) => return None,
         Ok(Some(why)) => why,
         Err(error) => format!("may have changed the workspace, which cannot be looked at: {error}"),
     };
     // Only a copy: the files stay in the workspace.
-    if let Err(error) = live::capture(ctx, task) {
+    if let Err(error) = live::capture(ctx, task, Some(by)) {
         tracing::warn!(%task, %error, "what a persona changed is not captured");
     }
     let said = ran.result.failure.replace(why.clone());

@@ -4,13 +4,18 @@
 
 use std::time::{Duration, Instant};
 
+use super::failing::reason_of;
 use super::notice::Watcher;
 use super::requests::HaltRequest;
 use super::{Interrupts, Options, Redirect, Supervisor, Until};
 use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::Request;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
+use crate::ops::interventions::request;
 use crate::ops::programs::Programs;
 use crate::ops::recover::repair::HumansOperation;
 
@@ -30,6 +35,30 @@ pub enum Attend {
     Block(Vec<CaseId>, String),
 }
 
+impl Attend {
+    /// What a human asks for, as a session would be asked.
+    fn request(&self) -> Option<Request> {
+        match self {
+            Self::TakeUp => None,
+            Self::End(HaltRequest { agents, tasks, halt, afterwards }) => {
+                let (agents, tasks, afterwards) = (agents.clone(), tasks.clone(), *afterwards);
+                Some(match halt {
+                    Halt::Stop => Request::Stop { agents, tasks, afterwards },
+                    Halt::Kill => Request::Kill { agents, tasks, afterwards },
+                })
+            }
+            Self::Redirect(Redirect { agent, from, to, place, afterwards }) => Some(Request::Redirect {
+                agent: agent.clone(),
+                from: from.clone(),
+                to: to.clone(),
+                place: *place,
+                afterwards: *afterwards,
+            }),
+            Self::Block(tasks, reason) => Some(Request::Block { tasks: tasks.clone(), reason: reason.clone() }),
+        }
+    }
+}
+
 /// Repairs, handles the results of iterations that ended, and ends agents as requested.
 ///
 /// # Errors
@@ -44,8 +73,14 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
     // What programs tell of their use is read as it is configured.
     let programs = Programs::configured(&ctx.config).unwrap_or_else(|_| Programs::none());
     let options = Options { programs, ..options };
+    // A human's verb does all of it itself, as one transaction; what is taken up after a crash is recovery.
+    let (by, within) = match what {
+        Attend::TakeUp => (By::Recovery, None),
+        Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => (ctx.by().clone(), Some(ctx.txn().clone())),
+    };
     // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
     let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None)?;
+    (supervisor.by, supervisor.within) = (by, within);
     supervisor.take_over(match what {
         Attend::TakeUp => HumansOperation::Finish,
         // A user who stops agents has not decided how an interrupted operation ends.
@@ -58,7 +93,7 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
 
 impl Supervisor<'_> {
     fn attend(&mut self, what: &Attend) -> Result<()> {
-        let awaited = self.begin_attending(what)?;
+        let awaited = self.begin_as_asked(what)?;
         let patience = match what {
             Attend::TakeUp => Duration::ZERO,
             Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => {
@@ -89,24 +124,39 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Does what was asked for, and returns the agents whose end is awaited.
-    fn begin_attending(&mut self, what: &Attend) -> Result<Vec<AgentId>> {
+    /// Records what a human asked for, does it, and returns the agents whose end is awaited. The log says the same with a session.
+    fn begin_as_asked(&mut self, what: &Attend) -> Result<Vec<AgentId>> {
+        let Some(request) = what.request() else { return Ok(Vec::new()) };
+        self.act()?;
+        let id = request::make(self.ctx, request)?;
+        let begun = self.begin_attending(what);
+        let (done, message) = match &begun {
+            Ok((_, message)) => (true, message.clone()),
+            Err(error) => (false, reason_of(error)),
+        };
+        self.step(Event::RequestHandled { id, done, message })?;
+        Ok(begun?.0)
+    }
+
+    /// Does what was asked for, and returns the agents whose end is awaited, and what is done in words.
+    fn begin_attending(&mut self, what: &Attend) -> Result<(Vec<AgentId>, String)> {
         let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         match what {
-            Attend::TakeUp => Ok(Vec::new()),
+            Attend::TakeUp => Ok((Vec::new(), String::new())),
             Attend::End(wanted) => {
-                self.end_agents(wanted)?;
-                Ok(busy.into_iter().filter(|agent| wanted.agents.is_empty() || wanted.agents.contains(agent)).collect())
+                let (_, message) = self.end_agents(wanted)?;
+                let is_meant = |agent: &AgentId| wanted.agents.is_empty() || wanted.agents.contains(agent);
+                Ok((busy.into_iter().filter(is_meant).collect(), message))
             }
             Attend::Redirect(wanted) => match self.redirect(wanted)? {
-                (true, _) => Ok(vec![wanted.agent.clone()]),
+                (true, message) => Ok((vec![wanted.agent.clone()], message)),
                 (false, why) => Err(Error::new(Code::ChangedMeanwhile, why).hint("git axiom status    shows what runs")),
             },
             Attend::Block(tasks, reason) => {
                 let agents = busy.into_iter().filter(|agent| self.work_of(agent).is_some_and(|work| tasks.contains(&work.task)));
                 let agents = agents.collect();
-                self.block_worked_on(tasks, reason)?;
-                Ok(agents)
+                let (_, message) = self.block_worked_on(tasks, reason)?;
+                Ok((agents, message))
             }
         }
     }

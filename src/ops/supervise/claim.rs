@@ -8,7 +8,7 @@ use super::hooks::rejected_start;
 use super::notice::Notice;
 use super::starting::BegunClaim;
 use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::Shared;
@@ -129,7 +129,7 @@ impl Supervisor<'_> {
         disk::has_room_to_begin(self.ctx, "make a workspace")?;
         let case = &self.ctx.state().case(task)?.clone();
         self.put_aside_first(task)?;
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         let agent = match self.free_agent_sent_to(task) {
             Some(sent) => sent.agent.clone(),
             None => ready::agent_for(self.ctx.state(), case, |agent| self.is_about_to_start(agent))?,

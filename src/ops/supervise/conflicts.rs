@@ -6,7 +6,7 @@ use crate::domain::agent::adapter::PromptKind;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::text::Change;
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::domain::work::conflict::{Conflict, Level, MOST, Program, level};
 use crate::domain::work::failures::Step;
@@ -101,7 +101,7 @@ impl Supervisor<'_> {
         });
         let files = shown.iter().map(ToString::to_string).collect();
         let conflict = Box::new(Conflict { target, branch, files, theirs: theirs.collect(), round });
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         self.ctx.append_with(|state| {
             // A human may have changed the task meanwhile.
             let still = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done && case.merged.is_none());

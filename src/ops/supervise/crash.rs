@@ -52,11 +52,11 @@ pub(super) struct TakenUp {
     failed: usize,
 }
 
-/// Whose an order is in the log: what a human decided is the human's.
-fn who_orders(decision: &CrashDecision) -> By {
+/// Whose an order is in the log: what a human decided is the human's, the rest is of `whoever` looks after it.
+fn who_orders(decision: &CrashDecision, whoever: &By) -> By {
     match decision.by {
         Decider::Human => By::User,
-        Decider::Rules | Decider::Evaluator => By::Supervisor,
+        Decider::Rules | Decider::Evaluator => whoever.clone(),
     }
 }
 
@@ -137,7 +137,7 @@ impl Supervisor<'_> {
             Some(decided) => decided.decision.clone(),
             None => {
                 let Some((decision, puts_aside)) = self.decision(agent, work)? else { return Ok(false) };
-                self.ctx.act_as(who_orders(&decision))?;
+                self.ctx.act_as(who_orders(&decision, &self.by))?;
                 self.ctx.append(Event::RecoveryDecided {
                     agent: agent.clone(),
                     decision: Box::new(decision.clone()),
@@ -268,7 +268,7 @@ impl Supervisor<'_> {
         else {
             return Ok(());
         };
-        let by = who_orders(&recovery.decision);
+        let by = who_orders(&recovery.decision, &self.by);
         self.ctx.act_as(by)?;
         let done = match revert_task::put_aside(self.ctx, task) {
             Err(error) if error.code() == Code::HasDependents => {

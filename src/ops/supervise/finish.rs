@@ -12,7 +12,7 @@ use crate::domain::agent::stream::summary::Summary;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::CrashDecision;
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
 use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Work, Workspace};
 use crate::domain::work::case::{Case, Status};
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
@@ -40,7 +40,7 @@ impl Supervisor<'_> {
     /// Commits what the iteration left uncommitted and records how it ended; returns `false` while filters are still at work on it.
     /// Its program has ended by now, with all of its processes.
     pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<bool> {
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(true);
         };

@@ -12,7 +12,6 @@ use crate::domain::base::plural::count_of;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{Completion, Facts};
 use crate::domain::hook::run::HookRun;
-use crate::domain::state::event::By;
 use crate::domain::work::agent::Agent;
 use crate::domain::work::doing::Doing;
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
@@ -98,7 +97,10 @@ impl Supervisor<'_> {
 
     /// Records runs in a transaction of their own.
     pub(super) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
-        self.ctx.in_its_own_transaction(By::Supervisor, |ctx| work::record(ctx, runs))
+        match self.apart() {
+            Some(by) => self.ctx.in_its_own_transaction(by, |ctx| work::record(ctx, runs)),
+            None => work::record(self.ctx, runs),
+        }
     }
 
     /// Whether hooks run that are told something, or are still to be told.

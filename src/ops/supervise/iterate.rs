@@ -11,7 +11,7 @@ use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::recovery::decide::{GONE, MayBeginAnew};
 use crate::domain::recovery::marker::Marker;
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
 use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
 use crate::domain::work::failures::{LONGEST_PAUSE, Step};
 use crate::domain::work::gate::{Cause, Held};
@@ -59,7 +59,7 @@ impl Supervisor<'_> {
 
     /// The intent is on disk before the keeper starts, and the keeper starts the program only while the intent is valid.
     fn try_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         let case = self.ctx.state().case(&work.task)?.clone();
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task).cloned() else {
             return self.hold_back(agent, Held::Broken, "its workspace is gone");
@@ -236,7 +236,7 @@ impl Supervisor<'_> {
             return;
         }
         watch.captured_at = Some(Instant::now());
-        if let Err(error) = live::capture(self.ctx, task) {
+        if let Err(error) = live::capture(self.ctx, task, self.apart()) {
             tracing::info!(%task, %error, "no live capture this time");
             if error.code() == Code::Busy
                 && let Some(watch) = self.watches.get_mut(agent)

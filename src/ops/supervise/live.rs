@@ -19,12 +19,12 @@ pub fn live_ref(task: &CaseId) -> RefName {
     RefName::new(format!("{LIVE}{task}"))
 }
 
-/// Captures the workspace of a task while its agent works, if its files have changed since the last capture, and records it;
-/// returns whether it did. A crash leaves the old capture or the new one, which is recorded with the next one.
+/// Captures the workspace of a task while its agent works, if its files have changed since the last capture, and records it: `apart` as
+/// done by somebody, or as a part of what is being done. Returns whether it did. A crash leaves the old capture or the new one, which is recorded with the next one.
 ///
 /// # Errors
 /// `BUSY`; those of a capture, for example where a file vanished while it was read: then the old capture is still there.
-pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
+pub fn capture(ctx: &mut Context, task: &CaseId, apart: Option<By>) -> Result<bool> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
     let made = ctx.with_operation_lock(|ctx| {
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(None) };
@@ -48,9 +48,11 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     // Only for display: a capture whose lines cannot be counted counts as one all the same.
     let lines = ctx.repo.history().changed_lines(&workspace.base, &capture).ok().flatten();
     env::fault_point("live.before-record");
-    ctx.in_its_own_transaction(By::Supervisor, |ctx| {
-        ctx.append(Event::WorkspaceCaptured { task: task.clone(), capture, lines }).map(|_| true)
-    })
+    let record = |ctx: &mut Context| ctx.append(Event::WorkspaceCaptured { task: task.clone(), capture, lines }).map(|_| true);
+    match apart {
+        Some(by) => ctx.in_its_own_transaction(by, record),
+        None => record(ctx),
+    }
 }
 
 /// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their

@@ -3,7 +3,7 @@
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::CaseId;
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::{Shared, Step};
 use crate::domain::work::gate::{Cause, Gate, GateKind};
@@ -67,7 +67,7 @@ impl Supervisor<'_> {
                 check.ended_with(verdict);
             }
         }
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         if let Some(check) = &self.merge_check
             && let Err(error) = check.record(self.ctx)
         {

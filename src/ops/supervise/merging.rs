@@ -4,7 +4,6 @@ use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RepoPath;
-use crate::domain::state::event::By;
 use crate::domain::work::case::{Kind, Status};
 use crate::domain::work::failures::{Shared, Step};
 use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, changes_guarded};
@@ -141,7 +140,7 @@ impl Supervisor<'_> {
     }
 
     fn try_merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         self.ctx.read_hooks_again();
         // A full disk or a lock may have left the last merge open.
         let merged = repair::finish_unasked(self.ctx).and_then(|done| {

@@ -62,7 +62,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
+use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token, TxnId};
 use crate::domain::base::names::RefName;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{Completion, Facts};
@@ -253,6 +253,10 @@ struct Supervisor<'a> {
     watcher: &'a mut dyn Watcher,
     interrupts: &'a Interrupts,
     options: Options,
+    /// Who does what is done here.
+    by: By,
+    /// The transaction of a verb, where all that is done is a part of it.
+    within: Option<TxnId>,
     /// The branch that work is merged into; `None` without a session, when no task is begun or merged.
     target: Option<RefName>,
     /// Whether that is the branch of the linked worktree in which the session was begun.
@@ -403,6 +407,8 @@ impl<'a> Supervisor<'a> {
             watcher,
             interrupts,
             options,
+            by: By::Supervisor,
+            within: None,
             target,
             in_linked_worktree: false,
             watches: HashMap::new(),

@@ -11,12 +11,30 @@ use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::error::Result;
 
 impl Supervisor<'_> {
-    /// Appends one event of the supervisor, in a transaction of its own.
+    /// What follows is done by whoever runs this: the supervisor of a session, or who attends to its agents afterwards. It is a transaction
+    /// of its own, or a part of the one of the verb.
+    ///
+    /// # Errors
+    /// Those of a new transaction.
+    pub(super) fn act(&mut self) -> Result<()> {
+        self.ctx.act_as(self.by.clone())?;
+        if let Some(txn) = &self.within {
+            self.ctx.join(txn.clone());
+        }
+        Ok(())
+    }
+
+    /// By whom something on the way is recorded as a transaction of its own; `None` where it is a part of the one of the verb.
+    pub(super) fn apart(&self) -> Option<By> {
+        self.within.is_none().then(|| self.by.clone())
+    }
+
+    /// Appends one event, in a transaction of its own.
     ///
     /// # Errors
     /// Those of the log; that of the state, which refuses an event that does not fit.
     pub(super) fn step(&mut self, event: Event) -> Result<()> {
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         self.ctx.append(event).map(|_| ())
     }
 
@@ -28,7 +46,7 @@ impl Supervisor<'_> {
         if events.is_empty() {
             return Ok(());
         }
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         self.ctx.append_with(|_| Ok(events)).map(drop)
     }
 
@@ -37,7 +55,7 @@ impl Supervisor<'_> {
     /// # Errors
     /// As [`Supervisor::step`].
     pub(super) fn step_if(&mut self, decide: impl FnOnce(&State) -> Option<Event>) -> Result<bool> {
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         Ok(!self.ctx.append_with(|state| Ok(decide(state).into_iter().collect()))?.is_empty())
     }
 

@@ -5,7 +5,7 @@ use super::notice::Notice;
 use super::{Halted, Redirect, Supervisor, Then};
 use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
 use crate::domain::base::plural::count_of;
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
 use crate::domain::work::failures::{Follows, Step, Times, what_follows};
@@ -149,7 +149,7 @@ impl Supervisor<'_> {
 
     /// Holds tasks that their agents had released before they could be stopped.
     pub(super) fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
-        self.ctx.act_as(By::Supervisor)?;
+        self.act()?;
         let now = env::now();
         self.ctx
             .append_with(|state| {
@@ -204,7 +204,8 @@ impl Supervisor<'_> {
     /// Captures the workspace before its changes are discarded, to `refs/axiom/live/<task>`. A failed capture does not
     /// prevent the end of the agent.
     pub(super) fn capture_first(&mut self, task: &CaseId) {
-        if let Err(error) = self.ctx.patiently(|ctx| live::capture(ctx, task)) {
+        let apart = self.apart();
+        if let Err(error) = self.ctx.patiently(|ctx| live::capture(ctx, task, apart.clone())) {
             self.warn(format!("the workspace of {task} could not be captured first: {error}"));
         }
     }

@@ -96,7 +96,7 @@ impl Supervisor<'_> {
 
     /// Makes an automatic checkpoint.
     pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
-        self.ctx.act_as(crate::domain::state::event::By::Supervisor)?;
+        self.act()?;
         let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
         self.tell(Notice::Checkpoint { name: made.name });
         Ok(())

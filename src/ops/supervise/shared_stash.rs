@@ -11,7 +11,6 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, STASHED};
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::operation::journaled::{Operation, OperationKind};
-use crate::domain::state::event::By;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
@@ -72,7 +71,7 @@ impl Supervisor<'_> {
         let taken = gone(self.ctx, before)?;
         let mut noted = None;
         if !taken.is_empty() {
-            self.ctx.act_as(By::Supervisor)?;
+            self.ctx.act_as(self.by.clone())?;
             self.ctx.with_operation_lock(|ctx| {
                 let kind = OperationKind::StashTaken { task: task.clone() };
                 let mut operation = Operation::new(kind, sentence(task, &taken));
@@ -82,7 +81,7 @@ impl Supervisor<'_> {
             })?;
             noted = Some((taken, self.ctx.txn().clone()));
             // What follows is no part of it: it is undone by itself.
-            self.ctx.act_as(By::Supervisor)?;
+            self.act()?;
         }
         env::fault_point("finish.stash-noted");
         files::remove_file(&file)?;

@@ -78,7 +78,7 @@ impl Supervisor<'_> {
     fn record_ended(&mut self, work: &Work, verifying: &mut Verifying) -> Result<()> {
         for mut ran in verifying.running.ended() {
             if let Some(found) = verifying.found.take() {
-                verifying.touched = untouched::judge(self.ctx, &work.task, &found, &mut ran);
+                verifying.touched = untouched::judge(self.ctx, self.by.clone(), &work.task, &found, &mut ran);
             }
             verifying.to_record.push_back(ran);
         }

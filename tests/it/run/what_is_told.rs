@@ -2,7 +2,15 @@
 
 use serde_json::json;
 
-use crate::session_support::World;
+use crate::session_support::{Live, World, wait_until};
+
+/// Starts a session and waits until its agent, which waits, is known to run.
+fn begun(world: &World, script: &str) -> Live {
+    world.task("t", script, &[]);
+    let live = world.start_until_begun();
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    live
+}
 
 #[test]
 fn the_graph_names_what_is_not_merged_as_git_has_it() {
@@ -17,6 +25,48 @@ fn the_graph_names_what_is_not_merged_as_git_has_it() {
     assert!(drawn.lines().next().unwrap().ends_with("; not merged: t: 2 lines"), "{drawn}");
     assert_eq!(world.env.json(&["graph"])["atRisk"]["workspaces"], json!([{"taskId": "t", "changedLines": 2}]));
     world.quits_well(live);
+}
+
+/// The lines of the log that a supervisor is said to have made.
+fn of_a_supervisor(world: &World) -> usize {
+    world.env.ok(&["log", "--all"]).matches(" supervisor ").count()
+}
+
+#[test]
+fn without_a_session_the_log_says_who_asked_and_who_did_it() {
+    for (verb, said) in [
+        (&["stop", "agent-001"][..], "stop agent-001"),
+        (&["kill", "agent-001"], "kill agent-001"),
+        (&["task", "block", "t", "--reason", "not now"], "block t: not now"),
+    ] {
+        let world = World::new();
+        let mut live = begun(&world, &format!("echo 1 > t.txt; {}", world.until_go()));
+        live.kill();
+        let (before, lines) = (of_a_supervisor(&world), world.env.ok(&["log"]).lines().count());
+        world.env.ok(verb);
+        let log = world.env.ok(&["log"]);
+        let added: Vec<&str> = log.lines().skip(1).take(log.lines().count() - lines).collect();
+        assert!(added.iter().any(|line| line.contains(" user ") && line.ends_with(said)), "{log}");
+        assert!(added.iter().all(|line| line.contains(" user ") || line.contains(" recovery ")), "{log}");
+        assert!(added.iter().filter(|line| line.contains(" user ")).count() == 1, "it is one command: {log}");
+        assert_eq!(of_a_supervisor(&world), before, "none ran: {}", world.env.ok(&["log", "--all"]));
+        world.all_is_well();
+    }
+}
+
+#[test]
+fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
+    let world = World::new();
+    let live = begun(&world, &format!("echo 1 > t.txt; sleep 1.5; echo works; {}", world.until_go()));
+    world.all_die();
+    drop(live);
+    let before = of_a_supervisor(&world);
+    world.env.ok(&["recover", "--yes"]);
+    let log = world.env.ok(&["log", "--all"]);
+    let recovered = |what: &str| log.lines().any(|line| line.contains(" recovery ") && line.contains(what));
+    assert!(recovered("agent-001 crashed, continue_task"), "{log}");
+    assert_eq!(of_a_supervisor(&world), before, "none ran: {log}");
+    world.all_is_well();
 }
 
 #[test]
