@@ -26,6 +26,7 @@ use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged};
+use crate::domain::work::commit_marks;
 use crate::domain::work::conflict::Level;
 use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::task_branches;
@@ -254,6 +255,22 @@ fn message(ctx: &Context, case: &Case) -> String {
         }
         None => format!("Merge task {task}: {title} #{task}\n\nAxiom-Task: {task}\n"),
     }
+}
+
+/// Whether a task counts as merged at a commit that is not its own: the target had all of its work by then.
+pub fn had_nothing(ctx: &Context, task: &CaseId, merged: &Merged) -> bool {
+    marks(ctx, merged).is_some_and(|tasks| !tasks.iter().any(|of| of == task.as_str()))
+}
+
+/// Whether that commit is another task's.
+pub fn is_of_another(ctx: &Context, task: &CaseId, merged: &Merged) -> bool {
+    marks(ctx, merged).is_some_and(|tasks| !tasks.is_empty() && !tasks.iter().any(|of| of == task.as_str()))
+}
+
+/// The tasks of which the commit of a merge is, as it says; `None` where it cannot be read.
+fn marks(ctx: &Context, merged: &Merged) -> Option<Vec<String>> {
+    let commit = ctx.repo.objects().read_commit(&merged.commit).ok()?;
+    Some(commit_marks::read(&commit.message).tasks)
 }
 
 /// The worktree in which a branch is checked out.

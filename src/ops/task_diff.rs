@@ -53,6 +53,10 @@ pub fn of(ctx: &Context, task: &CaseId) -> Result<TaskDiff> {
     let case = ctx.state().case(task)?;
     // Its workspace may still be there: see `agents.keepMerged`.
     if let Some(merged) = &case.merged {
+        if merge::is_of_another(ctx, task, merged) {
+            // It had nothing to merge, and the commit is what the target was at then.
+            return between(ctx, &merged.commit, &merged.commit, merged.commit.clone());
+        }
         let commit = ctx.repo.objects().read_commit(&merged.commit)?;
         let base = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
         let own = commit.parents.get(1).unwrap_or(&merged.commit);

@@ -14,13 +14,14 @@ use crate::domain::recovery::context::RecoveryContext;
 use crate::domain::state::whole::{CaseRecord, State};
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::budget::{Used, UsedLine};
-use crate::domain::work::case::{Case, Kind};
+use crate::domain::work::case::{Case, Kind, Merged};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::needs::{self, Need};
 use crate::domain::work::spending::Doubt;
 use crate::domain::work::standing::{Reported, Standing};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
+use crate::ops::merge::had_nothing;
 use crate::ops::recover::told;
 use crate::ops::supervise::budget::used_of;
 use crate::told::reported;
@@ -76,13 +77,15 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
         used: used.iter().map(UsedLine::from).collect(),
         recovery_context: if screen.wants_json() { told::attempts(&ctx, &id, None)?.map(|told| told.context) } else { None },
     };
-    screen.answer(&answer, || in_words(&groups, case, (&answer.verification, &used), body.as_deref()))?;
+    let has_nothing = || case.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
+    screen.answer(&answer, || in_words(&groups, case, has_nothing(), (&answer.verification, &used), body.as_deref()))?;
     Ok(Exit::Done)
 }
 
 fn in_words<'a>(
     groups: &Groups<'a>,
     case: &'a Case,
+    has_nothing: bool,
     (verification, used): (&[Verified<'_>], &[Used]),
     body: Option<&str>,
 ) -> String {
@@ -120,7 +123,7 @@ fn in_words<'a>(
     rows.extend(verification.iter().flat_map(|step| verified::rows(&case.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &case.merged {
-        row("merged", format!("{} into {}", merged.commit.short(), merged.target.short()));
+        row("merged", merged_words(merged, has_nothing));
     }
     if let Some(workspace) = state.restorable.workspaces.get(&case.id) {
         row("branch", workspace.branch.short().to_owned());
@@ -156,6 +159,16 @@ fn in_words<'a>(
         // Indented, so that a line of the body cannot look like one of git axiom's own.
         Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => head,
+    }
+}
+
+/// Where its work is. A commit that is not its own says nothing about it.
+fn merged_words(merged: &Merged, has_nothing: bool) -> String {
+    let target = merged.target.short();
+    if has_nothing {
+        format!("nothing to merge: {target} has all of it")
+    } else {
+        format!("{} into {target}", merged.commit.short())
     }
 }
 

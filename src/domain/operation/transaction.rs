@@ -217,7 +217,9 @@ impl Transaction {
             By::User | By::Agent(_) | By::Recovery => true,
             By::Supervisor => false,
         };
-        let tidies = self.is_retention || self.only_tidies;
+        // A task that has nothing to merge counts as merged in the step that tidies up after it.
+        let only_tidies = self.only_tidies && self.added.is_empty() && self.edits.iter().all(is_work);
+        let tidies = self.is_retention || only_tidies;
         let changes = !tidies && (self.operates || self.moves() || self.undoable());
         asked || changes || self.progress != Progress::Done || self.bounds_session || !self.checkpoints.is_empty()
     }
@@ -660,6 +662,24 @@ mod tests {
             assert!(one.obstacle().unwrap().contains("git axiom task unblock a "), "{:?}", one.obstacle());
         }
         assert_eq!(all.len(), 4);
+    }
+
+    #[test]
+    fn a_task_that_has_nothing_to_merge_is_more_than_tidying() {
+        let merged = Some(Merged { commit: oid('a'), target: RefName::branch("main") });
+        let edit = CaseEdit { id: id("a"), changes: vec![CaseChange::Merged(Change::new(None, merged))] };
+        let change = RefChange { name: RefName::branch("axiom/a"), value: Change::new(Some(oid('a')), None) };
+        let leave = || Event::MergedBranchesLeave { refs: vec![change.clone()] };
+        let all = fold_of(
+            &By::Supervisor,
+            vec![
+                ("t1", Event::CasesAdded { cases: vec![case("a")] }),
+                ("t2", Event::CasesChanged { edits: vec![edit] }),
+                ("t2", leave()),
+                ("t3", leave()),
+            ],
+        );
+        assert_eq!((all[1].what.as_str(), all[1].matters(), all[2].matters()), ("a has nothing to merge", true, false));
     }
 
     #[test]

@@ -70,6 +70,21 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
 }
 
 #[test]
+fn a_task_that_had_nothing_to_merge_says_so() {
+    let world = World::new();
+    world.task("one", "echo 1 > one.txt", &[]);
+    world.task("none", "git axiom signal complete", &["--after", "one"]);
+    world.autopilot(&[]).code(0);
+    let shown = world.env.ok(&["task", "show", "none"]);
+    assert!(shown.contains("nothing to merge: main has all of it"), "{shown}");
+    assert!(world.env.ok(&["task", "show", "one"]).contains(" into main"));
+    let log = world.env.ok(&["log"]);
+    assert!(log.contains("none has nothing to merge"), "{log}");
+    assert_eq!(world.env.json(&["diff", "none"])["files"], json!([]), "the commit is another task's");
+    assert_eq!(world.env.json(&["diff", "one"])["files"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn an_archived_task_that_was_never_finished_is_not_complete() {
     let world = World::new();
     world.task("t", "", &[]);
