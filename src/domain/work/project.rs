@@ -34,6 +34,8 @@ pub enum SessionNow {
     Pausing,
     /// It is paused.
     Paused,
+    /// It is ending: nothing new begins, and agents get a moment.
+    Ending,
     /// Its supervisor died.
     Crashed,
 }
@@ -46,6 +48,7 @@ impl SessionNow {
             Self::Running => "running",
             Self::Pausing => "pausing",
             Self::Paused => "paused",
+            Self::Ending => "ending",
             Self::Crashed => "crashed",
         }
     }
@@ -59,7 +62,7 @@ pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskPr
         SessionNow::Crashed if is_over => ProjectStatus::Completed,
         SessionNow::Crashed => ProjectStatus::Active,
         SessionNow::Pausing | SessionNow::Paused => ProjectStatus::Paused,
-        SessionNow::Running => ProjectStatus::Active,
+        SessionNow::Running | SessionNow::Ending => ProjectStatus::Active,
         SessionNow::Idle if is_over => ProjectStatus::Completed,
         SessionNow::Idle if set_aside > 0 => ProjectStatus::Paused,
         SessionNow::Idle if is_stuck => ProjectStatus::Failed,
@@ -92,10 +95,10 @@ mod tests {
         ];
         for ((counts, progress), alone) in table {
             let status = |session| project_status(session, &counts, &progress, 0);
-            let all = [SessionNow::Idle, SessionNow::Running, SessionNow::Paused, SessionNow::Crashed].map(status);
+            let all = [SessionNow::Idle, SessionNow::Running, SessionNow::Ending, SessionNow::Paused, SessionNow::Crashed];
             // A crash alone is no failure: what it cut off waits to be recovered.
             let crashed = if alone == Completed { Completed } else { Active };
-            assert_eq!(all, [alone, Active, Paused, crashed], "{counts:?} {progress:?}");
+            assert_eq!(all.map(status), [alone, Active, Active, Paused, crashed], "{counts:?} {progress:?}");
         }
         let (counts, progress) = tasks(0, 1, 0, 2);
         assert_eq!(project_status(SessionNow::Idle, &counts, &progress, 1), Paused, "its session ended while it was paused");

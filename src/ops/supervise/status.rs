@@ -466,7 +466,8 @@ fn session_now(state: &State, alive: bool) -> SessionNow {
         Some(state) if state.is_crash_without_supervisor() && !alive => SessionNow::Crashed,
         Some(SessionState::Running) => SessionNow::Running,
         Some(SessionState::Ending) if !alive => SessionNow::Idle,
-        Some(SessionState::Pausing | SessionState::Ending) => SessionNow::Pausing,
+        Some(SessionState::Ending) => SessionNow::Ending,
+        Some(SessionState::Pausing) => SessionNow::Pausing,
         Some(SessionState::Paused) => SessionNow::Paused,
         Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => SessionNow::Idle,
     }
@@ -583,8 +584,8 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool
         Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
         Request::Redirect { agent: sent, .. } => *sent == agent.id,
         Request::Block { tasks, .. } => tasks.contains(&work.task),
-        Request::Quit => true,
-        Request::Pause { .. } | Request::Resume | Request::Merge { .. } => false,
+        // An agent has a moment to end its iteration by itself: who is really being ended is seen in what is done.
+        Request::Quit | Request::Pause { .. } | Request::Resume | Request::Merge { .. } => false,
     });
     if stopping {
         return "stopping";
@@ -593,9 +594,7 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool
     if gate.is_some_and(|gate| gate.kind == GateKind::Question && gate.decision.is_none()) {
         return "waiting";
     }
-    let is_ending = state.record.session.as_ref().is_some_and(|session| session.state == SessionState::Ending);
     match &work.stage {
-        Stage::Intended { .. } | Stage::Running { .. } if is_ending && is_supervised => return "stopping",
         Stage::Intended { .. } | Stage::Running { .. } => return "running",
         // What it did is known, and nobody goes on with it.
         Stage::Between { last: Some(_) } if !is_supervised => return ENDED,
@@ -606,7 +605,9 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool
         return "waiting";
     }
     match state.record.session.as_ref().map(|session| session.state) {
-        Some(SessionState::Paused | SessionState::Pausing | SessionState::Ending) => "paused",
+        // No iteration of it begins any more, and its task is released in a moment.
+        Some(SessionState::Ending) => "stopping",
+        Some(SessionState::Paused | SessionState::Pausing) => "paused",
         Some(SessionState::Running) if gate.is_none() => "running",
         // Without a session somebody looks after what it left: 'recover', for example.
         Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => "running",

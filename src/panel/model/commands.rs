@@ -159,6 +159,7 @@ fn pause(model: &mut Model) -> Vec<Request> {
     match model.seen.session.now {
         SessionNow::Paused => vec![Request::Do(Deed::Resume)],
         SessionNow::Pausing => open(model, Dialog::Pausing),
+        SessionNow::Ending => Vec::new(),
         SessionNow::Running | SessionNow::Idle | SessionNow::Crashed => {
             open(model, Dialog::Pausing);
             vec![Request::Do(Deed::Pause)]

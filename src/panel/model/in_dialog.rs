@@ -116,6 +116,7 @@ fn pausing(model: &mut Model, key: Key) -> Option<Vec<Request>> {
     let is_pause = model.keys.command(key) == Some(Command::Pause);
     match (is_pause, model.seen.session.now) {
         (true, SessionNow::Paused) => Some(vec![Request::Do(Deed::Resume)]),
+        (true, SessionNow::Ending) => None,
         // The first press may not have arrived yet.
         (true, _) => {
             model.dialogs.push(Dialog::Pausing);

@@ -36,6 +36,7 @@ pub fn impossible(model: &Model, command: Command) -> Option<String> {
             None => Some(none(model, Of::Task)),
         },
         Command::Pause => match model.seen.session.now {
+            SessionNow::Ending => Some("the session is ending".to_owned()),
             SessionNow::Running | SessionNow::Pausing | SessionNow::Paused if model.seen.session.supervised => None,
             _ if model.seen.agents.iter().any(|row| row.state == "running" && row.runner == Runner::Agent) => None,
             SessionNow::Running | SessionNow::Pausing | SessionNow::Paused | SessionNow::Idle | SessionNow::Crashed => {

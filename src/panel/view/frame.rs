@@ -18,6 +18,7 @@ pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
         SessionNow::Running => (" running ".to_owned(), Tone::Good),
         SessionNow::Pausing => (" pausing ".to_owned(), Tone::Warn),
         SessionNow::Paused => (" paused ".to_owned(), Tone::Warn),
+        SessionNow::Ending => (" ending ".to_owned(), Tone::Warn),
         SessionNow::Crashed => (" crashed ".to_owned(), Tone::Bad),
         SessionNow::Idle => (" no session ".to_owned(), Tone::Dim),
     };

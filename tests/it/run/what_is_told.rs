@@ -85,6 +85,21 @@ fn a_task_that_had_nothing_to_merge_says_so() {
 }
 
 #[test]
+fn a_session_that_quits_is_ending_and_an_agent_runs_until_it_is_ended() {
+    let world = World::new();
+    let live = begun(&world, &format!("trap '' TERM; {}", world.until_go()));
+    world.env.ok(&["quit"]);
+    let status = world.env.json(&["status"]);
+    let seen = (&status["session"]["state"], &status["project"]["status"], &status["agents"][0]["state"]);
+    assert_eq!(seen, (&"ending".into(), &"active".into(), &"running".into()), "{status}");
+    assert!(world.env.ok(&["status"]).starts_with("Session ending, "));
+    wait_until("it is being ended", || world.agents()[0]["state"] == "stopping");
+    world.signal_file("go");
+    live.wait();
+    world.all_is_well();
+}
+
+#[test]
 fn an_archived_task_that_was_never_finished_is_not_complete() {
     let world = World::new();
     world.task("t", "", &[]);
