@@ -269,7 +269,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
     }
 }
 
-fn session_text(state: SessionState, reason: &str) -> String {
+/// What became of a session, in words.
+pub(super) fn session_text(state: SessionState, reason: &str) -> String {
     let state = match state {
         SessionState::Running => "continues",
         SessionState::Pausing => "is to pause",

@@ -96,6 +96,8 @@ fn a_session_that_quits_is_ending_and_an_agent_runs_until_it_is_ended() {
     wait_until("it is being ended", || world.agents()[0]["state"] == "stopping");
     world.signal_file("go");
     live.wait();
+    let told = world.env.ok(&["status"]);
+    assert!(told.contains("Last: session ended: asked to quit, "), "{told}");
     world.all_is_well();
 }
 

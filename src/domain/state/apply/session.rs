@@ -6,6 +6,7 @@ use super::{Result, refuse};
 use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::Change;
+use crate::domain::state::audit;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::{Stage, Work};
 use crate::domain::work::answer::Answer;
@@ -56,7 +57,7 @@ impl State {
                 self.set_aside(paused_at);
             }
         }
-        self.record.last_action = Some(reason.to_owned());
+        self.record.last_action = Some(audit::session_text(state, reason));
         Ok(())
     }
 
