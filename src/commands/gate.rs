@@ -11,7 +11,7 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::natural;
 use crate::domain::planning::gates::asks;
-use crate::domain::work::gate::{Decision, Gate, GateKind, to_settle_first};
+use crate::domain::work::gate::{Decision, Gate, GateKind};
 use crate::domain::work::gate_line::{DecisionLine, GateLine};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
@@ -114,10 +114,11 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
-            let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
+            let lines: Vec<GateLine> = gates.iter().map(|gate| GateLine::from(*gate)).collect();
+            let answer = List { gates: lines };
             // What a crash left waits for a human too, at no gate.
             let recovery = status::to_recover(&ctx)?;
-            screen.answer(&answer, || list(&gates, &recovery))?;
+            screen.answer(&answer, || list(&gates, &answer.gates, &recovery))?;
             return Ok(Exit::Done);
         }
         GateVerb::Show { gate } => {
@@ -158,24 +159,23 @@ fn is_question(ctx: &Context, name: &str) -> bool {
     gates.any(|gate| (gate.kind == GateKind::Question || asks(gate.id.as_str())) && named(gate))
 }
 
-fn list(gates: &[&Gate], recovery: &RecoveryView) -> String {
+fn list(gates: &[&Gate], lines: &[GateLine], recovery: &RecoveryView) -> String {
     let to_recover = recovery.in_words();
     if gates.is_empty() {
         return if recovery.needed { to_recover } else { "Nothing waits for you.\n".to_owned() };
     }
     let mut rows = vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "TO CONTINUE".to_owned()]];
     let zone = env::time_zone();
-    for gate in gates {
+    for (gate, line) in gates.iter().zip(lines) {
         let command = match &gate.decision {
             Some(decision) => DecisionLine::from(decision).in_words(),
             None => gate.kind.command(gate.id.as_str()),
         };
-        rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), gate.reason.clone(), command]);
+        rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), line.reason.clone(), command]);
     }
     let mut text = table(&rows);
     for gate in gates {
-        let details = if gate.decision.is_some() { gate.details_decided() } else { gate.detail_lines() };
-        for detail in details.into_iter().chain(to_settle_first(&gate.reason)) {
+        for detail in gate.lines_below() {
             text.push_str(&format!("{}: {}\n", gate.id, visible::set_in(&detail, "  ")));
         }
     }

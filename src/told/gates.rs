@@ -4,7 +4,8 @@ use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::domain::base::names::RepoPath;
 use crate::domain::work::case::Case;
-use crate::domain::work::gate::{GateKind, is_of_conflict, to_settle_first};
+use crate::domain::work::gate::{Decision, GateKind, is_of_conflict};
+use crate::domain::work::gate_line::DecisionLine;
 use crate::domain::work::verification::Checker;
 use crate::ops::interventions::gates::{Look, Step};
 use crate::ops::merge::sides::Sides;
@@ -20,8 +21,9 @@ const NAMED: usize = 20;
 /// The gate, the work that it is about, and how it can continue.
 pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>]) -> String {
     let gate = &look.gate;
-    let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason));
-    for detail in gate.detail_lines().into_iter().chain(to_settle_first(&gate.reason)) {
+    let is_decided = gate.decision.is_some();
+    let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason_now()));
+    for detail in gate.lines_below() {
         text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
     }
     if let Some(changed) = &look.diff {
@@ -33,7 +35,8 @@ pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>])
     match &look.conflict {
         Some(conflict) => text.push_str(&both_sides(conflict)),
         None if gate.kind == GateKind::Merge && is_of_conflict(&gate.reason) => {
-            text.push_str("It does not conflict any more: approving merges it.\n");
+            let then = if is_decided { "it is merged once a session does that" } else { "approving merges it" };
+            text.push_str(&format!("It does not conflict any more: {then}.\n"));
         }
         None if look.is_clear => text.push_str("Nothing is in its way any more: approving merges it.\n"),
         None => {}
@@ -50,10 +53,17 @@ pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>])
         let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verified::rows(&case.id, step)).collect();
         text.push_str(&table(&rows));
     }
-    if gate.decision.is_none() {
-        text.push_str(&format!("To continue: {}\n", gate.kind.command(gate.id.as_str())));
-    }
+    text.push_str(&match &gate.decision {
+        Some(decision) => format!("Decided, and carried out by a session: {}\n", visible::line(&decided(decision))),
+        None => format!("To continue: {}\n", gate.kind.command(gate.id.as_str())),
+    });
     text
+}
+
+/// What was decided, in words.
+fn decided(decision: &Decision) -> String {
+    let DecisionLine { is, text } = DecisionLine::from(decision);
+    text.map_or_else(|| is.to_owned(), |text| format!("{is}: {text}"))
 }
 
 /// Who changed the files in conflict, and how.

@@ -267,6 +267,8 @@ pub fn is_of_conflict(reason: &str) -> bool {
 }
 
 const CONFLICTS: &str = " conflicts with ";
+/// The same once a human has settled it.
+const CONFLICTED: &str = " conflicted with ";
 
 const CHANGES_GUARDED: &str = " changes guarded files: ";
 
@@ -436,6 +438,23 @@ impl Gate {
         self.details.iter().cloned().chain(left_out).collect()
     }
 
+    /// Its reason as it is now: whoever approves the merge of a task that was in conflict has settled that.
+    pub fn reason_now(&self) -> String {
+        match (self.is_approved(), self.reason.split_once(CONFLICTS)) {
+            (true, Some((task, target))) => format!("{task}{CONFLICTED}{target}"),
+            (_, _) => self.reason.clone(),
+        }
+    }
+
+    /// What is said below it: until it is decided what helps to decide, and what is to be done by hand first; afterwards what still
+    /// says something.
+    pub fn lines_below(&self) -> Vec<String> {
+        match &self.decision {
+            Some(_) => self.details_decided(),
+            None => self.detail_lines().into_iter().chain(to_settle_first(&self.reason)).collect(),
+        }
+    }
+
     /// The details for people once it is decided: those of a budget are choices, and there is none any more.
     pub fn details_decided(&self) -> Vec<String> {
         match self.kind {
@@ -504,6 +523,21 @@ mod tests {
         let decided = |decision| Gate { decision, ..gate.clone() }.is_approved();
         assert!(decided(Some(Decision::Approved)) && decided(Some(Decision::Answered { text: "yes".to_owned() })));
         assert!(!decided(Some(Decision::Rejected { reason: "no".to_owned() })) && !decided(None));
+    }
+
+    #[test]
+    fn what_was_approved_does_not_conflict_any_more_and_is_not_to_be_settled_again() {
+        let task = CaseId::new("three").unwrap();
+        let waits = Gate::of_task(GateKind::Merge, &task, conflicts(&task, "main"), Timestamp::UNIX_EPOCH).unwrap();
+        let waits = Gate { details: vec!["a.txt".to_owned()], ..waits };
+        assert_eq!((waits.reason_now().as_str(), waits.lines_below().len()), ("three conflicts with main", 2));
+        let approved = Gate { decision: Some(Decision::Approved), ..waits.clone() };
+        assert_eq!(
+            (approved.reason_now().as_str(), approved.lines_below()),
+            ("three conflicted with main", vec!["a.txt".to_owned()])
+        );
+        let rejected = Gate { decision: Some(Decision::Rejected { reason: "no".to_owned() }), ..waits };
+        assert_eq!(rejected.reason_now(), "three conflicts with main");
     }
 
     #[test]

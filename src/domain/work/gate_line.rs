@@ -80,7 +80,8 @@ impl From<&Decision> for DecisionLine {
 
 impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, more, guarded: _, cause, used, opened_at, decision, held, sent: _ } = gate;
+        let Gate { id, kind, task_id, reason: _, details, more, guarded: _, cause, used, opened_at, decision, held, sent: _ } =
+            gate;
         let details = match kind {
             GateKind::Merge if cause.is_none() => {
                 GateDetails { files: details.clone(), more_files: Some(*more).filter(|more| *more > 0), ..GateDetails::default() }
@@ -98,7 +99,7 @@ impl From<&Gate> for GateLine {
             }
         };
         let decision = decision.as_ref().map(DecisionLine::from);
-        let (task_id, reason) = (task_id.clone(), reason.clone());
+        let (task_id, reason) = (task_id.clone(), gate.reason_now());
         Self { id: id.to_string(), kind: *kind, task_id, reason, details, opened_at: *opened_at, decision, held: *held }
     }
 }

@@ -202,7 +202,16 @@ fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
         )
     ));
     world.env.git_in(&workspace, &["merge", "-q", "-X", "ours", "main", "-m", "settled"]);
-    world.env.ok(&["gate", "approve", &format!("merge-{loser}")]);
+    let gate = format!("merge-{loser}");
+    assert!(world.env.ok(&["gate", "list"]).contains("git merge main"));
+    world.env.ok(&["gate", "approve", &gate]);
+    // By now it is settled, and nothing asks for that again.
+    let told = [world.env.ok(&["status"]), world.env.ok(&["gate", "list"]), world.env.ok(&["gate", "show", &gate])];
+    for text in &told {
+        assert!(text.contains(&format!("{loser} conflicted with main")) && !text.contains("git merge main"), "{text}");
+    }
+    assert!(told[2].contains("Decided, and carried out by a session: approved"), "{}", told[2]);
+    assert!(told[2].contains("It does not conflict any more: it is merged once a session does that."), "{}", told[2]);
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("README").trim(), loser);
     world.all_is_well();
