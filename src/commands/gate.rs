@@ -19,6 +19,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::interventions;
 use crate::ops::supervise::status::{self, RecoveryView};
+use crate::ops::trust;
 use crate::told::interventions::decided as decided_in_words;
 
 /// Verbs on gates.
@@ -114,7 +115,8 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
-            let lines: Vec<GateLine> = gates.iter().map(|gate| GateLine::from(*gate)).collect();
+            let mut lines: Vec<GateLine> = gates.iter().map(|gate| GateLine::from(*gate)).collect();
+            trust::say_what_is_approved(&ctx, &mut lines);
             let answer = List { gates: lines };
             // What a crash left waits for a human too, at no gate.
             let recovery = status::to_recover(&ctx)?;

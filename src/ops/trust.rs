@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::config::{self, Loaded, Setting, Source, Usable};
+use crate::domain::work::gate::once_trusted;
+use crate::domain::work::gate_line::GateLine;
 use crate::error::{Error, Result};
 use crate::hook::project_files::ProjectFiles;
 use crate::ops::context::Repository;
 use crate::ops::context::configure::{self, OfProject};
+use crate::ops::context::handle::Context;
+use crate::ops::context::trust;
 
 /// A key of the project's configuration.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +43,17 @@ pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::R
         return Ok(Err(error));
     }
     Ok(Ok(of_keys(configure::project_entries(repo, project), &without, &with)))
+}
+
+/// Gates that wait for the approval of the project's files say so where it was given meanwhile. The files are looked at only where there is
+/// such a gate.
+pub fn say_what_is_approved(ctx: &Context, gates: &mut [GateLine]) {
+    let waiting = gates.iter_mut().filter(|gate| gate.decision.is_none());
+    let waiting: Vec<_> = waiting.filter_map(|gate| Some((once_trusted(&gate.reason)?, gate))).collect();
+    if waiting.is_empty() || configure::why_not_applied(&trust::trust(&ctx.repo)).is_some() {
+        return;
+    }
+    waiting.into_iter().for_each(|(reason, gate)| gate.reason = reason);
 }
 
 fn of_keys(set: Vec<(String, Value)>, without: &Loaded, with: &Loaded) -> Vec<Effect> {

@@ -287,6 +287,30 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
     })
 }
 
+/// The reason of a gate at which a task waits because nobody approved the project's files as they are; `what` is the matter.
+pub fn wants_trust(what: &str) -> String {
+    format!("{what}{WANTS_TRUST}")
+}
+
+/// Why a merge waits because nobody approved the project's files as they are; `what` is the matter.
+pub fn merge_wants_trust(what: &str) -> String {
+    format!("{what}{MERGE_WANTS_TRUST}")
+}
+
+/// What such gates say once they are approved; `None` for other reasons.
+pub fn once_trusted(reason: &str) -> Option<String> {
+    let then = match (reason.ends_with(WANTS_TRUST), reason.contains(MERGE_WANTS_TRUST)) {
+        (true, _) => "approve to ask its hook again",
+        (false, true) => "approve to merge it",
+        (false, false) => return None,
+    };
+    Some(format!("the project's files are approved by now; {then}"))
+}
+
+const MERGE_WANTS_TRUST: &str = ", so nobody can say whether this may be merged";
+
+const WANTS_TRUST: &str = " (git axiom trust); approve to ask it again";
+
 /// The id of the gate of a disk that is too full.
 const DISK: &str = "disk-space";
 
@@ -538,6 +562,16 @@ mod tests {
         );
         let rejected = Gate { decision: Some(Decision::Rejected { reason: "no".to_owned() }), ..waits };
         assert_eq!(rejected.reason_now(), "three conflicts with main");
+    }
+
+    #[test]
+    fn what_waits_for_an_approval_says_once_that_is_given() {
+        let reason = wants_trust("the hook pre-task-start is not approved as it is");
+        assert!(reason.contains("git axiom trust") && !once_trusted(&reason).unwrap().contains("git axiom trust"));
+        assert!(
+            once_trusted(&merge_wants_trust("the hook pre-merge is not approved as it is")).unwrap().ends_with("to merge it")
+        );
+        assert_eq!(once_trusted("merge three into main"), None);
     }
 
     #[test]

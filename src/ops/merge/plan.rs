@@ -11,7 +11,7 @@ use crate::domain::base::text::Change;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
 use crate::domain::work::case::{Case, Kind, Merged, Status};
-use crate::domain::work::gate::Gate;
+use crate::domain::work::gate::{Gate, merge_wants_trust};
 use crate::domain::work::guarded::{Allowed, GuardedFiles};
 use crate::domain::work::verification::{AskedHook, Demands, MergeOf, Verification};
 use crate::error::{Code, Error, Result};
@@ -166,7 +166,7 @@ pub(super) fn demands(ctx: &Context, case: &Case, settled: &[RepoPath]) -> Resul
             hooks.iter().map(asked).collect()
         }
         AtEvent::NotApproved(what) => {
-            return Err(not_approved(format!("{what}, so nobody can say whether this may be merged")));
+            return Err(not_approved(merge_wants_trust(&what)));
         }
     };
     let own = if settled.is_empty() { &[][..] } else { &case.verify };

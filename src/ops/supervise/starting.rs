@@ -10,7 +10,7 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::doing::Doing;
-use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate::{GateKind, wants_trust};
 use crate::env;
 use crate::error::Result;
 use crate::ops::hooks::standing::AtEvent;
@@ -72,7 +72,7 @@ impl Supervisor<'_> {
         }
         self.ctx.read_hooks_again();
         if let AtEvent::NotApproved(what) = self.ctx.hooks.at(HookEvent::PreTaskStart) {
-            return self.veto(task, format!("{what} (git axiom trust); approve to ask it again"), Vec::new());
+            return self.veto(task, wants_trust(&what), Vec::new());
         }
         match self.prepare_claim(task, why) {
             Ok(claim) => {

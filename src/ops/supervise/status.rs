@@ -32,6 +32,7 @@ use crate::ops::plan;
 use crate::ops::revert_task::{Settling, settling};
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::doing;
+use crate::ops::trust;
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
 #[derive(Debug, Serialize)]
@@ -293,6 +294,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.recovery = with_what_is_seen(ctx, status.recovery)?;
     status.attached = attached(ctx);
+    trust::say_what_is_approved(ctx, &mut status.gates);
     status.doing = doing::now(ctx)?;
     let planner = status.doing.iter().find(|doing| doing.what == DoingKind::Plans).map(planner_view);
     status.agents.extend(planner);

@@ -7,6 +7,7 @@ use super::answers::lines_of;
 use super::deeds::Silent;
 use crate::domain::base::ids::CaseId;
 use crate::domain::recovery::wanted::Wanted;
+use crate::domain::work::gate::once_trusted;
 use crate::error::Result;
 use crate::ops::context::configure::why_not_applied;
 use crate::ops::context::handle::Context;
@@ -59,6 +60,11 @@ pub fn with_gates(recovery: &RecoveryView, gates: Vec<WaitingRow>, why_not: Opti
         asks: false,
     };
     let recovery = recovery.needed.then(|| row(Waiting::Recovery, recovery.reasons.join("; ")));
+    let is_trusted = why_not.is_none();
+    let gates = gates.into_iter().map(|gate| match once_trusted(&gate.reason).filter(|_| is_trusted && gate.decided.is_none()) {
+        Some(reason) => WaitingRow { reason, ..gate },
+        None => gate,
+    });
     recovery.into_iter().chain(gates).chain(why_not.map(|why| row(Waiting::Trust, why))).collect()
 }
 

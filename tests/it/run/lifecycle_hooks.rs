@@ -257,6 +257,21 @@ fn a_hook_that_nobody_approved_does_not_run_and_what_it_decides_waits() {
 }
 
 #[test]
+fn what_waits_for_an_approval_says_so_once_that_is_given() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    hook(&world, "pre-task-start", "exit 0");
+    world.autopilot(&[]).code(1);
+    let told = || [world.env.ok(&["gate", "list"]), world.env.ok(&["status"]), world.gates()[0]["reason"].to_string()];
+    assert!(told().iter().all(|text| text.contains("git axiom trust")), "{:?}", told());
+    approve(&world);
+    let now = "the project's files are approved by now; approve to ask its hook again";
+    assert!(told().iter().all(|text| text.contains(now) && !text.contains("git axiom trust")), "{:?}", told());
+    world.env.ok(&["gate", "approve", "t"]);
+    world.autopilot(&[]).code(0);
+}
+
+#[test]
 fn what_was_approved_runs_whatever_is_there_by_now() {
     let world = World::new();
     let root = world.env.root().display().to_string();
