@@ -128,11 +128,7 @@ fn in_words(report: &Report) -> String {
         ),
         (_, _) => format!("No session runs; mode {}.\n", session.mode),
     };
-    let (tasks, progress) = (&report.tasks, &report.progress);
-    text.push_str(&format!(
-        "Tasks: {} pending ({} ready, {} waiting), {} active, {} done ({} merged), {} blocked, {} failed.\n",
-        tasks.pending, progress.ready, progress.waiting, tasks.active, tasks.done, progress.merged, tasks.blocked, tasks.failed
-    ));
+    text.push_str(&tasks_in_words(report));
     if let Some(used) = session_budget(report) {
         text.push_str(&format!("Budget of the session: {used}.\n"));
     }
@@ -181,6 +177,23 @@ fn in_words(report: &Report) -> String {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
     text + &attached_in_words(&report.attached)
+}
+
+/// How many tasks are in which status.
+fn tasks_in_words(report: &Report) -> String {
+    let (tasks, progress) = (&report.tasks, &report.progress);
+    format!(
+        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active, {} done ({} merged), {} blocked, {} failed.\n",
+        tasks.pending,
+        progress.ready,
+        progress.at_gates,
+        progress.waiting,
+        tasks.active,
+        tasks.done,
+        progress.merged,
+        tasks.blocked,
+        tasks.failed
+    )
 }
 
 /// What a human has decided and is not carried out yet.

@@ -97,7 +97,7 @@ fn a_first_use() {
     ");
     insta::assert_snapshot!(env.axiom(&["status"]), @r"
     No session runs; mode semi-auto.
-    Tasks: 0 pending (0 ready, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
+    Tasks: 0 pending (0 ready, 0 at gates, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
 
     Last: changed 2 cases, 2026-01-13 12:00:10 +0000.
     --- exit 0

@@ -84,7 +84,7 @@ mod tests {
         use ProjectStatus::{Active, Completed, Failed, Idle, Paused};
         let tasks = |failed, ready, merged, total| {
             let counts = TaskCounts { failed, ..TaskCounts::default() };
-            (counts, TaskProgress { total, merged, ready, waiting: 0 })
+            (counts, TaskProgress { total, merged, ready, ..TaskProgress::default() })
         };
         let table = [
             (tasks(0, 0, 0, 0), Idle),

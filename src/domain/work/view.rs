@@ -117,7 +117,9 @@ pub struct TaskProgress {
     pub merged: u32,
     /// Pending tasks that can be started.
     pub ready: u32,
-    /// Pending tasks that wait for other tasks, or at a gate.
+    /// Pending tasks that wait for nothing but a human, at a gate.
+    pub at_gates: u32,
+    /// Pending tasks that wait for others: those that are shown as waiting.
     pub waiting: u32,
 }
 
@@ -179,9 +181,12 @@ pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
         progress.total += u32::from(case.status != Status::Archived);
         progress.merged += u32::from(case.merged.is_some() && case.status == Status::Done);
         if case.status == Status::Pending {
-            let ready = groups.waiting_since(case).is_none();
-            progress.ready += u32::from(ready);
-            progress.waiting += u32::from(!ready);
+            let counter = match groups.waiting_since(case) {
+                None => &mut progress.ready,
+                Some(_) if Shown::of(&groups, case) == Shown::Waiting => &mut progress.waiting,
+                Some(_) => &mut progress.at_gates,
+            };
+            *counter += 1;
         }
     }
     (counts, progress)

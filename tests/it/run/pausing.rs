@@ -154,7 +154,7 @@ fn what_stands_at_a_gate_is_not_ready() {
     let live = world.start(&["--mode", "semi-auto"]);
     world.wait_for_gate("claim-t");
     let progress = world.env.json(&["status"])["progress"].clone();
-    assert_eq!((&progress["ready"], &progress["waiting"]), (&0.into(), &1.into()));
+    assert_eq!((&progress["ready"], &progress["atGates"], &progress["waiting"]), (&0.into(), &1.into(), &0.into()));
     world.quits_well(live);
 }
 

@@ -102,6 +102,21 @@ fn a_session_that_quits_is_ending_and_an_agent_runs_until_it_is_ended() {
 }
 
 #[test]
+fn what_waits_at_a_gate_does_not_wait_for_others() {
+    let world = World::new();
+    world.task("a", "echo 1 > a.txt", &[]);
+    world.task("b", "echo 1 > b.txt", &["--after", "a"]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-a");
+    let status = world.env.ok(&["status"]);
+    assert!(status.contains("2 pending (0 ready, 1 at gates, 1 waiting)"), "{status}");
+    let progress = &world.env.json(&["status"])["progress"];
+    assert_eq!((&progress["ready"], &progress["atGates"], &progress["waiting"]), (&0.into(), &1.into(), &1.into()));
+    assert_eq!(world.env.ok(&["task", "list", "--status", "waiting"]).lines().count(), 2, "the heading, and b");
+    world.quits_well(live);
+}
+
+#[test]
 fn an_archived_task_that_was_never_finished_is_not_complete() {
     let world = World::new();
     world.task("t", "", &[]);
