@@ -16,6 +16,8 @@ pub struct Piece {
     pub progress: Option<u8>,
     /// Whether it begins anew.
     pub anew: bool,
+    /// Whether what it changed is still there in its workspace, with which it goes on: kept or not, it is not done again.
+    pub is_there: bool,
 }
 
 /// A crash that cut tasks off.
@@ -40,7 +42,11 @@ pub fn crash(pieces: &[Piece], now: Timestamp) -> Option<Crash> {
     let last_checkpoint = pieces.iter().map(|piece| piece.kept.min(piece.ended)).max()?;
     let since = |from: Timestamp, to: Timestamp| seconds(to.duration_since(from));
     let worked: u64 = pieces.iter().map(|piece| since(piece.begun, piece.ended)).sum();
-    let lost = |piece: &Piece| if piece.anew { since(piece.begun, piece.ended) } else { since(piece.kept, piece.ended) };
+    let lost = |piece: &Piece| match (piece.anew, piece.is_there) {
+        (true, _) => since(piece.begun, piece.ended),
+        (false, true) => 0,
+        (false, false) => since(piece.kept, piece.ended),
+    };
     let lost: u64 = pieces.iter().map(lost).sum();
     let percent = lost.min(worked).saturating_mul(100).checked_div(worked).unwrap_or(0);
     Some(Crash {
@@ -75,13 +81,16 @@ mod tests {
 
     #[test]
     fn loss_and_rest_are_estimated() {
-        let goes_on = Piece { begun: at(0), ended: at(800), kept: at(780), progress: Some(80), anew: false };
-        let anew = Piece { begun: at(700), ended: at(800), kept: at(790), progress: Some(5), anew: true };
+        let goes_on = Piece { begun: at(0), ended: at(800), kept: at(780), progress: Some(80), anew: false, is_there: false };
+        let anew = Piece { begun: at(700), ended: at(800), kept: at(790), progress: Some(5), anew: true, is_there: true };
         let told = crash(&[goes_on], at(890)).unwrap();
         assert_eq!((told.crash_time, told.last_checkpoint, told.crash_duration), (at(800), at(780), 90));
         assert_eq!((told.estimated_loss, told.estimated_seconds), (2, Some(200)));
         let told = crash(&[goes_on, anew], at(100)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.crash_duration), (13, Some(2000), 0));
+        let never_kept = Piece { kept: at(0), is_there: true, ..goes_on };
+        let told = crash(&[never_kept], at(890)).unwrap();
+        assert_eq!((told.estimated_loss, told.last_checkpoint), (0, at(0)), "its files are on the disk");
         let unknown = Piece { progress: None, kept: at(999), ..goes_on };
         let told = crash(&[unknown], at(890)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.last_checkpoint), (0, None, at(800)));

@@ -215,7 +215,8 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
     let reported = heard.reports.recorded_at;
     let kept = captured.max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == Action::RestartTask;
-    let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew };
+    let is_there = facts.changed > 0 && facts.place == WorkPlace::There;
+    let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew, is_there };
     let orphan = Orphan {
         decision: Some(decision.action),
         by_human,

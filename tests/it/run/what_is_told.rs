@@ -61,6 +61,7 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     world.all_die();
     drop(live);
     let before = of_a_supervisor(&world);
+    assert_eq!(world.env.json(&["recover"])["crash"]["estimatedLoss"], 0, "its file is there");
     world.env.ok(&["recover", "--yes"]);
     let log = world.env.ok(&["log", "--all"]);
     let recovered = |what: &str| log.lines().any(|line| line.contains(" recovery ") && line.contains(what));
