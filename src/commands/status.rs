@@ -182,13 +182,16 @@ fn in_words(report: &Report) -> String {
 /// How many tasks are in which status.
 fn tasks_in_words(report: &Report) -> String {
     let (tasks, progress) = (&report.tasks, &report.progress);
+    // Nobody works on these any more, and nothing has recovered them yet.
+    let dead = u32::try_from(report.agents.iter().filter(|agent| agent.is_dead()).count()).unwrap_or(u32::MAX);
+    let cut_off = if dead > 0 { format!(", {dead} interrupted") } else { String::new() };
     format!(
-        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active, {} done ({} merged), {} blocked, {} failed.\n",
+        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged), {} blocked, {} failed.\n",
         tasks.pending,
         progress.ready,
         progress.at_gates,
         progress.waiting,
-        tasks.active,
+        tasks.active.saturating_sub(dead),
         tasks.done,
         progress.merged,
         tasks.blocked,

@@ -12,12 +12,13 @@ use crate::domain::work::case::{Case, Kind, Status};
 use crate::domain::work::groups::Groups;
 use crate::domain::work::view::Shown;
 use crate::error::{Exit, Result};
+use crate::ops::supervise::keeper_now::cut_off;
 
 /// Arguments of `task list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-'waiting' is pending, but what it comes after is not merged yet; 'interrupted' is pending after
-a crash. Archived cases are listed with --all or --status archived; --json lists everything
+'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was ended by a
+crash. Archived cases are listed with --all or --status archived; --json lists everything
 unless --status is given.")]
 pub struct List {
     /// Only cases of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
@@ -57,7 +58,7 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     let state = ctx.state();
     let every = args.all || screen.wants_json();
-    let groups = Groups::of(state);
+    let groups = Groups::with_cut_off(state, cut_off(&ctx)?);
     let fits = |case: &&Case| {
         let asked = |wanted: &StatusFilter| match wanted {
             StatusFilter::Stored(status) => case.status == *status,

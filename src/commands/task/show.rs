@@ -24,6 +24,7 @@ use crate::ops::cases::texts;
 use crate::ops::merge::had_nothing;
 use crate::ops::recover::told;
 use crate::ops::supervise::budget::used_of;
+use crate::ops::supervise::keeper_now::cut_off;
 use crate::told::reported;
 use crate::told::verified::{self, Verified};
 
@@ -64,7 +65,7 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let state = ctx.state();
     let case = state.case(&id)?;
     let body = case.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
-    let groups = Groups::of(state);
+    let groups = Groups::with_cut_off(state, cut_off(&ctx)?);
     let used = used_of(state, case);
     let workspace = state.restorable.workspaces.get(&id);
     let answer = TaskShowAnswer {

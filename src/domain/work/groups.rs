@@ -1,7 +1,7 @@
 //! What depends on a case's place in the tree of groups: its parts, what it waits for, its progress. The tree is read in one
 //! pass. Valid for one state. Whether the tree is sound is checked in `graph`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -30,11 +30,18 @@ pub struct Groups<'a> {
     groups: HashMap<&'a CaseId, Whole>,
     /// Since when a gate is open for a task.
     gates: HashMap<&'a CaseId, Timestamp>,
+    /// Active tasks on which nobody works any more: that is seen of processes, and the state does not have it.
+    cut_off: HashSet<CaseId>,
 }
 
 impl<'a> Groups<'a> {
     /// Reads the tree.
     pub fn of(state: &'a State) -> Self {
+        Self::with_cut_off(state, HashSet::new())
+    }
+
+    /// As [`Groups::of`], where nobody works any more on these active tasks.
+    pub fn with_cut_off(state: &'a State, cut_off: HashSet<CaseId>) -> Self {
         let cases = &state.restorable.cases;
         let mut parts: HashMap<&CaseId, Vec<&Case>> = HashMap::new();
         let mut topmost_first = Vec::new();
@@ -56,7 +63,7 @@ impl<'a> Groups<'a> {
                 *since = gate.opened_at.min(*since);
             }
         }
-        let mut tree = Self { state, parts, reported, groups: HashMap::new(), gates };
+        let mut tree = Self { state, parts, reported, groups: HashMap::new(), gates, cut_off };
         // Nested groups may be deeper than a stack is.
         let mut at = 0;
         while let Some(case) = topmost_first.get(at) {
@@ -89,9 +96,17 @@ impl<'a> Groups<'a> {
     /// What is known of the work on a case.
     pub(super) fn facts(&self, case: &Case) -> Facts {
         match case.kind {
-            Kind::Task => Facts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id)),
+            Kind::Task => {
+                let facts = Facts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id));
+                if self.is_cut_off(case) { facts.of_nobody() } else { facts }
+            }
             Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or_else(Facts::default, |whole| whole.facts),
         }
+    }
+
+    /// Whether nobody works on an active task any more.
+    pub(super) fn is_cut_off(&self, case: &Case) -> bool {
+        case.status == Status::Active && self.cut_off.contains(&case.id)
     }
 
     /// Since when a case waits: for a human, or since it was added for other cases.

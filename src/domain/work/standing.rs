@@ -140,6 +140,12 @@ impl Facts {
         }
     }
 
+    /// Of a task on which nobody works any more.
+    #[must_use]
+    pub(super) fn of_nobody(self) -> Self {
+        Self { is_active: false, is_interrupted: true, ..self }
+    }
+
     /// Of two together.
     #[must_use]
     pub(super) fn and(self, other: Self) -> Self {
@@ -370,6 +376,18 @@ mod tests {
         state.restorable.cases.insert(id("x"), case("x", Kind::Task, None, Pending));
         state.restorable.cases.get_mut(&id("g")).unwrap().after = vec![id("x")];
         assert_eq!(shown(&state), Shown::Waiting);
+    }
+
+    #[test]
+    fn an_active_task_on_which_nobody_works_is_interrupted() {
+        let state = group(&[Status::Active, Status::Active]);
+        let of = |cut_off: &[&str]| {
+            let groups = Groups::with_cut_off(&state, cut_off.iter().map(|of| id(of)).collect());
+            ["a", "b", "g"].map(|of| Shown::of(&groups, &state.restorable.cases[&id(of)]))
+        };
+        assert_eq!(of(&[]), [Shown::Active, Shown::Active, Shown::Starting]);
+        assert_eq!(of(&["a"]), [Shown::Interrupted, Shown::Active, Shown::Starting]);
+        assert_eq!(of(&["a", "b"]), [Shown::Interrupted; 3]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub enum Shown {
     Pending,
     /// Pending, and its dependencies are not merged yet.
     Waiting,
-    /// Pending, and its last attempt was ended by a crash.
+    /// Pending, and its last attempt was ended by a crash; or a crash ended the agent that works on it, and nobody has recovered that yet.
     Interrupted,
     /// An agent works on it.
     Active,
@@ -85,6 +85,7 @@ impl Shown {
             Status::Pending if !groups.dependencies_met(case) => Self::Waiting,
             Status::Pending if groups.state().is_interrupted(&case.id) => Self::Interrupted,
             Status::Pending => Self::Pending,
+            Status::Active if groups.is_cut_off(case) => Self::Interrupted,
             Status::Active => Self::Active,
             Status::Done => Self::Done,
             Status::Blocked => Self::Blocked,

@@ -1,7 +1,11 @@
 //! What is seen of the keeper of an agent's iteration: the one answer to whether somebody works on its task. The state alone says only
 //! that an iteration was begun.
 
+use std::collections::HashSet;
+
+use crate::domain::base::ids::CaseId;
 use crate::domain::work::agent::Agent;
+use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::process::{KeeperState, keeper_state};
 
@@ -16,6 +20,18 @@ pub(in crate::ops) enum KeeperNow {
     Ended,
     /// It has died: no process works on the task until a supervisor handles it.
     Dead,
+}
+
+/// The active tasks whose keepers have died where no supervisor looks after them: a crash cut them off, and nothing has recovered that yet.
+///
+/// # Errors
+/// `IO_FAILED` where the lock of the supervisor cannot be read.
+pub fn cut_off(ctx: &Context) -> Result<HashSet<CaseId>> {
+    if ctx.supervisor_alive()? {
+        return Ok(HashSet::new());
+    }
+    let dead = ctx.state().busy_agents().filter(|agent| KeeperNow::of(ctx, agent) == KeeperNow::Dead);
+    Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
 }
 
 impl KeeperNow {

@@ -23,7 +23,7 @@ mod finish;
 mod gates;
 mod hooks;
 mod iterate;
-pub(super) mod keeper_now;
+pub mod keeper_now;
 pub mod last_options;
 mod leaving;
 pub mod live;

@@ -283,6 +283,11 @@ impl AgentView {
     pub fn works(&self) -> bool {
         ["running", "stopping"].contains(&self.state)
     }
+
+    /// Whether a crash ended it, and nobody has seen to that yet.
+    pub fn is_dead(&self) -> bool {
+        self.state == DEAD
+    }
 }
 
 /// The status, from the state when it was last read. `now` is for durations.

@@ -60,6 +60,10 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     let live = begun(&world, &format!("echo 1 > t.txt; sleep 1.5; echo works; {}", world.until_go()));
     world.all_die();
     drop(live);
+    assert!(world.env.ok(&["task", "list"]).contains("interrupted"), "{}", world.env.ok(&["task", "list"]));
+    assert_eq!(world.find_task("t")["shown"], "interrupted");
+    let status = world.env.ok(&["status"]);
+    assert!(status.contains("0 active, 1 interrupted"), "{status}");
     let before = of_a_supervisor(&world);
     assert_eq!(world.env.json(&["recover"])["crash"]["estimatedLoss"], 0, "its file is there");
     world.env.ok(&["recover", "--yes"]);
