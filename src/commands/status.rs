@@ -121,8 +121,9 @@ fn in_words(report: &Report) -> String {
             };
             format!("Session {}, {} into {target}{by}{ran}.\n", state.as_str(), session.mode)
         }
+        // It may have been paused, or about to be.
         (_, _) if session.set_aside > 0 => format!(
-            "No session runs; mode {}. The last one ended while it was paused: 'git axiom run' goes on with {}.\n",
+            "No session runs; mode {}. The last one ended at a pause: 'git axiom run' goes on with {}.\n",
             session.mode,
             words::count_of(session.set_aside as u64, "task", "tasks")
         ),

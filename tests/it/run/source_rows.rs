@@ -82,7 +82,7 @@ fn a_session_that_ends_while_it_is_paused_is_shown_as_that() {
     let status = world.env.json(&["status"]);
     assert_eq!((&status["project"]["status"], &status["session"]["setAside"]), (&"paused".into(), &1.into()), "{status}");
     let text = world.env.ok(&["status"]);
-    assert!(text.contains("ended while it was paused: 'git axiom run' goes on with 1 task"), "{text}");
+    assert!(text.contains("ended at a pause: 'git axiom run' goes on with 1 task"), "{text}");
     world.signal_file("go");
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.json(&["status"])["project"]["status"], "completed");
