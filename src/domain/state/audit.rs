@@ -285,16 +285,18 @@ pub(super) fn session_text(state: SessionState, reason: &str) -> String {
     format!("session {state}: {reason}")
 }
 
-/// How the title of what was approved begins, and the longest one in bytes.
+/// How the title of what was approved begins, of one gate and of several, and the longest one in bytes.
 const APPROVED: &str = "approved gate ";
+const APPROVED_ALL: &str = "approved gates ";
 const LONGEST_TITLE: usize = 200;
 
 /// The title of a transaction that several such events make: each gate that a human let continue is named.
 pub fn with_further(title: &str, event: &Event) -> Option<String> {
     let Event::GateDecided { id, decision: Decision::Approved, .. } = event else { return None };
-    let goes_on = title.starts_with(APPROVED) && !title.ends_with('…');
-    let further = if title.len() + id.as_str().len() > LONGEST_TITLE { ", …".to_owned() } else { format!(", {id}") };
-    goes_on.then(|| format!("{title}{further}"))
+    let named =
+        title.strip_prefix(APPROVED).or_else(|| title.strip_prefix(APPROVED_ALL)).filter(|named| !named.ends_with('…'))?;
+    let further = if title.len() + id.as_str().len() > LONGEST_TITLE { "…".to_owned() } else { id.to_string() };
+    Some(format!("{APPROVED_ALL}{named}, {further}"))
 }
 
 fn decision_text(id: &GateId, decision: &Decision) -> String {
@@ -464,7 +466,8 @@ mod tests {
         let titled = |count| {
             (1..count).fold("approved gate claim-t0".to_owned(), |title, n| with_further(&title, &approved(n)).unwrap_or(title))
         };
-        assert_eq!(titled(3), "approved gate claim-t0, claim-t1, claim-t2");
+        assert_eq!(titled(3), "approved gates claim-t0, claim-t1, claim-t2");
+        assert_eq!(titled(1), "approved gate claim-t0");
         assert!(titled(900).ends_with(", …") && titled(900).len() < LONGEST_TITLE + 10);
         assert_eq!(with_further("checkpoint before-recovery", &approved(1)), None);
     }
