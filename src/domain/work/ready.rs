@@ -10,10 +10,13 @@ use super::needs;
 use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::whole::State;
-use crate::error::Result;
+use crate::error::{Result, some_of};
 
 /// The persona of tasks that do not name one.
 pub const DEFAULT_PERSONA: &str = "agent";
+
+/// How many cases are named for which one waits.
+const NAMED: usize = 3;
 
 /// The persona of a task.
 pub fn persona_of(case: &Case) -> &str {
@@ -88,6 +91,32 @@ pub fn agent_for(state: &State, case: &Case, is_taken: impl Fn(&AgentId) -> bool
     }
 }
 
+/// What a pending case waits for; `None` where that is nothing. Why the one is blocked for which it waits is said too.
+fn waits_for_in_words<'a>(groups: &Groups<'a>, case: &'a Case) -> Option<String> {
+    let mut others: Vec<&CaseId> = Vec::new();
+    for other in groups.waits_for(case) {
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
+    let blocked = |other: &CaseId| {
+        let other = groups.state().restorable.cases.get(other)?;
+        other.reason.as_ref().filter(|_| other.status == Status::Blocked)
+    };
+    match others.as_slice() {
+        [] => None,
+        [one] => Some(match blocked(one) {
+            Some(why) => format!("waits for {one}, which is blocked: {why}"),
+            None => format!("waits for {one}"),
+        }),
+        some => {
+            let word =
+                |other: &&CaseId| blocked(other).map_or_else(|| other.to_string(), |why| format!("{other} (blocked: {why})"));
+            Some(format!("waits for {}", some_of(&some.iter().map(word).collect::<Vec<_>>(), NAMED)))
+        }
+    }
+}
+
 /// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let groups = Groups::of(state);
@@ -97,17 +126,14 @@ pub fn reasons_for_rest(state: &State) -> Vec<String> {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
         let why = match (gate, case.status) {
             (Some(gate), _) => format!("waits at gate {}: {}", gate.id, gate.reason),
-            (None, Status::Pending) => match (groups.waits_for(case).next(), session_gate) {
-                (Some(other), _) => match state.restorable.cases.get(other).map(|case| (case.status, &case.reason)) {
-                    Some((Status::Blocked, Some(why))) => format!("waits for {other}, which is blocked: {why}"),
-                    Some(_) | None => format!("waits for {other}"),
-                },
+            (None, Status::Pending) => match (waits_for_in_words(&groups, case), session_gate) {
+                (Some(others), _) => others,
                 (None, Some(gate)) => format!("waits at gate {}: {}", gate.id, gate.reason),
                 (None, None) => "is still pending".to_owned(),
             },
-            (None, Status::Done) => match needs::to_merge_first(state, case).next() {
-                Some(other) => format!("is done, and is merged after {other}"),
-                None => "is done but not merged".to_owned(),
+            (None, Status::Done) => match needs::to_merge_first(state, case).collect::<Vec<_>>().as_slice() {
+                [] => "is done but not merged".to_owned(),
+                others => format!("is done, and is merged after {}", some_of(others, NAMED)),
             },
             (None, status) => match &case.reason {
                 Some(reason) => format!("is {status}: {reason}"),
@@ -148,6 +174,23 @@ mod tests {
             state.restorable.cases.insert(id, case);
         }
         state
+    }
+
+    #[test]
+    fn everything_that_a_task_waits_for_is_named() {
+        use Status::{Blocked, Failed, Pending};
+        let names = ["a", "b", "c", "d"];
+        let mut state =
+            state(&[("a", &[], Failed), ("b", &[], Blocked), ("c", &[], Failed), ("d", &[], Failed), ("x", &[], Pending)]);
+        state.restorable.cases.get_mut("b").unwrap().reason = Some("not now".to_owned());
+        let said = |state: &mut State, many: usize| {
+            state.restorable.cases.get_mut("x").unwrap().after =
+                names[..many].iter().map(|of| CaseId::new(*of).unwrap()).collect();
+            reasons_for_rest(state).pop().unwrap()
+        };
+        assert_eq!(said(&mut state, 1), "x waits for a");
+        assert_eq!(said(&mut state, 2), "x waits for a, b (blocked: not now)");
+        assert_eq!(said(&mut state, 4), "x waits for a, b (blocked: not now), c and 1 more");
     }
 
     #[test]
