@@ -280,7 +280,8 @@ pub(super) fn session_text(state: SessionState, reason: &str) -> String {
         SessionState::Ended => "ended",
         SessionState::Interrupted if reason == "interrupted" => return "session interrupted".into(),
         SessionState::Interrupted => "interrupted",
-        SessionState::Crashed => "crashed",
+        // That was before: this is when it was seen.
+        SessionState::Crashed => return "session found crashed".into(),
     };
     format!("session {state}: {reason}")
 }

@@ -69,7 +69,7 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     world.env.ok(&["recover", "--yes"]);
     let log = world.env.ok(&["log", "--all"]);
     let recovered = |what: &str| log.lines().any(|line| line.contains(" recovery ") && line.contains(what));
-    assert!(recovered("agent-001 crashed, continue_task"), "{log}");
+    assert!(recovered("agent-001 crashed, continue_task") && recovered("session found crashed"), "{log}");
     assert_eq!(of_a_supervisor(&world), before, "none ran: {log}");
     world.all_is_well();
 }
