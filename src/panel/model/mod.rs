@@ -177,6 +177,11 @@ impl Model {
         self.agents().filter(|row| row.works).count()
     }
 
+    /// How much waits for a human: what is decided already does not.
+    pub fn for_you(&self) -> usize {
+        self.seen.waiting.iter().filter(|row| row.decided.is_none()).count()
+    }
+
     /// Whether an agent of the session has a task, also where it waits.
     pub fn has_busy_agents(&self) -> bool {
         self.agents().any(|row| row.runner == Runner::Agent && row.task.is_some())

@@ -7,7 +7,7 @@ use super::words::{cost, tokens};
 use crate::domain::work::project::SessionNow;
 use crate::domain::work::session::Mode;
 use crate::panel::keys::{Command, TABLE};
-use crate::panel::model::{Model, View};
+use crate::panel::model::{Model, View, impossible};
 use crate::panel::seen::Runner;
 
 /// State, mode, target, counts by state, what was used, what waits.
@@ -47,7 +47,7 @@ pub fn header(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
     if stuck > 0 {
         part(format!("{stuck} stuck"), Tone::Bad);
     }
-    let waiting = model.seen.waiting.iter().filter(|row| row.decided.is_none()).count();
+    let waiting = model.for_you();
     if waiting > 0 {
         part(format!("{waiting} for you"), Tone::Warn);
     }
@@ -71,7 +71,7 @@ fn tab(model: &Model, view: View) -> String {
     let many = match view {
         View::Agents => model.seen.agents.iter().filter(|row| !matches!(row.runner, Runner::Prompt { .. })).count(),
         View::Tasks => model.seen.tasks.len(),
-        View::Gates => model.seen.waiting.len(),
+        View::Gates => model.for_you(),
         View::Output | View::Timeline => 0,
     };
     let many = if many > 0 { format!(" ({many})") } else { String::new() };
@@ -173,7 +173,9 @@ fn to_recover(model: &Model) -> String {
 
 /// The most important keys, as many as there is room for.
 pub fn footer(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
-    let mut rows: Vec<_> = TABLE.iter().filter(|row| row.footer > 0 && model.view.names(row.of)).collect();
+    let rows = TABLE.iter().filter(|row| row.footer > 0 && model.view.names(row.of));
+    // What would only be refused is not offered.
+    let mut rows: Vec<_> = rows.filter(|row| impossible(model, row.command).is_none()).collect();
     rows.sort_by_key(|row| row.footer);
     let (mut pieces, mut used): (Vec<Piece>, usize) = (Vec::new(), 0);
     for row in rows {

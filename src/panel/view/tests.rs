@@ -4,12 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Colours, draw};
+use crate::domain::work::case::Status;
 use crate::domain::work::project::SessionNow;
 use crate::panel::event::Event;
 use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
 use crate::panel::model::{Model, View, update};
 use crate::panel::request::{Answer, Deed, Failure, Plan, Remedies};
-use crate::panel::seen::CheckpointRow;
+use crate::panel::seen::{CheckpointRow, WaitingRow};
 
 fn buffer(model: &Model, colours: Colours) -> Buffer {
     let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };
@@ -95,6 +96,28 @@ fn every_view_is_as_approved() {
         (none.agents, none.session.supervised) = (Vec::new(), true);
         update(model, Event::Seen(Box::new(none)));
     });
+}
+
+#[test]
+fn the_footer_offers_what_is_possible_and_what_waits_is_counted_once() {
+    let mut model = model(200, 60);
+    let offers = |model: &Model, words: &str| drawn(model).trim_end().lines().next_back().unwrap().contains(words);
+    press(&mut model, "2 g");
+    assert!(offers(&model, "pause") && !offers(&model, "block"), "a group");
+    while !offers(&model, "block") {
+        press(&mut model, "j");
+    }
+    let selected = model.task.clone();
+    let mut now = seen();
+    now.tasks.iter_mut().filter(|row| Some(&row.id) == selected.as_ref()).for_each(|row| row.status = Status::Done);
+    (now.session.now, now.session.supervised) = (SessionNow::Ending, true);
+    let decided = now.waiting.iter().filter(|row| row.decided.is_none()).count();
+    now.waiting.extend(now.waiting.clone().into_iter().map(|row| WaitingRow { decided: Some("approved".into()), ..row }));
+    update(&mut model, Event::Seen(Box::new(now)));
+    assert!(!offers(&model, "block") && !offers(&model, "pause"), "it is done, and the session ends");
+    let drawn = drawn(&model);
+    assert!(drawn.starts_with("  ending ") || drawn.starts_with(" ending "), "{drawn}");
+    assert!(drawn.contains(&format!("{decided} for you")) && drawn.contains(&format!("3 Gates ({decided})")), "{drawn}");
 }
 
 #[test]
