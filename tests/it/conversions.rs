@@ -134,3 +134,23 @@ fn a_file_that_is_only_stored_otherwise_is_not_named_as_changed() {
         assert_eq!(named(&["rollback", "checkpoint", "plain"]), [".gitattributes", "new.txt"], "{attributes}");
     }
 }
+
+#[test]
+fn line_ends_that_git_add_refuses_are_held() {
+    for (setting, attributes) in [("input", ""), ("true", ""), ("true", "*.x filter=none\n")] {
+        let scratch = Scratch::new();
+        scratch.write(".gitattributes", attributes);
+        scratch.git(&["config", "core.autocrlf", setting]);
+        scratch.git(&["config", "core.safecrlf", "true"]);
+        scratch.axiom(&["checkpoint", "create", "before"]);
+        for (path, text) in [("crlf.txt", "a\r\nb\r\n"), ("mixed.txt", "a\r\nb\n"), ("a.txt", "lf\n"), ("sub/b.txt", "x\r\n")] {
+            scratch.write(path, text);
+        }
+        let before = contents(&scratch.path());
+        assert_eq!(converted(&scratch, "one"), 0);
+        scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+        assert_eq!(scratch.read("a.txt"), "a\n");
+        scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before, "{setting}");
+    }
+}

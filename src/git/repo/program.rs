@@ -334,7 +334,11 @@ impl<'r> Git<'r> {
         command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
         match self.effect {
             Effect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
-            Effect::Reads | Effect::MakesObjects => drop(command.env("GIT_OPTIONAL_LOCKS", "0")),
+            // Line ends that a checkout would not give back are no reason to refuse a file here: its bytes are held beside the tree. With
+            // an index or objects of the user's, what the user has set counts.
+            Effect::Reads | Effect::MakesObjects => {
+                command.env("GIT_OPTIONAL_LOCKS", "0").args(["-c", "core.safecrlf=false"]);
+            }
         }
         match objects {
             // Nothing syncs these objects later.

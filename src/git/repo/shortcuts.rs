@@ -185,8 +185,6 @@ table! {
     AttributesFile: [Fact(Repository::has_attributes_file)] forbids PlainContents, "it may ask for conversions";
     /// `core.autocrlf`.
     AutoCrlf: [Other("core.autocrlf", &["false"])] forbids PlainContents, "line ends are converted";
-    /// `core.safecrlf`, where it refuses files.
-    SafeCrlf: [Other("core.safecrlf", &["false", "warn"])] forbids ConvertContents, "git refuses files that it could not give back";
     /// An attributes file with a filter, `ident` or an encoding.
     ConvertingAttributes: [Found] forbids ConvertContents, "the result is known only after trying it";
     /// A sparse index: entries that are folders.

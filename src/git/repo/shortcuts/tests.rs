@@ -58,7 +58,6 @@ fn make(condition: Condition) -> Option<Probe> {
         Condition::OwnAttributesFile => configured("core.attributesFile", "/nonexistent"),
         Condition::AttributesFile => with(|scratch| scratch.write(".git/info/attributes", CRLF)),
         Condition::AutoCrlf => configured("core.autocrlf", "input"),
-        Condition::SafeCrlf => configured("core.safecrlf", "true"),
         Condition::ConvertingAttributes => with(|scratch| scratch.write(".git/info/attributes", b"*.none filter=none\n")),
         Condition::SparseIndex => {
             with(|scratch| drop(scratch.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "sub"])))
@@ -189,6 +188,7 @@ fn configure(scratch: &Scratch, settings: &[(&str, &str)]) {
 /// Settings that forbid nothing.
 const HARMLESS: &[Setting] = &[
     ("line ends that are never refused", |scratch| configure(scratch, &[("core.safecrlf", "false")])),
+    ("line ends that 'git add' refuses", |scratch| configure(scratch, &[("core.safecrlf", "true")])),
     ("objects that gc keeps", |scratch| {
         configure(scratch, &[("core.repositoryFormatVersion", "1"), ("extensions.preciousObjects", "true")]);
     }),
