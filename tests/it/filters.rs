@@ -124,3 +124,56 @@ fn a_file_whose_filter_encrypts_and_does_not_run_is_left_out_and_not_stored_as_p
     let now = ["m.bin", "new.bin", "a.txt"].map(|path| scratch.read(path));
     assert_eq!(now, ["the new secret\n", "another new secret\n", "edited\n"]);
 }
+
+/// Files of which git makes no object, with the attribute that asks for it.
+const UNDECODABLE: [(&str, &[u8]); 4] = [
+    ("text working-tree-encoding=UTF-16LE-BOM", b"odd\n\n"),
+    ("working-tree-encoding=no-such-encoding", b"text\r\n"),
+    ("working-tree-encoding=UTF-16", b"no mark\n"),
+    ("working-tree-encoding=SHIFT-JIS", b"\x81\xff\xff\n"),
+];
+
+#[test]
+fn a_file_that_is_not_in_its_encoding_is_held_as_it_is_and_costs_nothing_else() {
+    for (attribute, bytes) in UNDECODABLE {
+        let scratch = Scratch::new();
+        scratch.write("old.rc", "old\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "more"]);
+        scratch.axiom(&["checkpoint", "create", "before"]);
+        scratch.write(".gitattributes", &format!("*.rc {attribute}\n*.good working-tree-encoding=UTF-16LE\n"));
+        for path in ["app.rc", "old.rc"] {
+            std::fs::write(scratch.path().join(path), bytes).unwrap();
+        }
+        scratch.write("x.good", "g\0o\0\n\0");
+        scratch.write("new", "precious\n");
+        let made = scratch.json(&["checkpoint", "create", "one"]);
+        assert_eq!(named(&made, &scratch, "unfiltered"), ["app.rc", "old.rc"], "{attribute}");
+        let read = |path: &str| std::fs::read(scratch.path().join(path)).unwrap();
+        scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+        assert!(!scratch.has("app.rc") && !scratch.has("new") && scratch.read("old.rc") == "old\n", "{attribute}");
+        scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+        assert_eq!((read("app.rc"), read("old.rc")), (bytes.to_vec(), bytes.to_vec()), "{attribute}");
+        assert_eq!((read("x.good"), scratch.read("new")), (b"g\0o\0\n\0".to_vec(), "precious\n".to_owned()), "{attribute}");
+        scratch.write("a.txt", "lost\n");
+        scratch.write("app.rc", "edited\n");
+        scratch.axiom(&["restore", "before", "--yes", "--", "a.txt"]);
+        assert_eq!((scratch.read("a.txt"), scratch.read("app.rc")), ("a\n".to_owned(), "edited\n".to_owned()), "{attribute}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!((scratch.read("a.txt"), scratch.read("app.rc").len()), ("lost\n".to_owned(), 7), "{attribute}");
+        scratch.fsck();
+    }
+}
+
+#[test]
+fn a_name_that_git_refuses_costs_only_itself_where_a_filter_does_not_run() {
+    let scratch = with_filter(MISSING[1]);
+    scratch.write("GIT~1/x.bin", "refused\n");
+    scratch.write("new.bin", "held\n");
+    let made = scratch.json(&["checkpoint", "create", "one"]);
+    assert_eq!(named(&made, &scratch, "refusedNames"), ["GIT~1/x.bin"]);
+    assert_eq!(named(&made, &scratch, "unfiltered"), ["new.bin"]);
+    scratch.remove("new.bin");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("new.bin"), scratch.read("GIT~1/x.bin")), ("held\n".into(), "refused\n".into()));
+}

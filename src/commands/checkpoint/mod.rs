@@ -238,7 +238,8 @@ fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<Strin
 fn unfiltered(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
     let (count, named) = first_ones(coverage, |coverage| &coverage.unfiltered);
     let what = words::count_of(count, "file", "files");
-    (count > 0).then(|| format!("held as they are: {what} whose filter is missing, fails or does not answer ({named})"))
+    let why = "whose filter is missing, fails or does not answer, or which are not in their encoding";
+    (count > 0).then(|| format!("held as they are: {what} {why} ({named})"))
 }
 
 /// The files that only their owner may read and that others may read where checkpoints hold them, in one line.
@@ -342,7 +343,10 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>,
         format!("{}{more}", shown.join(", "))
     };
     if coverage.unfiltered.count > 0 {
-        lines.push(format!("held as they are, since their filter did not run: {}", some(&coverage.unfiltered)));
+        lines.push(format!(
+            "held as they are, since their filter did not run or they are not in their encoding: {}",
+            some(&coverage.unfiltered)
+        ));
     }
     if coverage.others_may_read.count > 0 {
         let named = some(&coverage.others_may_read);

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::domain::base::names::RepoPath;
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::index::filters::is_of_a_filter;
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
@@ -53,13 +54,14 @@ impl Captures<'_> {
         let mut changes = Vec::new();
         for file in kept.iter().filter(is_content) {
             let oid = self.repo.objects().write_blob(&file.bytes)?;
-            let held_as = if file.mode == SYMLINK { oid.clone() } else { self.as_git_holds(worktree, file)? };
+            let stored = if file.mode == SYMLINK { Some(oid.clone()) } else { self.as_git_holds(worktree, file)? };
+            let held_as = stored.clone().unwrap_or_else(|| oid.clone());
             // There is no need to read it any more.
             capture.extras.gaps.retain(|gap| *gap != file.path);
             capture.coverage.not_in_time.remove(&file.path);
             let raw = &mut capture.extras.raw;
             raw.retain(|one| one.path != file.path);
-            if held_as != oid {
+            if stored.as_ref() != Some(&oid) {
                 raw.push(RawFile { path: file.path.clone(), held_as: held_as.clone(), oid, lfs: None });
                 raw.sort_by(|one, other| one.path.cmp(&other.path));
             }
@@ -69,13 +71,18 @@ impl Captures<'_> {
         Ok(capture)
     }
 
-    /// The blob that git makes of a file: after conversions, where there are any.
-    fn as_git_holds(&self, worktree: &Worktree, file: &KeptFile) -> Result<crate::domain::base::names::Oid> {
+    /// The blob that git makes of a file: after conversions, where there are any. `None` where the file is not in its encoding.
+    fn as_git_holds(&self, worktree: &Worktree, file: &KeptFile) -> Result<Option<Oid>> {
         let mut path = OsString::from("--path=");
         path.push(OsString::from_vec(file.path.as_bytes().to_vec()));
         let git = self.repo.git_in(worktree).making_objects();
-        let id = git.args(["hash-object", "-w", "--stdin"]).arg(path).stdin(file.bytes.clone()).text()?;
-        crate::domain::base::names::Oid::new(id.trim())
+        let output = git.args(["hash-object", "-w", "--stdin"]).arg(path).stdin(file.bytes.clone()).run()?;
+        if output.ok() {
+            return Oid::new(output.text()?.trim()).map(Some);
+        }
+        let error = output.error();
+        // What only a filter encrypts must not be stored without it.
+        if error.code() == Code::GitFailed && !is_of_a_filter(&output.stderr) { Ok(None) } else { Err(error) }
     }
 }
 

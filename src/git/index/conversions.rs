@@ -12,12 +12,17 @@ use crate::files;
 
 use super::file::nul_list;
 use crate::git::repo::handles::Conversions;
+use crate::git::repo::program::Git;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::value_of;
 use crate::git::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
-const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", ENCODING];
+
+/// The attribute for the encoding of a file. git ends where a file is to be stored and is not in that encoding, and wherever the value is
+/// none at all; then it says this word.
+const ENCODING: &str = "working-tree-encoding";
 
 /// The largest attributes file that is read, in bytes.
 const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
@@ -82,6 +87,24 @@ impl Conversions<'_> {
             all.push(of_attributes(values, settings));
         }
         Ok(all)
+    }
+
+    /// Those of the files that have a `working-tree-encoding`, also one that is none. `git` is a call that looks where the attributes are
+    /// to be read, up to `check-attr`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn encoded(&self, git: Git<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
+        let output = git.args(["-z", "--stdin", ENCODING]).stdin(nul_list(paths.iter().copied())).run_ok()?;
+        let mut fields = output.stdout.split(|byte| *byte == 0);
+        let mut encoded = BTreeSet::new();
+        for path in paths {
+            let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git check-attr' printed");
+            if !matches!(fields.nth(2).ok_or_else(unclear)?, b"unspecified" | b"unset") {
+                encoded.insert((*path).clone());
+            }
+        }
+        Ok(encoded)
     }
 
     /// The configuration of line ends in a worktree.

@@ -1,6 +1,9 @@
-//! Puts changed files into a private index whatever their filters do: a file whose filter is missing, fails or does not answer in
-//! time gets an entry with its bytes as they are. One bad filter costs only its own files, and a limited time.
+//! Puts changed files into a private index whatever their filters and encodings do: a file whose filter is missing, fails or does not
+//! answer in time, or that is not in the encoding that its attributes name, gets an entry with its bytes as they are. One bad filter
+//! costs only its own files, and a limited time; a bad encoding too.
 
+use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
@@ -15,6 +18,7 @@ use super::changed_paths::{ChangedPaths, refused, unreadable_file};
 use super::file::{IndexInfo, nul_list};
 use super::filter_memory::{hung_lately, note_hung};
 use super::filters::{ByFilter, FILTER_LIMIT, Filter, FilterTime, Filters};
+use crate::git::capture::gaps::reads_through;
 use crate::git::capture::lfs_store::{LFS, LfsStore};
 use crate::git::capture::raw::RawFile;
 use crate::git::repo::program::{Git, Output};
@@ -32,7 +36,7 @@ const SAMPLES: usize = 20;
 pub(in crate::git) struct StagedPaths {
     /// Paths that git refuses because of their names. They are not in the index.
     pub refused: Vec<RepoPath>,
-    /// Files whose filter did not run, with the blobs of their bytes, which are their entries.
+    /// Files whose filter did not run, or which git cannot decode, with the blobs of their bytes, which are their entries.
     pub unfiltered: Vec<(RepoPath, Oid)>,
     /// Files whose filter encrypts and did not run: their entries are as they were.
     pub encrypted: Vec<RepoPath>,
@@ -51,11 +55,19 @@ impl StagedPaths {
     }
 }
 
-/// One filter at work on files.
+/// What may keep git from storing a file.
+#[derive(Clone, Copy)]
+enum Conversion<'a> {
+    /// The filter of this name.
+    Filter(&'a str, &'a Filter),
+    /// Its encoding.
+    Encoding,
+}
+
+/// One filter, or the encodings, at work on files.
 struct Cleaning<'a> {
     index: &'a PrivateIndex<'a>,
-    name: &'a str,
-    filter: &'a Filter,
+    by: Conversion<'a>,
     until: Instant,
     refused: &'a mut Vec<RepoPath>,
 }
@@ -71,34 +83,30 @@ impl ChangedPaths {
     /// Updates a private index, as [`ChangedPaths::stage`] does.
     ///
     /// # Errors
-    /// `FILE_UNREADABLE`, `CHANGED_MEANWHILE`, `DISK_FULL`, `GIT_FAILED`; never because of a filter.
+    /// `FILE_UNREADABLE`, `CHANGED_MEANWHILE`, `DISK_FULL`, `GIT_FAILED`; never because of a filter or an encoding.
     pub fn stage_held(&self, r: &Repository, worktree: &Worktree, file: &Path) -> Result<StagedPaths> {
         let filters = r.conversions().filters(worktree)?;
         let paths: Vec<&RepoPath> = self.there().collect();
         let ByFilter { mut plain, mut filtered } =
             r.conversions().by_filter(&filters, r.git_in(worktree).arg("check-attr"), &paths)?;
         // Links and the folders of submodules pass through no filter, whatever their attributes say.
-        let is_file = |path: &RepoPath| worktree.path().join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file());
         for paths in filtered.values_mut() {
-            plain.extend(paths.extract_if(.., |path| !is_file(path)));
+            plain.extend(paths.extract_if(.., |path| !is_file(worktree, path)));
         }
         filtered.retain(|_, paths| !paths.is_empty());
-        if filtered.is_empty() {
-            return Ok(StagedPaths { refused: self.stage(r, worktree, Some(file))?, ..StagedPaths::default() });
-        }
         let index = PrivateIndex { r, worktree, file };
-        let rest = self.with_only(plain);
-        let mut refused = rest.stage(r, worktree, Some(file))?;
+        let mut refused = Vec::new();
+        let mut left = index.put(&self.with_only(plain), &mut refused)?;
         let time = FilterTime::begin();
-        let (mut left, mut lfs, mut encrypted) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lfs, mut encrypted) = (Vec::new(), Vec::new());
         for (name, paths) in filtered {
             let Some(filter) = filters.get(&name) else { continue };
-            let paths = if name == LFS { index.put_pointers(paths, &mut lfs)? } else { paths };
+            let paths = if name == LFS { index.put_pointers(paths, &mut lfs, &mut refused)? } else { paths };
             if paths.is_empty() {
                 continue;
             }
             let until = Instant::now() + time.of_next();
-            let cleaning = Cleaning { index: &index, name: &name, filter, until, refused: &mut refused };
+            let cleaning = Cleaning { index: &index, by: Conversion::Filter(&name, filter), until, refused: &mut refused };
             let not_run = cleaning.run(paths)?;
             if !not_run.is_empty() && index.encrypts((&name, filter), &filters, &not_run)? {
                 encrypted.extend(not_run);
@@ -113,9 +121,11 @@ impl ChangedPaths {
 }
 
 impl Cleaning<'_> {
-    /// Lets the filter run; returns the files for which it did not.
+    /// Lets the conversion run; returns the files for which it did not.
     fn run(self, paths: Vec<RepoPath>) -> Result<Vec<RepoPath>> {
-        if self.filter.stores_by.is_empty() || hung_lately(self.index.r, self.name, self.filter) {
+        if let Conversion::Filter(name, filter) = self.by
+            && (filter.stores_by.is_empty() || hung_lately(self.index.r, name, filter))
+        {
             return Ok(paths);
         }
         let begun = Instant::now();
@@ -127,17 +137,23 @@ impl Cleaning<'_> {
                 left.extend(part);
                 continue;
             }
-            // Where a filter that is not required fails, git would store the bytes as they are, without a word that we can rely on.
-            let git = self.index.git().with_filter(self.name).limited(time).config(format!("filter.{}.required=true", self.name));
-            let output = git.args(["--add", "--remove", "--replace", "-z", "--stdin"]).stdin(nul_list(&part)).run()?;
+            let git = match self.by {
+                // Where a filter that is not required fails, git would store the bytes as they are, without a word that we can rely on.
+                Conversion::Filter(name, _) => self.index.git().with_filter(name).config(format!("filter.{name}.required=true")),
+                Conversion::Encoding => self.index.git(),
+            };
+            let git = git.limited(time).args(["--add", "--remove", "--replace", "-z", "--stdin"]).stdin(nul_list(&part));
+            let output = git.run()?;
             if output.ok() {
                 worked = true;
                 self.refused.extend(refused(&part, &output.stderr)?);
             } else if output.is_over_limit() {
                 files::remove_file(&self.index.file.with_extension("lock"))?;
                 // A filter that had hardly any time left is asked next time.
-                if begun.elapsed() * 2 > FILTER_LIMIT {
-                    note_hung(self.index.r, self.name, self.filter);
+                if let Conversion::Filter(name, filter) = self.by
+                    && begun.elapsed() * 2 > FILTER_LIMIT
+                {
+                    note_hung(self.index.r, name, filter);
                 }
                 left.extend(part);
             } else if let Some(error) = other_failure(&output) {
@@ -157,20 +173,40 @@ impl Cleaning<'_> {
 /// Why git failed, where it was not because of the filter.
 fn other_failure(output: &Output) -> Option<Error> {
     let error = unreadable_file(output.error(), &output.stderr);
-    // Whatever else goes wrong in a call for the files of one filter, may be its doing: then its files are held as they are.
+    // Whatever else goes wrong in a call for the files of one conversion, may be its doing: then its files are held as they are.
     (!matches!(error.code(), Code::GitFailed | Code::FilterFailed)).then_some(error)
 }
 
 impl PrivateIndex<'_> {
+    /// Puts files without a filter into the index. Returns those that are not in the encoding that their attributes name.
+    fn put(&self, paths: &ChangedPaths, refused: &mut Vec<RepoPath>) -> Result<Vec<RepoPath>> {
+        let error = match paths.stage(self.r, self.worktree, Some(self.file)) {
+            Err(error) if error.code() == Code::GitFailed => error,
+            staged => {
+                refused.extend(staged?);
+                return Ok(Vec::new());
+            }
+        };
+        let there: Vec<&RepoPath> = paths.there().collect();
+        let mut encoded = self.r.conversions().encoded(self.r.git_in(self.worktree).arg("check-attr"), &there)?;
+        encoded.retain(|path| is_file(self.worktree, path));
+        if encoded.is_empty() {
+            return Err(error);
+        }
+        refused.extend(paths.without(&encoded).stage(self.r, self.worktree, Some(self.file))?);
+        let until = Instant::now() + FILTER_LIMIT;
+        Cleaning { index: self, by: Conversion::Encoding, until, refused }.run(encoded.into_iter().collect())
+    }
+
     /// Does what Git LFS does with its files, into our own store: its program may be missing or slow, and contents need not be
     /// stored twice. Returns the files that are left to it: those that are empty or pointers already, and no regular files.
-    fn put_pointers(&self, paths: Vec<RepoPath>, held: &mut Vec<RawFile>) -> Result<Vec<RepoPath>> {
+    fn put_pointers(&self, paths: Vec<RepoPath>, held: &mut Vec<RawFile>, refused: &mut Vec<RepoPath>) -> Result<Vec<RepoPath>> {
         if self.r.conversions().lfs_has_extensions() {
             return Ok(paths);
         }
         let store = LfsStore::of(self.r);
         let entries = self.r.captures().entries(self.worktree, self.file, &paths)?;
-        let (mut left, mut info) = (Vec::new(), IndexInfo::default());
+        let (mut left, mut new, mut pointers) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (path, entry) in paths.into_iter().zip(entries) {
             let place = self.worktree.path().join(path.to_path());
             let meta = files::metadata(&place)?.filter(|meta| meta.is_file() && meta.len() > 0);
@@ -184,23 +220,49 @@ impl PrivateIndex<'_> {
                 left.push(path);
                 continue;
             };
-            let mode = match entry {
-                Some((mode, _)) if !self.r.keeps().modes && mode & 0o170_000 == 0o100_000 => mode,
-                Some(_) | None => {
-                    if meta.mode() & 0o100 == 0 {
-                        0o100_644
-                    } else {
-                        0o100_755
-                    }
-                }
-            };
             let oid = self.r.objects().write_blob(&pointer.text())?;
-            info.set(&path, mode, &oid, 0);
-            held.push(RawFile { path, held_as: oid.clone(), oid, lfs: Some(pointer) });
+            new.push((path.clone(), self.mode_of(&meta, entry), oid));
+            pointers.insert(path, pointer);
         }
         store.sync_new()?;
-        info.apply(self.r, self.worktree, self.file)?;
+        let set = self.set(new, refused)?;
+        held.extend(set.into_iter().filter_map(|(path, oid)| {
+            let lfs = Some(pointers.remove(&path)?);
+            Some(RawFile { path, held_as: oid.clone(), oid, lfs })
+        }));
         Ok(left)
+    }
+
+    /// The mode that git gives a regular file which has this entry.
+    fn mode_of(&self, meta: &Metadata, entry: Option<(u32, Oid)>) -> u32 {
+        match entry {
+            Some((mode, _)) if !self.r.keeps().modes && mode & 0o170_000 == 0o100_000 => mode,
+            Some(_) | None if meta.mode() & 0o100 == 0 => 0o100_644,
+            Some(_) | None => 0o100_755,
+        }
+    }
+
+    /// Sets the entries of files, but for paths that git refuses because of their names. Returns those that are set.
+    fn set(&self, entries: Vec<(RepoPath, u32, Oid)>, refused: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
+        let (mut all, mut set) = (IndexInfo::default(), Vec::new());
+        for (path, mode, oid) in entries {
+            if path.is_odd() {
+                let mut one = IndexInfo::default();
+                one.set(&path, mode, &oid, 0);
+                match one.apply(self.r, self.worktree, self.file) {
+                    Err(error) if error.code() == Code::GitFailed => {
+                        refused.push(path);
+                        continue;
+                    }
+                    applied => applied?,
+                }
+            } else {
+                all.set(&path, mode, &oid, 0);
+            }
+            set.push((path, oid));
+        }
+        all.apply(self.r, self.worktree, self.file)?;
+        Ok(set)
     }
 
     /// Whether a filter encrypts: what these files, or others with this filter, have in the index shows it; else its command.
@@ -231,32 +293,31 @@ impl PrivateIndex<'_> {
         git.arg("update-index")
     }
 
-    /// Puts files into the index with their bytes, not converted in any way. Returns their blobs.
-    fn put_as_they_are(&self, paths: &[RepoPath], refused_names: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
-        // git decides about modes and names.
-        let git = self.git().args(["--add", "--remove", "--replace", "-z", "--stdin"]);
-        let output = git.stdin(nul_list(paths)).run()?;
-        if !output.ok() {
-            return Err(unreadable_file(output.error(), &output.stderr));
-        }
-        refused_names.extend(refused(paths, &output.stderr)?);
+    /// Puts regular files into the index with their bytes, not converted in any way. Returns their blobs.
+    fn put_as_they_are(&self, paths: &[RepoPath], refused: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
         let entries = self.r.captures().entries(self.worktree, self.file, paths)?;
         let ids = self.r.captures().write_raw(self.worktree, paths)?;
         if ids.len() != paths.len() {
+            let place = |path: &RepoPath| self.worktree.path().join(path.to_path());
+            if let Some(unread) = paths.iter().find(|path| !reads_through(&place(path))) {
+                return Err(Error::new(Code::FileUnreadable, "a file of the worktree cannot be read")
+                    .why(place(unread).display().to_string())
+                    .hint("make it readable, or add it to .gitignore"));
+            }
             return Err(Error::new(Code::ChangedMeanwhile, "a file of the worktree went away while it was read")
                 .hint("run the command again"));
         }
-        let mut info = IndexInfo::default();
-        let mut held = Vec::new();
+        let mut new = Vec::new();
         for ((path, entry), id) in paths.iter().zip(entries).zip(ids) {
-            // One that is a link is no file with a filter.
-            let Some((mode, oid)) = entry.filter(|(mode, _)| mode & 0o170_000 == 0o100_000) else { continue };
-            if oid != id {
-                info.set(path, mode, &id, 0);
-            }
-            held.push((path.clone(), id));
+            // One that is a link by now is no file with a filter.
+            let meta = files::metadata(&self.worktree.path().join(path.to_path()))?.filter(Metadata::is_file);
+            let Some(meta) = meta else { continue };
+            new.push((path.clone(), self.mode_of(&meta, entry), id));
         }
-        info.apply(self.r, self.worktree, self.file)?;
-        Ok(held)
+        self.set(new, refused)
     }
+}
+
+fn is_file(worktree: &Worktree, path: &RepoPath) -> bool {
+    worktree.path().join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file())
 }

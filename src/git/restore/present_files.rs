@@ -24,7 +24,8 @@ use crate::git::repo::worktrees::Worktree;
 /// `tree`.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` if a file vanished; `GIT_FAILED`. A file whose filter fails gets the id of its bytes as they are.
+/// `CHANGED_MEANWHILE` if a file vanished; `GIT_FAILED`. A file whose filter fails, or whose encoding git does not know, gets the id of its
+/// bytes as they are.
 pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -37,8 +38,17 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
     let filters = r.conversions().filters(worktree)?;
     let ByFilter { plain, filtered } = r.conversions().by_filter(&filters, git().arg("check-attr"), paths)?;
     let mut known = BTreeMap::new();
-    if !plain.is_empty() {
-        known.extend(hashes(git(), &[], &plain)?);
+    match if plain.is_empty() { Ok(Vec::new()) } else { hashes(git(), &[], &plain) } {
+        Err(error) if error.code() == Code::GitFailed => {
+            let encoded = r.conversions().encoded(git().arg("check-attr"), &plain.iter().collect::<Vec<_>>())?;
+            if encoded.is_empty() {
+                return Err(error);
+            }
+            let (encoded, others): (Vec<_>, Vec<_>) = plain.into_iter().partition(|path| encoded.contains(path));
+            known.extend(hashes(git(), &[], &others)?);
+            known.extend(hashes(git(), &["--no-filters"], &encoded)?);
+        }
+        hashed => known.extend(hashed?),
     }
     let time = FilterTime::begin();
     for (name, paths) in filtered {
