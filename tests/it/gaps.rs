@@ -494,3 +494,28 @@ fn permissions_of_a_file_do_not_close_the_folder_that_comes_back_in_its_place() 
     assert_eq!(env.repo().join("read-only").metadata().unwrap().permissions().mode() & 0o777, 0o555);
     mode("read-only", 0o755);
 }
+
+#[test]
+fn a_partial_clone_whose_remote_is_gone_is_held_without_what_was_never_fetched() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "uploadpack.allowFilter", "true"]);
+    let from = scratch.path();
+    let (gone, clone) = (from.with_file_name("gone"), from.with_file_name("clone"));
+    let url = format!("file://{}", from.display());
+    scratch.git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &url, clone.to_str().unwrap()]);
+    std::fs::rename(&from, gone).unwrap();
+    std::fs::rename(&clone, &from).unwrap();
+    scratch.git(&["reset", "-q"]);
+    scratch.write("new", "precious\n");
+    scratch.write("a.txt", "mine\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.axiom(&["checkpoint", "verify", "one"]);
+    scratch.write("new", "lost\n");
+    scratch.write("a.txt", "lost\n");
+    scratch.write("sub/b.txt", "later\n");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("new"), scratch.read("a.txt")), ("precious\n".to_owned(), "mine\n".to_owned()));
+    assert!(!scratch.has("sub/b.txt"));
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.read("new"), scratch.read("sub/b.txt")), ("lost\n".to_owned(), "later\n".to_owned()));
+}

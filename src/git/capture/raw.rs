@@ -210,7 +210,8 @@ impl Captures<'_> {
             if hung_lately(self.repo, &what, &filter) {
                 continue;
             }
-            let git = self.repo.git_in(&there).index(index).with_filters().config("core.sparseCheckout=false");
+            let git = self.repo.git_in(&there).index(index).with_filters().fetching_nothing();
+            let git = git.config("core.sparseCheckout=false");
             // Git LFS downloads nothing for this: it writes what it has, and its pointer if it has nothing.
             let git = git.env("GIT_LFS_SKIP_SMUDGE", "1").limited(time.of_next());
             // If a filter fails or does not answer, files are missing, and their bytes are kept.

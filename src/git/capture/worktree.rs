@@ -331,8 +331,7 @@ impl Captures<'_> {
     ) -> Result<FilesTree> {
         let StagedPaths { refused, unfiltered, encrypted, lfs } = staged;
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
-        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
-        let tree = Oid::new(git.arg("write-tree").text()?)?;
+        let tree = self.write_tree(worktree, index)?;
         encrypted.iter().for_each(|path| coverage.encrypted.add(path.clone()));
         let held: Vec<RawFile> = held_as_they_are(unfiltered, coverage).chain(lfs).collect();
         let decided = held.iter().map(|one| &one.path).chain(&encrypted).cloned().collect();
@@ -350,8 +349,14 @@ impl Captures<'_> {
             info.set(&stage.path, stage.mode, &stage.oid, 0);
         }
         info.apply(self.repo, worktree, staged)?;
-        let git = self.repo.git_in(worktree).index(staged).config("core.splitIndex=false").making_objects();
-        Oid::new(git.arg("write-tree").text()?)
+        self.write_tree(worktree, staged)
+    }
+
+    /// The tree of a private index. In a partial clone a remote may have what is not here: nothing is fetched for a capture.
+    fn write_tree(&self, worktree: &Worktree, index: &Path) -> Result<Oid> {
+        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
+        let git = git.fetching_nothing().arg("write-tree");
+        Oid::new(if self.repo.objects().is_partial() { git.arg("--missing-ok") } else { git }.text()?)
     }
 
     /// Writes the commits of a capture, in the shape of a stash. The index commit gets the `further` parents, to keep them

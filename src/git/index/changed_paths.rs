@@ -84,7 +84,7 @@ impl ChangedPaths {
             let git = repository.git_in(worktree).arg("update-index").args(arguments).args(["-z", "--stdin"]);
             match index {
                 // A private index is discarded later.
-                Some(index) => git.index(index).config("core.splitIndex=false").making_objects(),
+                Some(index) => git.index(index).config("core.splitIndex=false").making_objects().fetching_nothing(),
                 None => git.writing(),
             }
         };

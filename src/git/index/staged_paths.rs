@@ -290,7 +290,7 @@ impl PrivateIndex<'_> {
 
     fn git(&self) -> Git<'_> {
         let git = self.r.git_in(self.worktree).index(self.file).config("core.splitIndex=false").making_objects();
-        git.arg("update-index")
+        git.fetching_nothing().arg("update-index")
     }
 
     /// Puts regular files into the index with their bytes, not converted in any way. Returns their blobs.

@@ -158,7 +158,7 @@ impl Index<'_> {
 
     fn status_by(&self, index: Option<&Path>, config: &[&str], with: impl Fn(Git<'_>) -> Git<'_>) -> Result<StatusOutput> {
         let git = config.iter().fold(with(self.repo.git_in(self.worktree)), |git, pair| git.config(*pair));
-        let git = git.config("status.renames=false").args([
+        let git = git.config("status.renames=false").fetching_nothing().args([
             "status",
             "--porcelain=v2",
             "-z",

@@ -292,6 +292,13 @@ impl<'r> Git<'r> {
         self
     }
 
+    /// Never fetches what a partial clone lacks: the remote may be gone or slow, and what a capture does not change it need not read. Of
+    /// git before 2.45 this is not told.
+    #[must_use]
+    pub(in crate::git) fn fetching_nothing(self) -> Self {
+        self.env("GIT_NO_LAZY_FETCH", "1")
+    }
+
     fn objects(&self) -> Result<Objects<'r>> {
         match self.effect {
             Effect::Reads => {
