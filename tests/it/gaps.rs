@@ -495,6 +495,85 @@ fn permissions_of_a_file_do_not_close_the_folder_that_comes_back_in_its_place() 
     mode("read-only", 0o755);
 }
 
+/// Removes the loose object that git has for this name.
+fn lose(scratch: &Scratch, name: &str) {
+    let oid = scratch.git(&["rev-parse", name]);
+    std::fs::remove_file(scratch.path().join(".git/objects").join(&oid[..2]).join(&oid[2..])).unwrap();
+}
+
+#[test]
+fn staged_content_that_is_lost_costs_only_itself() {
+    let scratch = Scratch::new();
+    for (path, text) in [("s", "staged\n"), ("same", "as staged\n"), ("a.txt", "staged too\n"), ("gone", "of no file\n")] {
+        scratch.write(path, text);
+    }
+    scratch.git(&["add", "-A"]);
+    for name in [":s", ":same", ":a.txt", ":gone"] {
+        lose(&scratch, name);
+    }
+    scratch.write("s", "changed since\n");
+    scratch.write("a.txt", "changed since too\n");
+    scratch.write("new", "precious\n");
+    scratch.remove("gone");
+    let made = scratch.axiom(&["checkpoint", "create", "one", "--json"]);
+    let held = coverage(&made, &scratch.path());
+    assert_eq!(paths(&held["stagedNotHeld"]), ["a.txt", "gone", "s"], "what the file still has is there again");
+    let index = scratch.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/one^2"]);
+    assert_eq!(index.lines().collect::<Vec<_>>(), ["a.txt", "same", "staged.txt", "sub/b.txt"]);
+    scratch.axiom(&["checkpoint", "verify", "one"]);
+    for path in ["s", "new", "same", "a.txt"] {
+        scratch.write(path, "later\n");
+    }
+    let told = scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert!(told.contains("s (what was staged of it was lost then"), "{told}");
+    let read = |paths: [&str; 4]| paths.map(|path| scratch.read(path));
+    assert_eq!(read(["s", "new", "same", "a.txt"]), ["changed since\n", "precious\n", "as staged\n", "changed since too\n"]);
+    assert!(!scratch.has("gone"));
+    assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "same");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(read(["s", "new", "same", "a.txt"]), ["later\n"; 4]);
+    scratch.fsck();
+}
+
+#[test]
+fn a_side_of_a_conflict_that_is_lost_costs_only_itself() {
+    let scratch = Scratch::new();
+    scratch.git(&["checkout", "-q", "-b", "other"]);
+    scratch.write("a.txt", "theirs\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "theirs"]);
+    scratch.git(&["checkout", "-q", "main"]);
+    scratch.write("a.txt", "ours\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "ours"]);
+    assert!(!scratch.try_git(&["merge", "other"]).status.success());
+    let sides = scratch.git(&["ls-files", "-u"]);
+    let entry = |stage: &str, oid: &str| format!("100644 {oid} {stage}\ta.txt\n");
+    let staged: String = sides
+        .lines()
+        .map(|line| line.split(' ').nth(1).unwrap())
+        .zip(["1", "2", "3"])
+        .map(|(oid, stage)| {
+            // A base that is in no commit.
+            entry(stage, if stage == "1" { "1111111111111111111111111111111111111111" } else { oid })
+        })
+        .collect();
+    let zeros = format!("0 {} 0\ta.txt\n", "0".repeat(40));
+    let list = scratch.path().join("../list");
+    std::fs::write(&list, zeros + &staged).unwrap();
+    let mut command = scratch.command("git");
+    command.args(["update-index", "--index-info"]).stdin(std::fs::File::open(list).unwrap());
+    assert!(command.status().unwrap().success());
+    scratch.write("new", "precious\n");
+    let made = scratch.axiom(&["checkpoint", "create", "one", "--json"]);
+    assert_eq!(paths(&coverage(&made, &scratch.path())["stagedNotHeld"]), ["a.txt"]);
+    scratch.remove("new");
+    let merged = scratch.read("a.txt");
+    scratch.git(&["reset", "-q"]);
+    scratch.write("a.txt", "lost\n");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("new"), scratch.read("a.txt")), ("precious\n".to_owned(), merged));
+    assert_eq!(scratch.git(&["ls-files", "-u"]).lines().count(), 2);
+}
+
 #[test]
 fn a_partial_clone_whose_remote_is_gone_is_held_without_what_was_never_fetched() {
     let scratch = Scratch::new();

@@ -308,6 +308,11 @@ const KINDS: &[Kind] = &[
         one: "file whose filter encrypts and did not run",
         many: "files whose filter encrypts and did not run",
     },
+    Kind {
+        of: |c| &c.staged_not_held,
+        one: "staged content that is lost (the file is held)",
+        many: "staged contents that are lost (the files are held)",
+    },
     Kind { of: |c| &c.purged, one: "purged path", many: "purged paths" },
     Kind { of: |c| &c.excluded, one: "entry excluded by checkpoints.exclude", many: "entries excluded by checkpoints.exclude" },
     Kind {

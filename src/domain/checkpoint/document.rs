@@ -421,6 +421,9 @@ pub struct Coverage {
     /// Changed files whose filter encrypts and did not run: they are not held, since their plain text would be.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub encrypted: PathSample,
+    /// Files whose staged content is lost: the files are held, and in the index HEAD's content stands in its place, or nothing.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub staged_not_held: PathSample,
     /// Untracked and ignored files and folders that `checkpoints.exclude` excludes, the topmost ones.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub excluded: PathSample,
@@ -501,6 +504,7 @@ impl Coverage {
         let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } =
             self;
         let Self { excluded, purged, over_include_limit, git_directories, encrypted, not_in_time, others_may_read: _, .. } = self;
+        let Self { staged_not_held: _, .. } = self;
         let others = [nested_repositories, too_large, refused_names, excluded, purged, over_include_limit, encrypted];
         // A capture lists all that it did not read beside its trees; what has no content is no file that can be deleted.
         let listed = [ignored, special, unreadable, not_in_time, git_directories];
@@ -568,14 +572,15 @@ impl Coverage {
     }
 
     /// The paths that are not held, or not exactly, one sample for each kind.
-    pub fn samples(&self) -> [&PathSample; 14] {
+    pub fn samples(&self) -> [&PathSample; 15] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, not_in_time, others_may_read: _, .. } =
             self;
         let Self { unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted, .. } = self;
-        let Self { git_directories, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } = self;
-        let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted];
-        let [a, b, c, d, e, f, g] = named;
-        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, g, not_in_time, git_directories]
+        let Self { git_directories, staged_not_held, missing: _, not_captured: _, only: _, included: _, unfiltered: _, .. } =
+            self;
+        let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted, staged_not_held];
+        let [a, b, c, d, e, f, g, h] = named;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, g, h, not_in_time, git_directories]
     }
 }
 

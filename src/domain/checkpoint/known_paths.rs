@@ -128,6 +128,8 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
     let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
     let Coverage { unreadable, refused_names, converted, excluded, purged, over_include_limit, included, .. } = seen;
     let Coverage { git_directories, missing, not_captured, only, unfiltered, encrypted, not_in_time, others_may_read, .. } = seen;
+    // The index is always the present one.
+    let Coverage { staged_not_held, .. } = seen;
     Coverage {
         ignored: join(&then.ignored, ignored),
         nested_repositories: join(&then.nested_repositories, nested_repositories),
@@ -146,6 +148,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         included: join(&then.included, included),
         encrypted: join(&then.encrypted, encrypted),
         unfiltered: join(&then.unfiltered, unfiltered),
+        staged_not_held,
         missing,
         not_captured,
         only,

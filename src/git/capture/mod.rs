@@ -19,6 +19,7 @@ pub(super) mod ignored_held;
 pub(super) mod ignored_then;
 pub(super) mod kept;
 pub(super) mod lfs_store;
+pub(super) mod lost_contents;
 pub(super) mod named_ignored;
 pub(super) mod named_objects;
 pub(super) mod never_content;

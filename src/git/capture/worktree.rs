@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::document::INDEX;
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::files;
 
 use super::coverage::{Coverage, Unmentioned, find_unmentioned};
@@ -17,6 +17,7 @@ use super::extras::CaptureExtras;
 use super::gaps::Gaps;
 use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::ignored_held::{Excluded, SortedIgnored, sort_ignored};
+use super::lost_contents::LostContents;
 use super::named_ignored::NamedPaths;
 use super::permissions::Usual;
 use super::raw::RawFile;
@@ -122,10 +123,15 @@ impl Captures<'_> {
         let never = self.never_content(worktree, options);
         let wider = never.leaving_out(options);
         let options = wider.as_ref().unwrap_or(options);
-        let capture = match self.fast_capture(worktree, options)? {
+        let mut capture = match self.fast_capture(worktree, options)? {
             Some(capture) => capture,
             None => self.capture_by_git(worktree, options)?,
         };
+        let lost = self.lost_in(worktree, &capture)?;
+        if !lost.is_empty() {
+            capture = self.capture_without(worktree, options, &lost)?;
+            self.none_is_damaged(worktree, &capture, &lost)?;
+        }
         Ok(never.named_in(capture))
     }
 
@@ -146,11 +152,28 @@ impl Captures<'_> {
     /// # Errors
     /// As [`Captures::capture_worktree`].
     pub(in crate::git) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
+        match self.capture_without(worktree, options, &BTreeSet::new()) {
+            Err(error) if error.code() == Code::GitFailed => {
+                let lost = self.lost_of_index(worktree)?;
+                if lost.is_empty() { Err(error) } else { self.capture_without(worktree, options, &lost) }
+            }
+            taken => taken,
+        }
+    }
+
+    /// As [`Captures::capture_by_git`], without the contents that the index names at the paths in `lost`.
+    fn capture_without(
+        &self,
+        worktree: &Worktree,
+        options: &CaptureOptions,
+        lost: &BTreeSet<RepoPath>,
+    ) -> Result<WorktreeCapture> {
         let folder = self.repo.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
-        let CopiedIndex { facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged))?;
+        let CopiedIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged))?;
         let worktree = with_head.as_ref().unwrap_or(worktree);
+        let lost = LostContents::take_out(self.repo, (worktree, &staged), &mut facts, lost)?;
         // A file that exists in spite of its 'skip-worktree' flag is content like any other. Without a sparse checkout, a
         // missing file with this flag was deleted like any other.
         let sparse = !facts.skip_worktree.is_empty() && self.repo.index(worktree).is_sparse()?;
@@ -186,8 +209,7 @@ impl Captures<'_> {
         gaps.add_closed(worktree.path(), &narrow);
         submodules.extend(self.kept_as_modules(worktree, &coverage));
         env::fault_point("git.capture-before-objects");
-        let known = facts.tree.clone();
-        let settled = facts.unmerged.is_empty();
+        let (known, settled) = (facts.tree.clone(), facts.unmerged.is_empty());
         // If nothing differs from the index, its tree is also the tree of the files; and git caches that tree in the index
         // itself.
         let (files, mut raw, encrypted, index) = if changed.is_empty() && settled {
@@ -217,7 +239,7 @@ impl Captures<'_> {
         extras.gaps.extend(encrypted);
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {
             Some(tree) => tree,
-            None => self.staged_tree(worktree, &staged, &extras)?,
+            None => self.staged_tree(worktree, &staged, (&head, &lost, &extras), &mut coverage)?,
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules })
@@ -340,8 +362,16 @@ impl Captures<'_> {
         Ok(FilesTree { tree, raw, encrypted })
     }
 
-    fn staged_tree(&self, worktree: &Worktree, staged: &Path, extras: &CaptureExtras) -> Result<Oid> {
+    /// The tree of the index, with our side of conflicts, and what stands in the place of lost contents.
+    fn staged_tree(
+        &self,
+        worktree: &Worktree,
+        staged: &Path,
+        (head, lost, extras): (&Head, &LostContents, &CaptureExtras),
+        coverage: &mut Coverage,
+    ) -> Result<Oid> {
         let mut info = IndexInfo::default();
+        lost.put_in_place((self.repo, worktree), head, &mut info, coverage)?;
         for stage in &extras.index.unmerged {
             info.remove(&stage.path, &stage.oid);
         }

@@ -1,8 +1,10 @@
 //! Checks staged contents that a capture takes over from the user's index without having read them: the index holds only
 //! their ids. A power loss can leave empty objects under such ids.
 
+use std::collections::BTreeSet;
+
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result, some_of};
+use crate::error::{Code, Error, Result};
 
 use crate::git::capture::worktree::WorktreeCapture;
 use crate::git::history::questions::TreeChange;
@@ -14,36 +16,29 @@ use crate::git::repo::handles::Index;
 const WHOLE: usize = 1000;
 
 impl Index<'_> {
-    /// Proves that the staged contents that a capture refers to can be read. Only loose objects are checked, because a pack
+    /// The paths of staged contents that a capture refers to and that cannot be read. Only loose objects are looked into, because a pack
     /// is written completely or not at all. The cost depends on how much is staged compared with the checked-out commit.
     ///
     /// # Errors
-    /// `CHECKPOINT_DAMAGED` naming the paths; `GIT_FAILED`.
-    pub fn staged_can_be_read(&self, capture: &WorktreeCapture) -> Result<()> {
-        self.nothing_lost_is_held(capture)?;
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn unreadable_staged(&self, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
         let base = match capture.head.commit() {
             Some(commit) => self.repo.objects().read_commit(commit)?.tree,
             None => self.repo.objects().empty_tree()?,
         };
         if base == capture.index_tree {
-            return Ok(());
+            return Ok(BTreeSet::new());
         }
         let staged = self.repo.history().diff_trees(&base, &capture.index_tree)?;
         let whole = staged.len() <= WHOLE;
-        let damaged: Vec<&RepoPath> = staged.iter().filter(|change| !self.is_readable(change, whole)).map(|c| &c.path).collect();
-        if damaged.is_empty() {
-            return Ok(());
-        }
-        let what =
-            format!("staged content in '{}' cannot be read, so it could not be restored later", self.worktree.path().display());
-        Err(Error::new(Code::CheckpointDamaged, what)
-            .why(some_of(&damaged, 10))
-            .hint("git restore --staged PATH    removes it from the index; the file stays as it is")
-            .hint("git fsck    shows what else is damaged"))
+        Ok(staged.into_iter().filter(|change| !self.is_readable(change, whole)).map(|change| change.path).collect())
     }
 
-    /// Where objects are known to be lost, all that the capture holds is looked at: what is as in the commit too.
-    fn nothing_lost_is_held(&self, capture: &WorktreeCapture) -> Result<()> {
+    /// Proves that nothing is lost of what a capture holds, where objects are known to be lost.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED`.
+    pub fn nothing_lost_is_held(&self, capture: &WorktreeCapture) -> Result<()> {
         if self.repo.durability().lost_objects()?.is_empty() {
             return Ok(());
         }
@@ -70,6 +65,14 @@ impl Index<'_> {
     fn loose(&self, oid: &Oid) -> Option<bool> {
         let (folder, rest) = oid.as_str().split_at_checked(2)?;
         Some(self.repo.common_dir().join("objects").join(folder).join(rest).symlink_metadata().is_ok())
+    }
+
+    /// Whether an object is there, and what its name says. One in a pack is not read.
+    pub(in crate::git) fn is_there_whole(&self, oid: &Oid) -> bool {
+        match self.loose(oid) {
+            Some(true) => self.is_whole(oid),
+            Some(false) | None => self.repo.objects().has_object(oid),
+        }
     }
 
     fn is_whole(&self, oid: &Oid) -> bool {
@@ -103,19 +106,28 @@ mod tests {
             let staged = scratch.git(&["rev-parse", ":a.txt"]);
             scratch.write("a.txt", b"edited since");
             let options = CaptureOptions { max_file_size: 1_000_000, ..Default::default() };
-            let prove = || {
-                let taken = repo.captures().capture_worktree(&scratch.main(), &options)?;
-                repo.index(&scratch.main()).staged_can_be_read(&taken)
-            };
-            prove().unwrap();
+            let take = || repo.captures().capture_worktree(&scratch.main(), &options).unwrap();
+            assert!(take().coverage.is_complete());
             let place = scratch.path().join(".git/objects").join(&staged[..2]).join(&staged[2..]);
             std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o644)).unwrap();
             std::fs::OpenOptions::new().write(true).open(&place).unwrap().set_len(bytes).unwrap();
-            let error = prove().unwrap_err();
-            assert_eq!(error.code(), Code::CheckpointDamaged, "{error}");
-            assert!(error.to_string().contains("a.txt") && !error.to_string().contains("new"), "{error}");
+            let taken = take();
+            repo.durability().sync_objects().unwrap();
+            assert_eq!(taken.coverage.staged_not_held.paths, [RepoPath::new("a.txt")]);
+            let at = |tree: &Oid, path: &str| scratch.git(&["rev-parse", &format!("{tree}:{path}")]);
+            assert_eq!(at(&taken.index_tree, "a.txt"), scratch.git(&["rev-parse", "HEAD:a.txt"]), "HEAD's stands for it");
+            assert_eq!(at(&taken.index_tree, "new"), scratch.git(&["hash-object", "new"]));
+            assert_eq!(at(&taken.tree, "a.txt"), scratch.git(&["hash-object", "a.txt"]));
+            // What the file has again is written again, in the place of what is damaged.
+            scratch.write("a.txt", &[7; 5000]);
+            let taken = take();
+            repo.durability().sync_objects().unwrap();
+            assert!(taken.coverage.is_complete());
+            assert_eq!((at(&taken.tree, "a.txt"), at(&taken.index_tree, "a.txt")), (staged.clone(), staged.clone()));
+            assert_eq!(scratch.git(&["cat-file", "blob", &staged]).len(), 5000);
+            scratch.write("a.txt", b"edited since");
             scratch.git(&["restore", "--staged", "a.txt"]);
-            prove().unwrap();
+            assert!(take().coverage.is_complete());
         }
     }
 }

@@ -291,6 +291,7 @@ fn holds_everything(coverage: &Coverage) -> bool {
         git_directories: _,
         refused_names,
         converted: _,
+        staged_not_held: _,
         unfiltered,
         encrypted,
         excluded,

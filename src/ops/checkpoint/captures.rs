@@ -186,7 +186,7 @@ pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTree
     let objects = ctx.repo.objects();
     for (number, one) in captured.into_iter().enumerate() {
         let path = one.worktree.path_text()?;
-        let tried = ctx.repo.index(&one.worktree).staged_can_be_read(&one.capture).and_then(|()| {
+        let tried = ctx.repo.index(&one.worktree).nothing_lost_is_held(&one.capture).and_then(|()| {
             // As whoever makes one does at its end: what it adds has to be there.
             let commit =
                 if number < TRIED { Some(ctx.repo.captures().commit_capture(&one.capture, "trial", &[])?.commit) } else { None };
@@ -246,9 +246,9 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
 /// # Errors
 /// An unreadable object in the index of the main worktree.
 pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
-    ctx.repo.index(&captured.main.worktree).staged_can_be_read(&captured.main.capture)?;
+    ctx.repo.index(&captured.main.worktree).nothing_lost_is_held(&captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
-        match ctx.repo.index(&one.captured.worktree).staged_can_be_read(&one.captured.capture) {
+        match ctx.repo.index(&one.captured.worktree).nothing_lost_is_held(&one.captured.capture) {
             Ok(()) => captured.workspaces.push(one),
             Err(error) if !error.is_everybodys() => {
                 captured.coverage.insert(one.state.path, Coverage::of_nothing(error.to_string()));

@@ -123,7 +123,7 @@ fn capture_one(repo: &Repository, (above, folder): (&Worktree, &Path), options: 
     let inner = repo.submodule(folder, &git_dir)?;
     let worktree = inner.submodule_worktree();
     let capture = inner.captures().capture_worktree(&worktree, options)?;
-    inner.index(&worktree).staged_can_be_read(&capture)?;
+    inner.index(&worktree).nothing_lost_is_held(&capture)?;
     Ok(Some((inner, worktree, capture)))
 }
 

@@ -37,6 +37,9 @@ pub(super) fn excluded_now(
 /// The key under which an index is named that could not be read then: HEAD's comes in its place.
 pub(super) const INDEX_UNREADABLE: &str = "indexUnreadable";
 
+/// The key under which a file is named whose staged content was lost then: HEAD's comes in its place, or nothing.
+pub(super) const STAGED_LOST: &str = "stagedNotHeld";
+
 /// The files that existed when the checkpoint was made, that it does not hold, and that are missing now; and the `excluded`
 /// ones. Of long lists, only the paths that the coverage names are checked.
 pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded: &[RepoPath]) -> Vec<NotRestored> {
@@ -44,8 +47,10 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     let Some(coverage) = coverage else { return lines };
     let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
     let Coverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, not_in_time, .. } = coverage;
+    let Coverage { staged_not_held, .. } = coverage;
     let index = unreadable.paths.iter().filter(|path| path.as_bytes() == INDEX.as_bytes());
     lines.extend(index.map(|path| line(worktree, path, INDEX_UNREADABLE)));
+    lines.extend(staged_not_held.paths.iter().map(|path| line(worktree, path, STAGED_LOST)));
     // One that is there stays as it is, and nothing else would tell of it.
     lines.extend(dirty_submodules.paths.iter().map(|path| line(worktree, path, "dirtySubmodules")));
     for (sample, why) in [

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::git::TreeChange;
 use crate::ops::operation::in_progress::OperationLine;
 
-use super::not_restored::INDEX_UNREADABLE;
+use super::not_restored::{INDEX_UNREADABLE, STAGED_LOST};
 use super::refs::{MovedRef, RefLeft, RefLine};
 use crate::ops::operation::stop_agents::AgentLine;
 
@@ -142,6 +142,9 @@ impl NotRestored {
             "special" => "not a regular file",
             "unreadable" => "it could not be read",
             INDEX_UNREADABLE => "it could not be read: the index becomes that of the commit, and nothing is staged",
+            STAGED_LOST => {
+                "what was staged of it was lost then: the file comes back, and the commit's content is staged, or nothing"
+            }
             NOT_IN_TIME => "it did not fit into attach.deadline; a later checkpoint may hold it",
             "notCaptured" => "this worktree cannot be captured",
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",

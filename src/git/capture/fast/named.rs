@@ -83,7 +83,9 @@ impl Captures<'_> {
         let never = self.never_content(worktree, options);
         let wider = never.leaving_out(options);
         let capture = self.capture_only(worktree, wider.as_ref().unwrap_or(options), earlier, paths)?;
-        Ok(capture.map(|capture| never.named_in(capture)))
+        let Some(capture) = capture else { return Ok(None) };
+        let is_whole = self.lost_in(worktree, &capture)?.is_empty();
+        Ok(is_whole.then(|| never.named_in(capture)))
     }
 
     fn capture_only(
