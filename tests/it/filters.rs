@@ -126,11 +126,12 @@ fn a_file_whose_filter_encrypts_and_does_not_run_is_left_out_and_not_stored_as_p
 }
 
 /// Files of which git makes no object, with the attribute that asks for it.
-const UNDECODABLE: [(&str, &[u8]); 4] = [
+const UNDECODABLE: [(&str, &[u8]); 5] = [
     ("text working-tree-encoding=UTF-16LE-BOM", b"odd\n\n"),
     ("working-tree-encoding=no-such-encoding", b"text\r\n"),
     ("working-tree-encoding=UTF-16", b"no mark\n"),
     ("working-tree-encoding=SHIFT-JIS", b"\x81\xff\xff\n"),
+    ("working-tree-encoding", b"text\n"),
 ];
 
 #[test]

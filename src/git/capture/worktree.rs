@@ -22,8 +22,9 @@ use super::named_ignored::NamedPaths;
 use super::permissions::Usual;
 use super::raw::RawFile;
 use crate::git::index::changed_paths::ChangedPaths;
+use crate::git::index::conversions::is_of_no_encoding;
 use crate::git::index::file::{IndexInfo, copy_index, in_folder, mark};
-use crate::git::index::instead::{CopiedIndex, copy_or_make};
+use crate::git::index::instead::{Belief, CopiedIndex, copy_or_make};
 use crate::git::index::path_patterns::PathPatterns;
 use crate::git::index::staged_paths::StagedPaths;
 use crate::git::index::status::{StatusEntry, StatusKind};
@@ -129,7 +130,7 @@ impl Captures<'_> {
         };
         let lost = self.lost_in(worktree, &capture)?;
         if !lost.is_empty() {
-            capture = self.capture_without(worktree, options, &lost)?;
+            capture = self.capture_without(worktree, options, (&lost, Belief::Less))?;
             self.none_is_damaged(worktree, &capture, &lost)?;
         }
         Ok(never.named_in(capture))
@@ -152,10 +153,11 @@ impl Captures<'_> {
     /// # Errors
     /// As [`Captures::capture_worktree`].
     pub(in crate::git) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
-        match self.capture_without(worktree, options, &BTreeSet::new()) {
+        match self.capture_without(worktree, options, (&BTreeSet::new(), Belief::AsGit)) {
             Err(error) if error.code() == Code::GitFailed => {
                 let lost = self.lost_of_index(worktree)?;
-                if lost.is_empty() { Err(error) } else { self.capture_without(worktree, options, &lost) }
+                let is_mended = !lost.is_empty() || is_of_no_encoding(&error.to_string());
+                if is_mended { self.capture_without(worktree, options, (&lost, Belief::Less)) } else { Err(error) }
             }
             taken => taken,
         }
@@ -166,12 +168,12 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         options: &CaptureOptions,
-        lost: &BTreeSet<RepoPath>,
+        (lost, belief): (&BTreeSet<RepoPath>, Belief),
     ) -> Result<WorktreeCapture> {
         let folder = self.repo.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
-        let CopiedIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged))?;
+        let CopiedIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged), belief)?;
         let worktree = with_head.as_ref().unwrap_or(worktree);
         let lost = LostContents::take_out(self.repo, (worktree, &staged), &mut facts, lost)?;
         // A file that exists in spite of its 'skip-worktree' flag is content like any other. Without a sparse checkout, a

@@ -24,6 +24,11 @@ const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", ENCODIN
 /// none at all; then it says this word.
 const ENCODING: &str = "working-tree-encoding";
 
+/// Whether git ended because an attribute names no encoding at all: it then compares no file that has it.
+pub(in crate::git) fn is_of_no_encoding(words: &str) -> bool {
+    words.contains(ENCODING)
+}
+
 /// The largest attributes file that is read, in bytes.
 const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
 

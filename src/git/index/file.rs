@@ -69,6 +69,25 @@ pub(in crate::git) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Resu
     write_as_of(to, &bytes, hash, modified)
 }
 
+/// As [`copy_index`], but of entries of the moment in which the index was written nothing is believed: git then looks at none of these
+/// files when it writes the copy. One that is not understood is believed as ever.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(in crate::git) fn copy_index_believing_less(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
+    copy_index(hash, from, to)?;
+    let Some(mut file) = files::open_optional(to)? else { return Ok(()) };
+    let mut bytes = Vec::new();
+    let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", to, e))?;
+    file.read_to_end(&mut bytes).map_err(|e| Error::io("read", to, e))?;
+    let seconds = modified.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64;
+    if let Some(careful) = without_racy_sizes(&bytes, hash, seconds) {
+        files::write_scratch(to, &careful)?;
+        files::set_times(to, modified);
+    }
+    Ok(())
+}
+
 /// Writes an index that is to count as written at `time`. git believes that a file is unchanged only if it is older than the
 /// index, so a newer index would hide edits of the same moment. Where a file system does not take the time (some say that
 /// they did), git reads those files instead.

@@ -9,8 +9,10 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
+use super::conversions::is_of_no_encoding;
+use super::file::{IndexExtras, IndexInfo, copy_index, copy_index_believing_less, index_facts, mark, nul_list};
 use super::filters::{FILTER_LIMIT, is_of_a_filter};
+use super::instead::Belief;
 use super::lock::IndexLock;
 use super::users::UsersEntries;
 use crate::git::capture::differing::Folders;
@@ -28,6 +30,14 @@ fn lock_of(index: &Path) -> PathBuf {
     let mut name = index.as_os_str().to_owned();
     name.push(".lock");
     name.into()
+}
+
+/// Makes an index, and makes it again where git fails at an attribute of a file that it would not have to look at.
+fn believing(make: impl Fn(Belief) -> Result<()>) -> Result<()> {
+    match make(Belief::AsGit) {
+        Err(error) if is_of_no_encoding(&error.to_string()) => make(Belief::Less),
+        made => made,
+    }
 }
 
 impl Index<'_> {
@@ -75,7 +85,17 @@ impl Index<'_> {
         lock: &IndexLock,
         (users, placed): (UsersEntries, &[Placed]),
     ) -> Result<()> {
-        let index = self.start_index(lock)?;
+        believing(|belief| self.install_by(tree, extras, (lock, belief), (&users, placed)))
+    }
+
+    fn install_by(
+        &self,
+        tree: &Oid,
+        extras: &IndexExtras,
+        (lock, belief): (&IndexLock, Belief),
+        (users, placed): (&UsersEntries, &[Placed]),
+    ) -> Result<()> {
+        let index = self.start_index(lock, belief)?;
         // git refuses to replace an entry with one of these flags if its file has changed, so the flags are cleared first.
         let now = index_facts(self.repo, self.worktree, index)?;
         mark(self.repo, self.worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
@@ -98,7 +118,7 @@ impl Index<'_> {
         for stage in &extras.unmerged {
             info.set(&stage.path, stage.mode, &stage.oid, stage.stage);
         }
-        for (path, entry) in &users {
+        for (path, entry) in users {
             match entry {
                 Some(file) => info.set(path, file.mode, &file.oid, 0),
                 None => info.remove(path, tree),
@@ -126,7 +146,11 @@ impl Index<'_> {
         if self.edit_index(changes, trees, lock, placed)? {
             return Ok(());
         }
-        let index = self.start_index(lock)?;
+        believing(|belief| self.replace_by_git(changes, lock, belief))
+    }
+
+    fn replace_by_git(&self, changes: &[TreeChange], lock: &IndexLock, belief: Belief) -> Result<()> {
+        let index = self.start_index(lock, belief)?;
         let facts = index_facts(self.repo, self.worktree, index)?;
         let mut info = IndexInfo::default();
         for change in changes {
@@ -146,10 +170,14 @@ impl Index<'_> {
         lock.install()
     }
 
-    fn start_index<'l>(&self, lock: &'l IndexLock) -> Result<&'l Path> {
+    fn start_index<'l>(&self, lock: &'l IndexLock, belief: Belief) -> Result<&'l Path> {
         self.worktree.verify()?;
         lock.clear_new_index()?;
-        copy_index(self.repo.hash(), &self.worktree.index_file(), lock.new_index())?;
+        let (hash, from) = (self.repo.hash(), self.worktree.index_file());
+        match belief {
+            Belief::AsGit => copy_index(hash, &from, lock.new_index())?,
+            Belief::Less => copy_index_believing_less(hash, &from, lock.new_index())?,
+        }
         Ok(lock.new_index())
     }
 
@@ -174,7 +202,7 @@ impl Index<'_> {
     }
 
     /// Updates the stat data of entries whose files are unchanged. Exit code 1 means that some files have changed. Where a filter
-    /// fails or does not answer, its files are left to the next `git status`.
+    /// fails or does not answer, or git does not know an encoding, files are left to the next `git status`.
     fn refresh(&self, index: &Path) -> Result<()> {
         let git = || {
             let git = self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").writing();
@@ -188,6 +216,10 @@ impl Index<'_> {
             Err(output) if output.is_over_limit() || is_of_a_filter(&output.stderr) => {
                 files::remove_file(&lock_of(index))?;
                 let output = git().run()?;
+                if matches!(output.code, Some(0 | 1)) { Ok(()) } else { Err(output.error()) }
+            }
+            Err(output) if is_of_no_encoding(&output.stderr) => {
+                let output = git().env("GIT_ATTR_SOURCE", self.repo.objects().empty_tree()?.as_str()).run()?;
                 if matches!(output.code, Some(0 | 1)) { Ok(()) } else { Err(output.error()) }
             }
             Err(output) => Err(output.error()),

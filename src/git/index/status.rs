@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use super::conversions::is_of_no_encoding;
 use super::file::{copy_index, in_folder, mark};
 use super::filters::{FILTER_LIMIT, Filters};
 use crate::git::repo::handles::Index;
@@ -108,13 +109,24 @@ impl Index<'_> {
     /// filters have a limit.
     fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<StatusOutput> {
         let filters = if index.is_some() { Filters::default() } else { self.repo.conversions().filters(self.worktree)? };
+        match self.status_with_filters(index, config, &filters) {
+            // Without attributes more files count as changed than are.
+            Err(error) if is_of_no_encoding(&error.to_string()) => {
+                let nowhere = self.repo.objects().empty_tree()?;
+                self.status_of_all(index, config, |git| git.without(&filters).env("GIT_ATTR_SOURCE", nowhere.as_str()))
+            }
+            told => told,
+        }
+    }
+
+    fn status_with_filters(&self, index: Option<&Path>, config: &[&str], filters: &Filters) -> Result<StatusOutput> {
         if filters.is_empty() {
             return self.status_of_all(index, config, |git| git);
         }
         match self.status_of_all(index, config, |git| git.limited(FILTER_LIMIT)) {
             // A filter is at fault, or the call without any fails as well.
             Err(error) if matches!(error.code(), Code::FilterFailed | Code::GitFailed) => {
-                self.status_of_all(index, config, |git| git.without(&filters))
+                self.status_of_all(index, config, |git| git.without(filters))
             }
             told => told,
         }
