@@ -122,6 +122,11 @@ impl Worktrees<'_> {
         self.is_submodule(&folder, git_dir).then_some(folder)
     }
 
+    /// Whether the configuration in a git directory can be read.
+    pub fn has_configuration(&self, git_dir: &Path) -> bool {
+        config_of(git_dir).is_some()
+    }
+
     /// Where the repository of a submodule may be that was in `recorded`: there, or in any place below `modules`. Git moves it there
     /// when it absorbs a git directory or removes the submodule.
     pub fn places_of_submodule(&self, recorded: &Path) -> impl Iterator<Item = PathBuf> {

@@ -193,6 +193,8 @@ pub(in crate::ops) enum Whereabouts {
     Moved(Arc<Repository>),
     /// It was removed, is that of something else now, or has lost the capture: in words.
     Lost(&'static str),
+    /// It is where it was, and its configuration cannot be read.
+    Torn,
 }
 
 /// Where the repository of a submodule is: what has its capture, in the place that the checkpoint names or in any other.
@@ -220,6 +222,7 @@ pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Resu
     Ok(match moved {
         Some(repo) => Whereabouts::Moved(repo),
         None if has_lost_it => Whereabouts::Lost("its repository has lost the capture"),
+        None if recorded.is_dir() && !worktrees.has_configuration(recorded) => Whereabouts::Torn,
         None if recorded.is_dir() => Whereabouts::Lost("its repository is not that of this folder any more"),
         None => Whereabouts::Lost("its repository was removed"),
     })
@@ -241,6 +244,7 @@ pub(in crate::ops) fn repository_of(ctx: &Context, state: &SubmoduleState) -> Re
             gone(format!("its repository is that of '{}' now", repo.submodule_worktree().path().display()))
         }
         Whereabouts::Lost(why) => gone(why.to_owned()),
+        Whereabouts::Torn => gone("the configuration of its repository cannot be read".to_owned()),
     }
 }
 

@@ -105,7 +105,7 @@ fn place_of(ctx: &Context, state: &SubmoduleState) -> Result<(PathBuf, PathBuf)>
         Whereabouts::Here(repo) | Whereabouts::Moved(repo) => {
             (repo.submodule_worktree().path().to_owned(), repo.git_dir().to_owned())
         }
-        Whereabouts::Lost(_) => (state.folder(), PathBuf::from(&state.git_dir)),
+        Whereabouts::Lost(_) | Whereabouts::Torn => (state.folder(), PathBuf::from(&state.git_dir)),
     })
 }
 

@@ -85,10 +85,11 @@ pub(super) fn add(
                 tracing::warn!(why, submodule = %then.path, "a submodule does not go back");
                 NOT_HELD
             }
+            Ok(Whereabouts::Torn) => NOT_CAPTURED,
             Err(error) if error.is_everybodys() => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "a submodule does not go back");
-                NOT_HELD
+                NOT_CAPTURED
             }
         };
         left.push((&then.path, why));
