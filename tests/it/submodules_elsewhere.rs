@@ -184,3 +184,35 @@ fn a_submodule_that_was_not_there_then_stays_and_the_undo_knows() {
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!((scratch.read("a.txt").as_str(), scratch.read("sm/work").as_str()), ("edited\n", "work\n"));
 }
+
+#[test]
+fn a_repository_in_the_index_whose_configuration_was_torn_stays_and_all_else_goes_back() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path().join("s")).unwrap();
+    scratch.git(&["-C", "s", "init", "-q"]);
+    scratch.write("s/inner", "i\n");
+    scratch.git(&["-C", "s", "add", "inner"]);
+    scratch.git(&["-C", "s", "commit", "-q", "-m", "inner"]);
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", "a repository in another"]);
+    // Then the index is put together by git.
+    scratch.write("announced", "x\n");
+    scratch.git(&["add", "-N", "announced"]);
+    scratch.git(&["config", "submodule.recurse", "true"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("s/.git/config", "[torn\n");
+    scratch.write("s/inner", "edited\n");
+    let read = |paths: [&str; 3]| paths.map(|path| scratch.read(path));
+    for args in
+        [&["rollback", "checkpoint", "safe", "--yes", "--json"][..], &["restore", "safe", "--yes", "--json", "--", "a.txt"]]
+    {
+        scratch.write("a.txt", "broken\n");
+        scratch.git(&["update-index", "--force-remove", "announced"]);
+        let told = serde_json::from_str(&scratch.axiom(args)).unwrap();
+        let left = if args[0] == "restore" { vec![] } else { vec![named("s", "submoduleNotCaptured")] };
+        assert_eq!(reasons(&told), left);
+        assert_eq!(read(["a.txt", "s/inner", "s/.git/config"]), ["a\n", "edited\n", "[torn\n"], "{args:?}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(read(["a.txt", "s/inner", "s/.git/config"]), ["broken\n", "edited\n", "[torn\n"], "{args:?}");
+    }
+}

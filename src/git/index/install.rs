@@ -203,10 +203,12 @@ impl Index<'_> {
 
     /// Updates the stat data of entries whose files are unchanged. Exit code 1 means that some files have changed. Where a filter
     /// fails or does not answer, or git does not know an encoding, files are left to the next `git status`.
+    ///
+    /// No submodule is looked into: its configuration may be torn, and its entry has no stat data that count.
     fn refresh(&self, index: &Path) -> Result<()> {
         let git = || {
             let git = self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").writing();
-            git.args(["update-index", "-q", "--unmerged", "--refresh"])
+            git.args(["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"])
         };
         let filters = self.repo.conversions().filters(self.worktree)?;
         let output = if filters.is_empty() { git().run()? } else { git().with_filters().limited(FILTER_LIMIT).run()? };

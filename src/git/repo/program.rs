@@ -339,6 +339,8 @@ impl<'r> Git<'r> {
         command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
         // A daemon started by our call would inherit the operation lock and never release it.
         command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+        // What is in a submodule is looked at, and changed, in its own repository: a broken one must not fail a call for all else.
+        command.args(["-c", "submodule.recurse=false"]);
         match self.effect {
             Effect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
             // Line ends that a checkout would not give back are no reason to refuse a file here: its bytes are held beside the tree. With
