@@ -598,3 +598,39 @@ fn a_partial_clone_whose_remote_is_gone_is_held_without_what_was_never_fetched()
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!((scratch.read("new"), scratch.read("sub/b.txt")), ("lost\n".to_owned(), "later\n".to_owned()));
 }
+
+#[test]
+fn what_is_odd_among_gits_files_of_an_operation_is_left_out_and_named() {
+    let scratch = Scratch::new();
+    scratch.write("new", "precious\n");
+    symlink("/nonexistent", scratch.path().join(".git/rebase-merge")).unwrap();
+    let made = scratch.axiom(&["checkpoint", "create", "one", "--json"]);
+    assert_eq!(paths(&coverage(&made, &scratch.path())["unreadable"]), [".git/rebase-merge"]);
+    scratch.remove("new");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!(scratch.read("new"), "precious\n");
+    assert!(scratch.has(".git/rebase-merge"));
+    scratch.remove(".git/rebase-merge");
+    scratch.write(".git/MERGE_MSG", "a message\n");
+    std::fs::create_dir(scratch.path().join(".git/sequencer")).unwrap();
+    symlink("/etc/passwd", scratch.path().join(".git/sequencer/todo")).unwrap();
+    let made = scratch.axiom(&["checkpoint", "create", "two", "--json"]);
+    assert_eq!(paths(&coverage(&made, &scratch.path())["unreadable"]), [".git/sequencer/todo"]);
+    scratch.remove(".git/MERGE_MSG");
+    scratch.axiom(&["rollback", "checkpoint", "two", "--yes"]);
+    assert_eq!(scratch.read(".git/MERGE_MSG"), "a message\n");
+}
+
+#[test]
+fn a_fifo_that_git_would_read_is_named_and_waited_for_by_nobody() {
+    for path in [".git/info/attributes", ".gitignore"] {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "one"]);
+        assert!(scratch.command("mkfifo").arg(path).status().unwrap().success());
+        for args in [&["checkpoint", "create", "two"][..], &["rollback", "checkpoint", "one", "--yes"]] {
+            scratch.refused(args, "IN_THE_WAY", 4);
+        }
+        scratch.remove(path);
+        scratch.axiom(&["checkpoint", "create", "two"]);
+    }
+}

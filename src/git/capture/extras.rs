@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::DirEntry;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::coverage::Coverage;
 use super::permissions::Permissions;
 use super::raw::RawFile;
 use crate::git::checkpoint::limits;
@@ -92,11 +94,11 @@ pub struct CaptureExtras {
 
 impl CaptureExtras {
     /// Collects the extras: `facts` of the index, the operation in progress (as blobs), and the configuration of line ends.
-    /// `modes` and `raw` stay empty.
+    /// `modes` and `raw` stay empty. What of the operation's files is none that can be read is left out, and named in the coverage.
     ///
     /// # Errors
-    /// `IO_FAILED`, `TOO_LARGE`, `GIT_FAILED`.
-    pub(in crate::git) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts) -> Result<Self> {
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub(in crate::git) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts, coverage: &mut Coverage) -> Result<Self> {
         let (intent_to_add, intent_modes) = facts.intent_to_add.into_iter().unzip();
         let index = IndexExtras {
             unmerged: facts.unmerged,
@@ -115,10 +117,24 @@ impl CaptureExtras {
             if std::fs::symlink_metadata(&top).is_err() {
                 continue;
             }
-            for entry in WalkDir::new(&top).sort_by_file_name() {
-                let entry = entry.map_err(|e| Error::io("list", &top, std::io::Error::other(e)))?;
-                if entry.file_type().is_file() {
-                    operation.push(operation_file(r, worktree, entry.path())?);
+            let is_link = std::fs::symlink_metadata(&top).is_ok_and(|meta| meta.is_symlink());
+            for entry in WalkDir::new(&top).follow_root_links(!is_link).sort_by_file_name() {
+                let place = entry.as_ref().map_or_else(|e| e.path().unwrap_or(&top), walkdir::DirEntry::path).to_owned();
+                let read = match entry {
+                    Ok(entry) if entry.file_type().is_dir() => continue,
+                    Ok(entry) if entry.file_type().is_file() => operation_file(r, worktree, &place),
+                    Ok(_) => Err(Error::new(Code::FileUnreadable, "neither a file nor a folder")),
+                    Err(e) => Err(Error::io("list", &top, e)),
+                };
+                match read {
+                    Ok(file) => operation.push(file),
+                    Err(error) if error.is_of_something_gone() && place.symlink_metadata().is_err() => {}
+                    Err(error) if error.is_everybodys() => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(%error, place = %place.display(), "a file of an operation in progress is not held");
+                        let inside = place.strip_prefix(worktree.git_dir()).unwrap_or(&place);
+                        coverage.unreadable.add(RepoPath::new([b".git/", inside.as_os_str().as_bytes()].concat()));
+                    }
                 }
             }
         }
@@ -196,7 +212,6 @@ impl CaptureExtras {
 }
 
 fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
-    use std::os::unix::ffi::OsStrExt;
     let oid = repository.objects().write_blob(&files::read(path, limits::EXTRAS)?)?;
     let inside = path.strip_prefix(worktree.git_dir()).unwrap_or(path);
     Ok(OperationFile { path: RepoPath::new(inside.as_os_str().as_bytes()), oid })

@@ -1,15 +1,17 @@
 //! Captures the files, index and HEAD of a worktree as commits, without touching any of them.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::shell_word::shell_word;
 use crate::domain::checkpoint::document::INDEX;
 use crate::env;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::coverage::{Coverage, Unmentioned, find_unmentioned};
@@ -118,9 +120,10 @@ impl Captures<'_> {
     /// which every change of a ref calls first. A crash leaves unreferenced objects and a scratch folder.
     ///
     /// # Errors
-    /// `WORKSPACE_BROKEN`; `DISK_FULL`; `GIT_FAILED` (a failing filter, for example).
+    /// `WORKSPACE_BROKEN`; `IN_THE_WAY`; `CHECKPOINT_DAMAGED`; `DISK_FULL`; `GIT_FAILED`.
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
+        self.nothing_waits(worktree)?;
         let never = self.never_content(worktree, options);
         let wider = never.leaving_out(options);
         let options = wider.as_ref().unwrap_or(options);
@@ -134,6 +137,25 @@ impl Captures<'_> {
             self.none_is_damaged(worktree, &capture, &lost)?;
         }
         Ok(never.named_in(capture))
+    }
+
+    /// Checks that none of the files that git reads for every worktree is one at which it waits for ever.
+    ///
+    /// # Errors
+    /// `IN_THE_WAY`.
+    fn nothing_waits(&self, worktree: &Worktree) -> Result<()> {
+        let info = self.repo.common_dir().join("info");
+        let read = [info.join("attributes"), info.join("exclude")];
+        let read = read.into_iter().chain([".gitattributes", ".gitignore"].map(|name| worktree.path().join(name)));
+        let is_fifo = |place: &PathBuf| std::fs::metadata(place).is_ok_and(|meta| meta.file_type().is_fifo());
+        match read.into_iter().find(is_fifo) {
+            None => Ok(()),
+            Some(place) => {
+                let what = format!("'{}' is a fifo, and git waits for ever for what it reads there", place.display());
+                let remove = shell_word(&place.display().to_string());
+                Err(Error::new(Code::InTheWay, what).hint(format!("rm {remove}    removes it")))
+            }
+        }
     }
 
     /// Captures a worktree as if all its files were gone: that of a submodule whose folder was deleted.
@@ -230,7 +252,7 @@ impl Captures<'_> {
             raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
         }
         raw.sort_by(|one, other| one.path.cmp(&other.path));
-        let mut extras = CaptureExtras::read(self.repo, worktree, facts)?;
+        let mut extras = CaptureExtras::read(self.repo, worktree, facts, &mut coverage)?;
         extras.raw = raw;
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);

@@ -15,6 +15,7 @@ use super::filters::{FILTER_LIMIT, is_of_a_filter};
 use super::instead::Belief;
 use super::lock::IndexLock;
 use super::users::UsersEntries;
+use crate::git::capture::coverage::Coverage;
 use crate::git::capture::differing::Folders;
 use crate::git::capture::extras::{CaptureExtras, OPERATION};
 use crate::git::capture::worktree::is_below;
@@ -234,7 +235,7 @@ impl Index<'_> {
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` if a path is not one that git uses for operations.
     pub fn restore_operation(&self, extras: &CaptureExtras, trash: &Path) -> Result<()> {
-        let present = CaptureExtras::read(self.repo, self.worktree, Default::default())?;
+        let present = CaptureExtras::read(self.repo, self.worktree, Default::default(), &mut Coverage::default())?;
         if present.operation == extras.operation {
             return Ok(());
         }

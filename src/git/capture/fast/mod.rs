@@ -109,7 +109,7 @@ impl Captures<'_> {
         let Some(index_tree) = index.tree(self.repo, &[])? else { return Ok(None) };
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self.repo, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
-        let mut extras = CaptureExtras::read(self.repo, worktree, IndexFacts::default())?;
+        let mut extras = CaptureExtras::read(self.repo, worktree, IndexFacts::default(), &mut coverage)?;
         extras.raw = raw;
         extras.gaps = gaps.name(&mut coverage);
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);

@@ -150,7 +150,7 @@ impl Captures<'_> {
         crate::env::fault_point("git.capture-before-objects");
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self.repo, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
-        let mut extras = CaptureExtras::read(self.repo, worktree, Default::default())?;
+        let mut extras = CaptureExtras::read(self.repo, worktree, Default::default(), &mut coverage)?;
         if extras.line_ends != then.extras.line_ends {
             return Ok(None);
         }
