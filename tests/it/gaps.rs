@@ -634,3 +634,21 @@ fn a_fifo_that_git_would_read_is_named_and_waited_for_by_nobody() {
         scratch.axiom(&["checkpoint", "create", "two"]);
     }
 }
+
+#[test]
+fn a_folder_gets_its_sticky_bit_back() {
+    let scratch = Scratch::new();
+    scratch.write("shared/x", "x\n");
+    let place = scratch.path().join("shared");
+    set_mode(&place, 0o1777);
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    set_mode(&place, 0o700);
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    let mode = || place.metadata().unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(), 0o1777);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(mode(), 0o700);
+    std::fs::remove_dir_all(&place).unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!(mode(), 0o1777);
+}

@@ -25,6 +25,13 @@ const READ: u32 = 0o044;
 /// The write bit of the owner.
 const WRITE: u32 = 0o200;
 
+/// What is recorded of a mode: of a folder also that what is in it gets its group, and that only owners remove entries. Of a file the bits
+/// above are no permissions that a checkpoint gives.
+const RECORDED: (u32, u32) = (0o777, 0o3777);
+
+/// The bit of a folder of which only the owners of entries may remove them.
+const STICKY: u32 = 0o1000;
+
 /// So many are looked at faster by one thread.
 const FEW: usize = 500;
 
@@ -89,7 +96,7 @@ impl Usual {
     fn is_usual(self, mode: u32, is_folder: bool) -> bool {
         let executes = is_folder || mode & 0o100 != 0;
         let usual = if executes { self.mode | ((self.mode & 0o444) >> 2) } else { self.mode };
-        mode & 0o777 == usual
+        mode & (0o777 | STICKY) == usual
     }
 
     /// The permissions of those paths, and folders above them, that are unusual, in order. Links have no permissions of
@@ -202,7 +209,8 @@ impl Captures<'_> {
                 |one: &Attribute| Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?));
             attributes.iter().map(value).collect()
         };
-        Ok(Known { mode: one.mode & 0o777, folder: one.folder, attributes: read(&one.attributes)? })
+        let bits = if one.folder { RECORDED.1 } else { RECORDED.0 };
+        Ok(Known { mode: one.mode & bits, folder: one.folder, attributes: read(&one.attributes)? })
     }
 }
 
@@ -231,7 +239,7 @@ fn read(place: &Path) -> Result<Option<(Metadata, Attributes)>> {
 }
 
 fn mode_of(meta: &Metadata) -> u32 {
-    meta.permissions().mode() & 0o777
+    meta.permissions().mode() & if meta.is_dir() { RECORDED.1 } else { RECORDED.0 }
 }
 
 /// The recorded permissions of a path; `modes` are ordered by path.

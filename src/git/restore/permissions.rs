@@ -21,6 +21,10 @@ use crate::git::capture::permissions::{Known, Permissions, recorded};
 /// What its owner may do with a folder that is being filled.
 const FILLED: u32 = 0o700;
 
+/// The bits of a mode that say of what kind something is, and those of a folder.
+const KIND: u32 = 0o170_000;
+const FOLDER: u32 = 0o040_000;
+
 /// The set-group-id bit of a folder: files created in it get its group.
 const SET_GROUP: u32 = 0o2000;
 
@@ -238,7 +242,8 @@ fn give(place: &Path, mode: u32, attributes: &Attributes) -> Result<()> {
         files::set_attributes(place, attributes)?;
     }
     let now = mode_of(place)?;
-    if now & 0o777 == mode & 0o777 { Ok(()) } else { files::set_mode(place, (now & 0o7000) | (mode & 0o777)) }
+    let given = if now & KIND == FOLDER { 0o3777 } else { 0o777 };
+    if now & given == mode & given { Ok(()) } else { files::set_mode(place, (now & 0o7777 & !given) | (mode & given)) }
 }
 
 fn give_to_owner_alone(place: &Path) -> Result<()> {
