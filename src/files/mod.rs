@@ -66,5 +66,5 @@ pub use scratch::{
 };
 pub use size::size_below;
 pub use space::{FreeSpace, space_at};
-pub use standing::{Standing, mount_of, refuses_changes, standing};
+pub use standing::{Standing, may_open, mount_of, refuses_changes, standing};
 pub use whole::{WholeFolder, sync_file_system};

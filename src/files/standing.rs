@@ -77,6 +77,14 @@ pub fn mount_of(path: &Path) -> Option<(u64, u64)> {
     path.ancestors().find_map(|above| look(above, Links::Followed).ok().flatten()).map(|standing| standing.mount)
 }
 
+/// Whether a folder is this user's, and closed to changes by nothing but its mode: its owner may open it.
+pub fn may_open(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let is_closed = |meta: &std::fs::Metadata| meta.is_dir() && meta.mode() & 0o300 == 0o100;
+    let is_ours = |meta: &std::fs::Metadata| meta.uid() == rustix::process::geteuid().as_raw();
+    std::fs::symlink_metadata(folder).is_ok_and(|meta| is_closed(&meta) && is_ours(&meta))
+}
+
 /// The error because of which this user cannot add and remove entries in a folder; `None` where it is allowed.
 pub fn refuses_changes(folder: &Path) -> Option<std::io::Error> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};

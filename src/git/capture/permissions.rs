@@ -153,7 +153,8 @@ impl Captures<'_> {
     }
 
     /// The permissions that a capture recorded (`known`), completed for the way back by those on disk: of files that a
-    /// restore replaces or removes, and of paths that get permissions from `comes`, even usual ones. In order.
+    /// restore replaces or removes, of the folders in which anything changes, and of paths that get permissions from `comes`, even usual
+    /// ones. In order.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
@@ -165,8 +166,12 @@ impl Captures<'_> {
         comes: &[Permissions],
     ) -> Result<Vec<Permissions>> {
         let usual = Usual::of(worktree);
-        let goes = replaced.iter().filter(|change| change.old.is_some()).map(|change| &change.path);
-        let unusual = usual.unusual_ones(self.repo, worktree.path(), goes)?;
+        let looked_at = |change: &TreeChange| match &change.old {
+            Some(_) => Some(change.path.clone()),
+            None => change.path.folders_above().last(),
+        };
+        let goes: Vec<RepoPath> = replaced.iter().filter_map(looked_at).collect();
+        let unusual = usual.unusual_ones(self.repo, worktree.path(), goes.iter())?;
         let is_given = |one: &Permissions, _| recorded(comes, &one.path).is_some();
         let given: Vec<RepoPath> =
             comes.iter().filter(|one| recorded(known, &one.path) != Some(one)).map(|one| one.path.clone()).collect();

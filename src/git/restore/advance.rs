@@ -7,6 +7,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
+use super::obstacles::Closed;
 use super::prepared::Prepared;
 use super::types::{Attempt, Restore, RestoreReport};
 use crate::git::capture::gaps::can_be_read;
@@ -55,7 +56,7 @@ impl Restores<'_> {
         self.check_branch(advance, &[advance.old])?;
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.check_the_way(advance, &changes)?;
-        self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?)
+        self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?, Closed::IsInTheWay)
     }
 
     /// Prepares the contents of the files, as [`Restores::prepare_restore`] does.

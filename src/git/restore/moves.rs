@@ -15,7 +15,7 @@ use super::place::{Found, Set, Stamp, Trash, look};
 use super::plan::Step;
 use super::prepared::Prepared;
 use super::run::{changed_meanwhile, vanished};
-use super::types::{Attempt, MovedAside, NotPutBack, Placed, Planned, RestoreReport, Submodule};
+use super::types::{Attempt, MovedAside, NotPutBack, Placed, Planned, Restore, RestoreReport, Submodule};
 use crate::git::capture::permissions::Known;
 use crate::git::repo::file_system::Keeps;
 use crate::git::repo::nested::is_repository;
@@ -54,8 +54,17 @@ impl Ready {
 }
 
 impl Work<'_> {
+    /// Opens and creates what the moves need.
+    pub fn begin(&self, plan: &[Planned<'_>], restore: &Restore<'_>) -> Result<()> {
+        // Only where permissions are known they are put back.
+        if restore.beside.is_some() {
+            self.open_folders(plan)?;
+        }
+        self.make_room(plan)
+    }
+
     /// Creates the folder of the trash into which files will be moved.
-    pub fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
+    fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
         let goes = |planned: &Planned<'_>| match planned.step {
             Step::Remove | Step::Swap => true,
             Step::Place | Step::Done | Step::Conflict | Step::Leave => false,

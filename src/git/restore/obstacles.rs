@@ -27,6 +27,17 @@ enum Why {
     Elsewhere,
     /// This user may not move it, or the file system is read-only; the system's message.
     Refused(String),
+    /// It is closed by its mode, and this user's.
+    Closed(String),
+}
+
+/// What becomes of a folder that is closed to changes by its mode alone, and this user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum Closed {
+    /// The restore opens it: it knows the permissions that everything had.
+    IsOpened,
+    /// It is in the way.
+    IsInTheWay,
 }
 
 impl Why {
@@ -36,18 +47,19 @@ impl Why {
             Self::AppendOnly => "append-only: chattr -a lets it change".to_owned(),
             Self::Elsewhere => "on another file system or mount: umount it".to_owned(),
             Self::Refused(words) => words.clone(),
+            Self::Closed(words) => format!("{words}: chmod u+w lets it change"),
         }
     }
 }
 
 /// What keeps names in a folder from being created and removed.
-fn of_folder(folder: &Standing, root: &Standing, refusal: Option<String>) -> Option<Why> {
+fn of_folder(folder: &Standing, root: &Standing, refusal: Option<Why>) -> Option<Why> {
     if folder.mount != root.mount {
         return Some(Why::Elsewhere);
     }
     match of_thing(folder, folder) {
         Some(why) => Some(why),
-        None => refusal.map(Why::Refused),
+        None => refusal,
     }
 }
 
@@ -72,22 +84,30 @@ impl Restores<'_> {
     /// `IN_THE_WAY` with each path and the reason; `IO_FAILED`, `GIT_FAILED`.
     pub fn check_obstacles(&self, restore: &Restore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
-        self.check_obstacles_of(restore.worktree.path(), &changes)
+        let closed = if restore.beside.is_some() { Closed::IsOpened } else { Closed::IsInTheWay };
+        self.check_obstacles_of(restore.worktree.path(), &changes, closed)
     }
 
     /// As [`Restores::check_obstacles`], for some changes below `root`.
     ///
     /// # Errors
     /// As [`Restores::check_obstacles`].
-    pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange]) -> Result<()> {
+    pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange], closed: Closed) -> Result<()> {
         let Some(top) = files::standing(root)? else { return Ok(()) };
         let changes = without_submodules(changes, &mut Vec::new());
         let mut folders: BTreeMap<PathBuf, Option<Standing>> = BTreeMap::new();
-        let mut refusals: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+        let mut refusals: BTreeMap<PathBuf, Option<Why>> = BTreeMap::new();
         let mut found: BTreeSet<(PathBuf, Why)> = BTreeSet::new();
         for change in &changes {
             let (folder, standing) = lowest_folder(root, &top, &change.path, &mut folders)?;
-            let look = || files::refuses_changes(&folder).map(|e| e.to_string());
+            let look = || {
+                let words = files::refuses_changes(&folder)?.to_string();
+                match (files::may_open(&folder), closed) {
+                    (true, Closed::IsOpened) if folder != root => None,
+                    (true, _) => Some(Why::Closed(words)),
+                    (false, _) => Some(Why::Refused(words)),
+                }
+            };
             let refusal = refusals.entry(folder.clone()).or_insert_with(look).clone();
             if let Some(why) = of_folder(&standing, &top, refusal) {
                 found.insert((folder, why));
@@ -180,7 +200,7 @@ mod tests {
         assert_eq!(of_folder(&immutable, &plain, None), Some(Why::Immutable));
         assert_eq!(of_folder(&append_only, &plain, None), Some(Why::AppendOnly));
         assert_eq!(of_folder(&bound, &plain, None), Some(Why::Elsewhere));
-        assert_eq!(of_folder(&plain, &plain, Some("no".into())), Some(Why::Refused("no".into())));
+        assert_eq!(of_folder(&plain, &plain, Some(Why::Refused("no".into()))), Some(Why::Refused("no".into())));
         assert_eq!(of_thing(&bound, &plain), Some(Why::Elsewhere));
         assert_eq!(of_thing(&of_a_layer, &plain), None);
         assert_eq!(of_thing(&Standing { is_folder: true, ..of_a_layer }, &plain), Some(Why::Elsewhere));

@@ -15,11 +15,15 @@ use crate::files::{self, Attributes};
 
 use super::moves::Work;
 use super::place::{Found, Looks, look};
-use super::types::Attempt;
+use super::plan::Step;
+use super::types::{Attempt, Planned};
 use crate::git::capture::permissions::{Known, Permissions, recorded};
 
 /// What its owner may do with a folder that is being filled.
 const FILLED: u32 = 0o700;
+
+/// The bit with which its owner may change what is in a folder.
+const OPEN: u32 = 0o200;
 
 /// The bits of a mode that say of what kind something is, and those of a folder.
 const KIND: u32 = 0o170_000;
@@ -135,6 +139,28 @@ impl Work<'_> {
         give(&ready, mode_of(&made)?, &files::attributes(&made)?)?;
         files::remove_file(&made)?;
         files::remove_empty_dir(&tried).map(drop)
+    }
+
+    /// Opens the folders of this user's that are closed to it by their mode alone and in which something changes. They stay so, but where
+    /// the target has recorded other permissions: that of the way back has those of now.
+    pub(in crate::git) fn open_folders(&self, plan: &[Planned<'_>]) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        for planned in plan {
+            match planned.step {
+                Step::Remove | Step::Swap | Step::Place => {}
+                Step::Done | Step::Conflict | Step::Leave => continue,
+            }
+            let is_folder = |above: &RepoPath| {
+                files::metadata(&self.root.join(above.to_path())).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_dir()))
+            };
+            let Some(lowest) = planned.path.folders_above().take_while(is_folder).last() else { continue };
+            let place = self.root.join(lowest.to_path());
+            if seen.insert(lowest) && files::may_open(&place) && files::refuses_changes(&place).is_some() {
+                env::fault_point("git.before-folder-opened");
+                files::set_mode(&place, (mode_of(&place)? & 0o7777) | OPEN)?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives the recorded permissions to files and folders that stay in place, if the target recorded others than the

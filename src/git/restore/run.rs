@@ -125,7 +125,7 @@ impl Restores<'_> {
             prepared.sync()?;
         }
         env::fault_point("git.restore-begin");
-        work.make_room(&plan).map_err(vanished)?;
+        work.begin(&plan, restore).map_err(vanished)?;
         work.remove_all(&plan)?;
         work.make_way_for_submodules()?;
         work.place_all(&plan)?;

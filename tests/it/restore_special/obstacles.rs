@@ -87,15 +87,39 @@ fn a_link_in_place_of_a_folder_is_looked_at_and_not_followed() {
 }
 
 #[test]
-fn a_folder_that_this_user_cannot_change_is_named() {
+fn a_folder_that_its_owner_closed_is_opened_and_one_of_another_user_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = gone_on();
-    let set = |mode| std::fs::set_permissions(scratch.path().join("sub"), std::fs::Permissions::from_mode(mode)).unwrap();
+    let sub = scratch.path().join("sub");
+    let set = |mode| std::fs::set_permissions(&sub, std::fs::Permissions::from_mode(mode)).unwrap();
+    let mode = || sub.metadata().unwrap().permissions().mode() & 0o777;
+    let run = |args: &[&str]| {
+        let output = scratch.bound_by_permissions().args(args).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
     set(0o555);
-    let output = scratch.bound_by_permissions().args(ROLLBACK).arg("--dry-run").output().unwrap();
+    let back = [&ROLLBACK[..], &["--yes"]].concat();
+    assert!(run(&[&ROLLBACK[..], &["--dry-run"]].concat()).0 && mode() == 0o555, "a preview opens nothing");
+    let (done, words) = run(&back);
+    assert!(done, "{words}");
+    assert_eq!((scratch.read("sub/b.txt"), mode()), ("b\n".into(), 0o755));
+    let (done, words) = run(&["undo", "--yes"]);
+    assert!(done, "{words}");
+    assert_eq!((scratch.read("sub/b.txt"), mode()), ("changed\n".into(), 0o555), "as it was before");
+    set(0o755);
+    // The top folder is not opened: the command that does it is said.
+    std::fs::set_permissions(scratch.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+    let (done, words) = run(&back);
+    assert!(!done && words.contains("error[IN_THE_WAY]") && words.contains("chmod u+w lets it change"), "{words}");
+    std::fs::set_permissions(scratch.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    if !crate::common::is_root() {
+        return;
+    }
+    let mut command = scratch.bound_by_permissions();
+    std::os::unix::fs::chown(&sub, Some(0), Some(0)).unwrap();
+    let output = command.args(&back).output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.contains("error[IN_THE_WAY]") && words.contains("sub' (Permission denied"), "{words}");
-    set(0o755);
 }
 
 /// In a namespace of its own, where this user may mount.
