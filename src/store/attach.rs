@@ -226,12 +226,15 @@ impl AttachFiles {
     }
 
     /// Takes away lines that were carried out.
-    pub fn carried_out(&self, lines: &[PathBuf]) {
+    ///
+    /// # Errors
+    /// `IO_FAILED` where one stays; the others are gone.
+    pub fn carried_out(&self, lines: &[PathBuf]) -> Result<()> {
+        let mut outcome = Ok(());
         for path in lines {
-            if let Err(error) = files::remove_file(path) {
-                tracing::debug!(%error, "a line of the joiner stays");
-            }
+            outcome = outcome.and(files::remove_file(path).map(drop));
         }
+        outcome
     }
 
     /// The first lines of prompts that are kept.

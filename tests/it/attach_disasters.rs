@@ -2,6 +2,7 @@
 //! that was not saved.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -243,4 +244,52 @@ fn input_of_any_size_and_order_is_acted_upon_and_what_cannot_be_read_is_unprotec
     });
     prompt(&scratch);
     assert!(!sessions().contains("UNPROTECTED"), "the session of the same process: {}", sessions());
+}
+
+#[test]
+fn a_git_directory_that_is_closed_is_said_though_nobody_could_write_it_down() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["init"]);
+    let program = scratch.bound_by_permissions().get_program().to_str().unwrap().to_owned();
+    let bound = || {
+        let mut command = scratch.command(&program);
+        if crate::common::is_root() {
+            command.uid(crate::common::NOBODY).gid(crate::common::NOBODY);
+        }
+        command
+    };
+    let call = |event: &str, more: Value| {
+        let mut payload = json!({"hook_event_name": event, "session_id": "s", "cwd": scratch.path()});
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut command = bound();
+        command.args(["hook", "claude"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        quiet(&child.wait_with_output().unwrap());
+    };
+    let unprotected = || {
+        let output = bound().args(["status", "--json"]).output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        told["attached"]["sessions"][0]["unprotected"].as_str().map(str::to_owned)
+    };
+    call("UserPromptSubmit", json!({"prompt": "one"}));
+    call("PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "x"}}));
+    wait_for("the joiner ends", || !is_joining(&scratch));
+    assert_eq!(unprotected(), None);
+    let set = |how: &str| assert!(scratch.command("chmod").args(["-R", how, ".git"]).status().unwrap().success());
+    call("SessionStart", json!({"source": "resume"}));
+    set("a-w");
+    call("UserPromptSubmit", json!({"prompt": "two"}));
+    let why = unprotected().unwrap();
+    assert!(why.contains("no checkpoint can be written in") && why.contains("Permission denied"), "{why}");
+    wait_for("the joiner gives up", || !is_joining(&scratch));
+    set("u+w");
+    call("UserPromptSubmit", json!({"prompt": "three"}));
+    wait_for("the joiner ends", || !is_joining(&scratch));
+    assert_eq!(unprotected(), None);
+}
+
+fn is_joining(scratch: &Scratch) -> bool {
+    let place = scratch.path().join(".git/axiom/attach/joiner.lock");
+    place.exists() && git_axiom::files::is_locked(&place).unwrap()
 }

@@ -93,7 +93,8 @@ fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
         match in_each_worktree(files, &lines, worktree) {
             Ok(()) => {
                 env::fault_point("attach.saved");
-                files.carried_out(&paths);
+                // Whoever cannot take them away would carry them out for ever.
+                files.carried_out(&paths)?;
                 files.forget_copies(copies(&lines));
                 note_unsaved(files, None);
             }

@@ -13,6 +13,7 @@ use crate::domain::attach::stamp::Stamp;
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::Result;
+use crate::files;
 use crate::git::{Repository, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::process::keeper::spec::ProcessId;
@@ -291,6 +292,17 @@ pub(super) fn write(files: &AttachFiles, session: &Session) -> Result<()> {
     files.write_session(&session.id, &serde_json::to_vec(session).unwrap_or_default())
 }
 
+/// Why no checkpoint could be written now: a folder in which each one writes is closed to this user. Whoever failed for that reason could
+/// not write that down either.
+pub(in crate::ops) fn nothing_can_be_written(ctx: &Context) -> Option<String> {
+    let common = ctx.repo.common_dir();
+    let mut folders = ["", "objects", "refs", "axiom", "axiom/attach"].into_iter().map(|name| common.join(name));
+    folders.find_map(|folder| {
+        let refused = files::refuses_changes(&folder).filter(|e| !files::says_nothing_is_there(e))?;
+        Some(format!("no checkpoint can be written in '{}': {refused}", folder.display()))
+    })
+}
+
 /// The sessions of a repository, the newest activity first. One in whose worktree nothing could be captured is unprotected, it alone.
 pub fn list(ctx: &Context) -> Vec<Session> {
     let files = AttachFiles::of(ctx.layout());
@@ -301,6 +313,11 @@ pub fn list(ctx: &Context) -> Vec<Session> {
     };
     let mut all: Vec<Session> = files.sessions().into_iter().filter_map(read).collect();
     all.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
+    if let Some(why) = nothing_can_be_written(ctx) {
+        for session in all.iter_mut().filter(|session| session.is_alive()) {
+            session.unprotected.get_or_insert_with(|| why.clone());
+        }
+    }
     if all.iter().any(Session::is_alive)
         && let Some(coverage) = newest_coverage(ctx)
     {

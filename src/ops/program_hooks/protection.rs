@@ -27,7 +27,8 @@ pub fn protection(ctx: &Context, recipe: &Recipe, worktree: &Worktree, standing:
     let path = worktree.path().to_str();
     let of_it = |session: &&sessions::Session| session.program.as_str() == recipe.name && path == Some(session.worktree.as_str());
     let newest = sessions::list(ctx).into_iter().find(|session| of_it(&session));
-    judged(recipe, standing, newest.and_then(|session| session.unprotected))
+    let unsaved = newest.and_then(|session| session.unprotected).or_else(|| sessions::nothing_can_be_written(ctx));
+    judged(recipe, standing, unsaved)
 }
 
 /// `unsaved`: why its newest session in the worktree could not save something.
