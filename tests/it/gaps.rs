@@ -652,3 +652,24 @@ fn a_folder_gets_its_sticky_bit_back() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     assert_eq!(mode(), 0o1777);
 }
+
+#[test]
+fn what_lies_now_where_there_was_no_file_of_the_worktree_is_named_and_stays() {
+    let scratch = Scratch::new();
+    assert!(scratch.command("mkfifo").arg("pipe").status().unwrap().success());
+    std::fs::create_dir(scratch.path().join("nested")).unwrap();
+    scratch.git(&["-C", "nested", "init", "-q"]);
+    scratch.write("nested/q", "q\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.remove("pipe");
+    scratch.write("pipe/x", "x\n");
+    std::fs::remove_dir_all(scratch.path().join("nested/.git")).unwrap();
+    scratch.write("nested/q", "edited\n");
+    let told = scratch.json(&["rollback", "checkpoint", "one", "--dry-run"]);
+    let named: Vec<_> = told["notRestored"].as_array().unwrap().iter().map(|one| (&one["path"], &one["reason"])).collect();
+    assert_eq!(named, [(&"pipe".into(), &"special".into()), (&"nested".into(), &"nestedRepositories".into())]);
+    let told = scratch.axiom(&["rollback", "checkpoint", "one", "--dry-run"]);
+    assert!(told.contains("pipe (not a regular file)") && told.contains("nested (a nested repository)"), "{told}");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("pipe/x"), scratch.read("nested/q")), ("x\n".into(), "edited\n".into()));
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::{Coverage, INDEX};
+use crate::domain::checkpoint::document::{Coverage, INDEX, PathSample};
 use crate::error::Result;
 use crate::git::{CaptureExtras, PathPatterns, Repository, TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::Captured;
@@ -68,6 +68,19 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
         lines.extend(gone(worktree, sample.paths.iter(), why));
     }
     lines
+}
+
+/// The places of which the checkpoint held nothing, since no file of the worktree was there (a socket, a fifo, a repository), and where files
+/// are now that it would otherwise remove: they stay.
+pub(super) fn other_kind_now(worktree: &str, coverage: Option<&Coverage>, changes: &[TreeChange]) -> Vec<NotRestored> {
+    let Some(Coverage { special, nested_repositories, .. }) = coverage else { return Vec::new() };
+    let goes: Vec<&RepoPath> = changes.iter().filter(|change| change.new.is_none()).map(|change| &change.path).collect();
+    let is_now = |root: &&RepoPath| goes.iter().any(|path| path.within(root).is_some());
+    let named = |sample: &'_ PathSample, why| {
+        let places: Vec<RepoPath> = sample.paths.iter().filter(is_now).cloned().collect();
+        places.into_iter().map(move |path| line(worktree, &path, why))
+    };
+    named(special, "special").chain(named(nested_repositories, "nestedRepositories")).collect()
 }
 
 /// What was not read, now or then, and stays as it is; without those that are `named` already. `coverage` is that of then.

@@ -20,7 +20,7 @@ use crate::ops::operation::differences::{self, beyond, differences, out_of_reach
 use crate::ops::operation::in_progress::operations;
 use crate::ops::operation::{self, capture_with, extras_of};
 
-use super::not_restored::{excluded_now, not_read, not_restored};
+use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
 use super::preview::{FileLine, FileLoss, HeadLine, NotRestored, Preview};
 use crate::ops::operation::submodules::{is_checked_out, with_own_submodules};
 
@@ -64,6 +64,7 @@ pub(super) fn worktree_change(
     let files = repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
     let mut lost = not_restored(&path, coverage, &excluded);
+    lost.extend(other_kind_now(&path, coverage, &changes));
     lost.extend(not_read(&path, (now, &extras), coverage, &lost));
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(repo, Path::new(&path), (files, &index), (&changes, submodules))?;
