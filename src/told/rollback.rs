@@ -219,8 +219,8 @@ fn add_left_alone(preview: &Preview, parts: &mut Parts) {
     let standing = preview.left_alone.iter().filter(|path| !is_gone(path)).cloned();
     parts.add(words.0, words.1, standing.collect());
     let words = (
-        "other worktree of the checkpoint is gone (this command creates it again; then use --worktree PATH)",
-        "other worktrees of the checkpoint are gone (these commands create them again; then use --worktree PATH)",
+        "other worktree of the checkpoint is gone from its place (this command brings it back; then use --worktree PATH)",
+        "other worktrees of the checkpoint are gone from their places (these commands bring them back; then use --worktree PATH)",
     );
     parts.add(words.0, words.1, preview.gone.iter().map(|gone| gone.made_by.clone()).collect());
 }

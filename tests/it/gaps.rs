@@ -673,3 +673,18 @@ fn what_lies_now_where_there_was_no_file_of_the_worktree_is_named_and_stays() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     assert_eq!((scratch.read("pipe/x"), scratch.read("nested/q")), ("x\n".into(), "edited\n".into()));
 }
+
+#[test]
+fn a_worktree_that_was_moved_is_brought_back_by_the_command_that_is_said() {
+    let scratch = Scratch::new();
+    scratch.git(&["worktree", "add", "-q", "-b", "other", "../w2"]);
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.git(&["worktree", "move", "../w2", "../w3"]);
+    let told = scratch.json(&["rollback", "checkpoint", "one", "--all-worktrees", "--dry-run"]);
+    let command = told["gone"][0]["madeBy"].as_str().unwrap().to_owned();
+    assert!(command.starts_with("git worktree move "), "{told}");
+    assert!(scratch.command("sh").args(["-c", &command]).status().unwrap().success());
+    std::fs::write(scratch.path().join("../w2/a.txt"), "lost\n").unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "one", "--all-worktrees", "--yes"]);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("../w2/a.txt")).unwrap(), "a\n");
+}

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::base::names::RefName;
+use crate::domain::base::shell_word::shell_word;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage, WorkspaceState};
 use crate::domain::operation::journaled::Operation;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureParts, WorktreeCapture};
+use crate::git::{CaptureParts, Head, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace, CapturedWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::differences::{Then, differences};
@@ -90,11 +91,25 @@ pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&O
         (None, Some(commit)) => format!("git worktree add --detach '{path}' {}", commit.short()),
         (None, None) => format!("git worktree add --detach '{path}'"),
     };
+    if let Some(now) = moved_to(ctx, then)? {
+        return Ok(format!("git worktree move {} {}", shell_word(&now), shell_word(path)));
+    }
     Ok(match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) if entry.locked.is_some() => format!("git worktree unlock '{path}'; git worktree prune; {add}"),
         Some(_) => format!("git worktree prune; {add}"),
         None => add,
     })
+}
+
+/// Where a worktree that is gone from its place is now, as far as that can be told: a linked worktree that has its branch. None can be made
+/// for a branch that another one has.
+fn moved_to(ctx: &Context, then: &WorkspaceState) -> Result<Option<String>> {
+    let Some(branch) = &then.branch else { return Ok(None) };
+    let has_it = |entry: &WorktreeEntry| {
+        entry.present && !entry.worktree.is_main() && entry.head.as_ref().and_then(Head::branch) == Some(branch)
+    };
+    let entry = ctx.repo.worktrees().list()?.into_iter().find(has_it);
+    entry.map(|entry| entry.worktree.path_text()).transpose()
 }
 
 /// Refuses a rollback of everything that was called in such a worktree: the user may have meant only that worktree.

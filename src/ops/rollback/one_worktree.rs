@@ -118,7 +118,7 @@ pub(super) fn find<'a>(
                     "checkpoint '{}' holds its contents, but they can only be restored into an existing worktree",
                     record.name
                 ))
-                .hint(format!("{}    creates it again; then repeat the command", made_by(ctx, then, None)?)));
+                .hint(format!("{}    brings it back; then repeat the command", made_by(ctx, then, None)?)));
         }
         return Err(Error::new(Code::InvalidInput, format!("'{}' is not a worktree of this repository", path.display()))
             .hint("git worktree list    shows them"));

@@ -81,7 +81,7 @@ pub struct HeadLine {
 pub struct GoneLine {
     /// Its former path.
     pub path: String,
-    /// The command that makes it again, without what only the checkpoint holds.
+    /// The command that makes it again, without what only the checkpoint holds, or moves it back.
     pub made_by: String,
 }
 
