@@ -66,7 +66,7 @@ fn in_words(task: &TaskState) -> String {
         }
     }
     if let Some(context) = &task.recovery_context {
-        line("attempts before", context.previous_attempts.to_string());
+        line("cut off before", context.previous_attempts.to_string());
     }
     text
 }

@@ -72,6 +72,13 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     assert!(recovered("agent-001 crashed, continue_task") && recovered("session found crashed"), "{log}");
     assert_eq!(of_a_supervisor(&world), before, "none ran: {log}");
     world.all_is_well();
+    // The next attempt is cut off too.
+    let live = world.start_autopilot(&[]);
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    world.all_die();
+    drop(live);
+    let inspected = world.env.ok(&["recover", "inspect"]);
+    assert!(inspected.contains("cut off before:") && !inspected.contains("attempts before"), "{inspected}");
 }
 
 #[test]
