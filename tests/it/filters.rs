@@ -178,3 +178,19 @@ fn a_name_that_git_refuses_costs_only_itself_where_a_filter_does_not_run() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     assert_eq!((scratch.read("new.bin"), scratch.read("GIT~1/x.bin")), ("held\n".into(), "refused\n".into()));
 }
+
+#[test]
+fn a_name_that_git_refuses_costs_only_itself_among_files_of_git_lfs() {
+    let scratch = Scratch::new();
+    for (key, value) in [("clean", "no-such-program"), ("smudge", "no-such-program"), ("required", "true")] {
+        scratch.git(&["config", &format!("filter.lfs.{key}"), value]);
+    }
+    scratch.write(".gitattributes", "*.bin filter=lfs\n");
+    scratch.write("GIT~1/x.bin", "refused\n");
+    scratch.write("new.bin", "held\n");
+    let made = scratch.json(&["checkpoint", "create", "one"]);
+    assert_eq!(named(&made, &scratch, "refusedNames"), ["GIT~1/x.bin"]);
+    scratch.remove("new.bin");
+    scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+    assert_eq!((scratch.read("new.bin"), scratch.read("GIT~1/x.bin")), ("held\n".into(), "refused\n".into()));
+}

@@ -239,11 +239,19 @@ impl IndexInfo {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn apply(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<()> {
+        self.apply_and_tell(repository, worktree, index).map(drop)
+    }
+
+    /// The same; returns what git said: it leaves out paths that it refuses because of their names, and names them.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn apply_and_tell(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<String> {
         if self.lines.is_empty() {
-            return Ok(());
+            return Ok(String::new());
         }
         let git = repository.git_in(worktree).index(index).config("core.splitIndex=false");
-        git.args(["update-index", "-z", "--replace", "--index-info"]).stdin(self.lines).run_ok().map(drop)
+        Ok(git.args(["update-index", "-z", "--replace", "--index-info"]).stdin(self.lines).run_ok()?.stderr)
     }
 }
 

@@ -2,7 +2,7 @@
 //! answer in time, or that is not in the encoding that its attributes name, gets an entry with its bytes as they are. One bad filter
 //! costs only its own files, and a limited time; a bad encoding too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -243,25 +243,17 @@ impl PrivateIndex<'_> {
     }
 
     /// Sets the entries of files, but for paths that git refuses because of their names. Returns those that are set.
-    fn set(&self, entries: Vec<(RepoPath, u32, Oid)>, refused: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
-        let (mut all, mut set) = (IndexInfo::default(), Vec::new());
+    fn set(&self, entries: Vec<(RepoPath, u32, Oid)>, not_set: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
+        let (mut info, mut set) = (IndexInfo::default(), Vec::with_capacity(entries.len()));
         for (path, mode, oid) in entries {
-            if path.is_odd() {
-                let mut one = IndexInfo::default();
-                one.set(&path, mode, &oid, 0);
-                match one.apply(self.r, self.worktree, self.file) {
-                    Err(error) if error.code() == Code::GitFailed => {
-                        refused.push(path);
-                        continue;
-                    }
-                    applied => applied?,
-                }
-            } else {
-                all.set(&path, mode, &oid, 0);
-            }
+            info.set(&path, mode, &oid, 0);
             set.push((path, oid));
         }
-        all.apply(self.r, self.worktree, self.file)?;
+        let said = info.apply_and_tell(self.r, self.worktree, self.file)?;
+        let paths: Vec<RepoPath> = set.iter().map(|(path, _)| path.clone()).collect();
+        let names: BTreeSet<RepoPath> = refused(&paths, &said)?.into_iter().collect();
+        set.retain(|(path, _)| !names.contains(path));
+        not_set.extend(names);
         Ok(set)
     }
 
