@@ -132,7 +132,10 @@ impl GitDamage {
             }
             Self::Stash { number, .. } => format!("something of stash@{{{number}}} is lost: no checkpoint holds it"),
             Self::Staged { worktree, paths, .. } => {
-                format!("what is staged in '{worktree}' is lost ({}): nothing there can be captured", some_of(paths, 5))
+                format!(
+                    "what is staged in '{worktree}' is lost ({}): its files are held, and HEAD's in its place",
+                    some_of(paths, 5)
+                )
             }
         }
     }
