@@ -117,8 +117,7 @@ impl CaptureExtras {
             if std::fs::symlink_metadata(&top).is_err() {
                 continue;
             }
-            let is_link = std::fs::symlink_metadata(&top).is_ok_and(|meta| meta.is_symlink());
-            for entry in WalkDir::new(&top).follow_root_links(!is_link).sort_by_file_name() {
+            for entry in WalkDir::new(&top).follow_root_links(false).sort_by_file_name() {
                 let place = entry.as_ref().map_or_else(|e| e.path().unwrap_or(&top), walkdir::DirEntry::path).to_owned();
                 let read = match entry {
                     Ok(entry) if entry.file_type().is_dir() => continue,
@@ -132,8 +131,7 @@ impl CaptureExtras {
                     Err(error) if error.is_everybodys() => return Err(error),
                     Err(error) => {
                         tracing::warn!(%error, place = %place.display(), "a file of an operation in progress is not held");
-                        let inside = place.strip_prefix(worktree.git_dir()).unwrap_or(&place);
-                        coverage.unreadable.add(RepoPath::new([b".git/", inside.as_os_str().as_bytes()].concat()));
+                        coverage.unreadable.add(RepoPath::new([b".git/", in_git_dir(worktree, &place).as_bytes()].concat()));
                     }
                 }
             }
@@ -213,6 +211,10 @@ impl CaptureExtras {
 
 fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
     let oid = repository.objects().write_blob(&files::read(path, limits::EXTRAS)?)?;
-    let inside = path.strip_prefix(worktree.git_dir()).unwrap_or(path);
-    Ok(OperationFile { path: RepoPath::new(inside.as_os_str().as_bytes()), oid })
+    Ok(OperationFile { path: in_git_dir(worktree, path), oid })
+}
+
+/// The path of a file within the git directory of a worktree.
+fn in_git_dir(worktree: &Worktree, path: &Path) -> RepoPath {
+    RepoPath::new(path.strip_prefix(worktree.git_dir()).unwrap_or(path).as_os_str().as_bytes())
 }
