@@ -538,12 +538,7 @@ fn staged_content_that_is_lost_costs_only_itself() {
 #[test]
 fn a_side_of_a_conflict_that_is_lost_costs_only_itself() {
     let scratch = Scratch::new();
-    scratch.git(&["checkout", "-q", "-b", "other"]);
-    scratch.write("a.txt", "theirs\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "theirs"]);
-    scratch.git(&["checkout", "-q", "main"]);
-    scratch.write("a.txt", "ours\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "ours"]);
+    scratch.branch_in_conflict("other");
     assert!(!scratch.try_git(&["merge", "other"]).status.success());
     let sides = scratch.git(&["ls-files", "-u"]);
     let entry = |stage: &str, oid: &str| format!("100644 {oid} {stage}\ta.txt\n");

@@ -24,12 +24,7 @@ fn with_conflict() -> Scratch {
 
 /// The branches of a merge of `x` that conflicts in `a.txt`.
 fn conflicting_in(scratch: Scratch) -> Scratch {
-    scratch.git(&["switch", "-q", "-c", "x"]);
-    scratch.write("a.txt", "x\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "x"]);
-    scratch.git(&["switch", "-q", "main"]);
-    scratch.write("a.txt", "main\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "main"]);
+    scratch.branch_in_conflict("x");
     scratch
 }
 

@@ -109,6 +109,16 @@ impl Scratch {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// Makes a branch that conflicts with `main` in `a.txt`; `main` stays checked out.
+    pub fn branch_in_conflict(&self, name: &str) {
+        self.git(&["switch", "-q", "-c", name]);
+        self.write("a.txt", &format!("{name}\n"));
+        self.git(&["commit", "-q", "-a", "-m", name]);
+        self.git(&["switch", "-q", "main"]);
+        self.write("a.txt", "main\n");
+        self.git(&["commit", "-q", "-a", "-m", "main"]);
+    }
+
     /// Runs the binary with these arguments and variables.
     pub fn axiom_with(&self, args: &[&str], vars: &[(&str, &str)]) -> Output {
         let mut command = self.command(env!("CARGO_BIN_EXE_git-axiom"));

@@ -6,12 +6,7 @@ use crate::support::{Scratch, contents};
 /// After a rollback that only took `new` away; `side` conflicts with `main` in `a.txt`.
 fn rolled_back() -> Scratch {
     let scratch = Scratch::new();
-    scratch.git(&["switch", "-q", "-c", "side"]);
-    scratch.write("a.txt", "side\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "side"]);
-    scratch.git(&["switch", "-q", "main"]);
-    scratch.write("a.txt", "main\n");
-    scratch.git(&["commit", "-q", "-a", "-m", "main"]);
+    scratch.branch_in_conflict("side");
     scratch.axiom(&["checkpoint", "create", "safe"]);
     scratch.write("new", "new\n");
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
