@@ -56,36 +56,44 @@ pub struct IndexExtras {
     pub present: Vec<RepoPath>,
 }
 
+/// How far the stat data of a copied index are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum Belief {
+    /// As git does.
+    AsGit,
+    /// Less: nothing is believed of entries of the moment in which the index was written. git then looks at none of these files when it
+    /// writes the copy, where it would fail at an attribute of one. An index that is not understood is believed as ever.
+    Less,
+}
+
 /// Copies an index file to `to`. If there is no index, no copy is made. The copy keeps the modification time of the
 /// original, or its racy entries are not believed: see [`write_as_of`].
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
+    copy_index_believing(Belief::AsGit, hash, from, to)
+}
+
+/// As [`copy_index`], of which stat data are believed so far.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(in crate::git) fn copy_index_believing(belief: Belief, hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
     let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", from, e))?;
     file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
-    write_as_of(to, &bytes, hash, modified)
+    let careful = match belief {
+        Belief::AsGit => None,
+        Belief::Less => without_racy_sizes(&bytes, hash, seconds_of(modified)),
+    };
+    write_as_of(to, &careful.unwrap_or(bytes), hash, modified)
 }
 
-/// As [`copy_index`], but of entries of the moment in which the index was written nothing is believed: git then looks at none of these
-/// files when it writes the copy. One that is not understood is believed as ever.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
-pub(in crate::git) fn copy_index_believing_less(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
-    copy_index(hash, from, to)?;
-    let Some(mut file) = files::open_optional(to)? else { return Ok(()) };
-    let mut bytes = Vec::new();
-    let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", to, e))?;
-    file.read_to_end(&mut bytes).map_err(|e| Error::io("read", to, e))?;
-    let seconds = modified.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64;
-    if let Some(careful) = without_racy_sizes(&bytes, hash, seconds) {
-        files::write_scratch(to, &careful)?;
-        files::set_times(to, modified);
-    }
-    Ok(())
+/// The seconds of a time, as an index has them.
+fn seconds_of(time: SystemTime) -> i64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64
 }
 
 /// Writes an index that is to count as written at `time`. git believes that a file is unchanged only if it is older than the
@@ -99,8 +107,7 @@ pub(in crate::git) fn write_as_of(place: &Path, bytes: &[u8], hash: HashKind, ti
     if files::set_times(place, time) {
         return Ok(());
     }
-    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64;
-    let careful = without_racy_sizes(bytes, hash, seconds).ok_or_else(|| {
+    let careful = without_racy_sizes(bytes, hash, seconds_of(time)).ok_or_else(|| {
         let what =
             format!("'{}' cannot be given the time of the index, and the index is split or of a newer kind", place.display());
         Error::new(Code::IoFailed, what).hint("git update-index --no-split-index    writes a whole index")

@@ -10,9 +10,8 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::conversions::is_of_no_encoding;
-use super::file::{IndexExtras, IndexInfo, copy_index, copy_index_believing_less, index_facts, mark, nul_list};
+use super::file::{Belief, IndexExtras, IndexInfo, copy_index_believing, index_facts, mark, nul_list};
 use super::filters::{FILTER_LIMIT, is_of_a_filter};
-use super::instead::Belief;
 use super::lock::IndexLock;
 use super::users::UsersEntries;
 use crate::git::capture::coverage::Coverage;
@@ -23,6 +22,7 @@ use crate::git::checkpoint::limits;
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Index;
+use crate::git::repo::program::Output;
 use crate::git::restore::place::Trash;
 use crate::git::restore::types::Placed;
 
@@ -174,11 +174,7 @@ impl Index<'_> {
     fn start_index<'l>(&self, lock: &'l IndexLock, belief: Belief) -> Result<&'l Path> {
         self.worktree.verify()?;
         lock.clear_new_index()?;
-        let (hash, from) = (self.repo.hash(), self.worktree.index_file());
-        match belief {
-            Belief::AsGit => copy_index(hash, &from, lock.new_index())?,
-            Belief::Less => copy_index_believing_less(hash, &from, lock.new_index())?,
-        }
+        copy_index_believing(belief, self.repo.hash(), &self.worktree.index_file(), lock.new_index())?;
         Ok(lock.new_index())
     }
 
@@ -212,21 +208,19 @@ impl Index<'_> {
             git.args(["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"])
         };
         let filters = self.repo.conversions().filters(self.worktree)?;
+        let is_done = |output: &Output| matches!(output.code, Some(0 | 1));
         let output = if filters.is_empty() { git().run()? } else { git().with_filters().limited(FILTER_LIMIT).run()? };
-        let failed = matches!(output.code, Some(0 | 1)).then_some(()).ok_or(&output);
-        match failed {
-            Ok(()) => Ok(()),
-            Err(output) if output.is_over_limit() || is_of_a_filter(&output.stderr) => {
-                files::remove_file(&lock_of(index))?;
-                let output = git().run()?;
-                if matches!(output.code, Some(0 | 1)) { Ok(()) } else { Err(output.error()) }
-            }
-            Err(output) if is_of_no_encoding(&output.stderr) => {
-                let output = git().env("GIT_ATTR_SOURCE", self.repo.objects().empty_tree()?.as_str()).run()?;
-                if matches!(output.code, Some(0 | 1)) { Ok(()) } else { Err(output.error()) }
-            }
-            Err(output) => Err(output.error()),
-        }
+        let output = if is_done(&output) {
+            output
+        } else if output.is_over_limit() || is_of_a_filter(&output.stderr) {
+            files::remove_file(&lock_of(index))?;
+            git().run()?
+        } else if is_of_no_encoding(&output.stderr) {
+            git().with_attributes_of(&self.repo.objects().empty_tree()?).run()?
+        } else {
+            output
+        };
+        if is_done(&output) { Ok(()) } else { Err(output.error()) }
     }
 
     /// Restores the files and refs of an operation in progress (a merge, a rebase). The files of the present operation go to

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::file::{IndexFacts, copy_index, copy_index_believing_less, in_folder, index_facts, read};
+use super::file::{Belief, IndexFacts, copy_index_believing, in_folder, index_facts, read};
 use crate::error::{Code, Error, Result};
 use crate::git::capture::gaps::is_gap;
 use crate::git::repo::handles::Index;
@@ -19,18 +19,8 @@ pub(in crate::git) struct CopiedIndex {
     pub with_head: Option<Worktree>,
 }
 
-/// How far the stat data of a copied index are believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Belief {
-    /// As git does.
-    AsGit,
-    /// Less: where git fails at an attribute, it must not look at files whenever it writes the copy.
-    Less,
-}
-
 /// Copies the index of a worktree to `copy`. One that is torn, or may not be read, says nothing of the files, so those are saved all the
-/// same: compared with HEAD. What was staged is not held. The other index lies in `folder`. With `Belief::Less`, entries of the moment in
-/// which the index was written are not believed.
+/// same: compared with HEAD. What was staged is not held. The other index lies in `folder`.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; `GIT_FAILED` where HEAD cannot be read either.
@@ -42,10 +32,7 @@ pub(in crate::git) fn copy_or_make(
     belief: Belief,
 ) -> Result<CopiedIndex> {
     let copied = |worktree: &Worktree| -> Result<IndexFacts> {
-        match belief {
-            Belief::AsGit => copy_index(repo.hash(), &worktree.index_file(), copy)?,
-            Belief::Less => copy_index_believing_less(repo.hash(), &worktree.index_file(), copy)?,
-        }
+        copy_index_believing(belief, repo.hash(), &worktree.index_file(), copy)?;
         index_facts(repo, worktree, copy)
     };
     let error = match copied(worktree) {

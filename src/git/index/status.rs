@@ -113,7 +113,7 @@ impl Index<'_> {
             // Without attributes more files count as changed than are.
             Err(error) if is_of_no_encoding(&error.to_string()) => {
                 let nowhere = self.repo.objects().empty_tree()?;
-                self.status_of_all(index, config, |git| git.without(&filters).env("GIT_ATTR_SOURCE", nowhere.as_str()))
+                self.status_of_all(index, config, |git| git.without(&filters).with_attributes_of(&nowhere))
             }
             told => told,
         }

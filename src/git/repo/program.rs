@@ -19,6 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
 use std::time::Duration;
 
+use crate::domain::base::names::Oid;
 use crate::domain::recovery::git_damage;
 use crate::error::{Code, Error, Result};
 use crate::own_process::end_signals;
@@ -290,6 +291,12 @@ impl<'r> Git<'r> {
     pub(in crate::git) fn with_filter(mut self, name: &str) -> Self {
         self.filters = AtWork::One(name.to_owned());
         self
+    }
+
+    /// Takes the attributes of files from a tree, and not from the files on disk: of the empty one, no file has any.
+    #[must_use]
+    pub(in crate::git) fn with_attributes_of(self, tree: &Oid) -> Self {
+        self.env("GIT_ATTR_SOURCE", tree.as_str())
     }
 
     /// Never fetches what a partial clone lacks: the remote may be gone or slow, and what a capture does not change it need not read. Of

@@ -34,7 +34,7 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
         return Ok(hashes);
     }
     // The attributes on disk may differ from the tree's by now, if an earlier attempt already replaced a .gitattributes.
-    let git = || r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str());
+    let git = || r.git_in(worktree).with_attributes_of(tree);
     let filters = r.conversions().filters(worktree)?;
     let ByFilter { plain, filtered } = r.conversions().by_filter(&filters, git().arg("check-attr"), paths)?;
     let mut known = BTreeMap::new();
